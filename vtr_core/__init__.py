@@ -1,0 +1,1 @@
+"""Distributed training for video-text retrieval: the library behind the `vtr` commands."""

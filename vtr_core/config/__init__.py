@@ -1,0 +1,1 @@
+"""Configurations: frozen, validated, importable without torch or ray."""

@@ -1,0 +1,91 @@
+"""Model configurations: one class per system, a tagged union over them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
+
+from vtr_core.config.settings import Settings
+
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+class ModelInputs(Settings):
+    """What the data set delivers; filled in from its manifest when a run starts."""
+
+    features: dict[str, PositiveInt] = {}
+    """Feature columns and their dimensions, for instance {"video": 4096, "audio": 1024}."""
+    num_words: int = 0
+    """Words in the vocabulary, without the padding id 0."""
+    word_dim: PositiveInt = 300
+    """Dimension of the word vectors (set to the word-vector file's where one was used)."""
+    max_words: PositiveInt = 20
+    """Words kept of a caption."""
+
+
+class SelfAttentionRouting(Settings):
+    """Routing by self-attention (Duarte et al., Eq. 1 and appendix B)."""
+
+    kind: Literal["self_attention"] = "self_attention"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP after the attention."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+class NoRouting(Settings):
+    """The ablation without routing: an MLP on every capsule by itself gives its pose and activation (Table 3)."""
+
+    kind: Literal["none"] = "none"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the poses after the MLP."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+RoutingConfig = Annotated[SelfAttentionRouting | NoRouting, Field(discriminator="kind")]
+
+
+class WordEncoderConfig(Settings):
+    """Caption words to one vector: word vectors, a linear layer with ReLU, pooling under the padding mask."""
+
+    hidden_dim: PositiveInt = 4096
+    """Width of the linear layer."""
+    pooling: Literal["max", "mean"] = "max"
+    """How words are pooled."""
+    word_dropout: Probability = 0.0
+    """Share of words dropped in training (never all of a caption)."""
+    train_vectors: bool = False
+    """Train the word vectors too. A vocabulary without given vectors is always trained."""
+
+
+class CapsuleNetConfig(Settings):
+    """Multimodal capsule network with routing by self-attention."""
+
+    kind: Literal["capsule_net"] = "capsule_net"
+    inputs: ModelInputs = ModelInputs()
+    num_capsules: PositiveInt = 128
+    """C, capsules per modality."""
+    primary_dim: PositiveInt = 32
+    """d1, the dimension of the primary poses."""
+    routing: RoutingConfig = SelfAttentionRouting()
+    words: WordEncoderConfig = WordEncoderConfig()
+    embedding_dim: PositiveInt = 4096
+    """D, the joint space."""
+    activation_scale: Literal["none", "num_capsules"] = "none"
+    """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it."""
+    share_weights: bool = True
+    """Routing and projection shared by all modalities (Table 6)."""
+    normalize: bool = False
+    """L2-normalise the embeddings (with a temperature loss); the paper uses plain dot products."""
+    input_dropout: Probability = 0.0
+    """Dropout on the input features."""
+
+
+ModelConfig = CapsuleNetConfig
+"""The union of all systems' models; a second system makes it a union tagged by `kind`."""

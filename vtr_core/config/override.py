@@ -1,0 +1,74 @@
+"""Changes to a configuration by dotted names, validated as a whole."""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from vtr_core.config.settings import Settings
+from vtr_core.errors import ConfigError
+
+C = TypeVar("C", bound=Settings)
+
+
+def override(config: C, changes: Mapping[str, Any]) -> C:
+    """`config` with every dotted name in `changes` set to its value.
+
+    A name that ends in `.kind` chooses another variant of a tagged union, with that variant's defaults; other names are
+    applied after all `.kind`s. Raises ConfigError for an unknown name or a value that is not allowed.
+    """
+    values = config.model_dump()
+    for name in sorted(changes, key=lambda n: (not n.endswith("kind"), n.count("."), n)):
+        _set(values, name, changes[name])
+        if name.endswith("kind"):
+            values = validate(type(config), values).model_dump()
+    return validate(type(config), values)
+
+
+def validate(cls: type[C], values: Mapping[str, Any]) -> C:
+    """`cls` made of plain values; a ConfigError of one line names the first fault."""
+    try:
+        return cls.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(describe(error, values)) from error
+
+
+def describe(error: ValidationError, values: Mapping[str, Any]) -> str:
+    """The first fault of a validation of `values`, on one line, by the dotted name a user would type."""
+    first = error.errors()[0]
+    name = ".".join(_dotted(first["loc"], values)) or "configuration"
+    given = first.get("input")
+    shown = f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+    return f"{name}: {first['msg'].removeprefix('Value error, ')}{shown}"
+
+
+def _dotted(location: Sequence[str | int], values: Any) -> Iterator[str]:
+    """The location's parts without the tags of unions, which a dotted name does not have."""
+    node = values
+    for part in location:
+        if isinstance(node, Mapping) and part not in node and part == node.get("kind"):
+            continue
+        yield str(part)
+        node = node.get(part) if isinstance(node, Mapping) else None
+
+
+def _set(values: dict[str, Any], name: str, value: Any) -> None:
+    *parents, last = name.split(".")
+    node = values
+    for depth, part in enumerate(parents):
+        if part not in node or not isinstance(node[part], dict):
+            raise _unknown(name, part, node, parents[:depth])
+        node = node[part]
+    if last not in node:
+        raise _unknown(name, last, node, parents)
+    if last == "kind" and value != node["kind"]:
+        node.clear()
+    node[last] = value
+
+
+def _unknown(name: str, part: str, node: Mapping[str, Any], parents: list[str]) -> ConfigError:
+    names = [".".join([*parents, known]) for known in node]
+    close = difflib.get_close_matches(".".join([*parents, part]), names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
+    return ConfigError(f"no setting {name}; {hint}")

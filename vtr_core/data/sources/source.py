@@ -1,0 +1,78 @@
+"""What an adapter gives the ingest: a list of videos, and the clips of each of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Float16
+
+from vtr_core.data.schema import FeatureSpec
+from vtr_core.errors import InputError
+
+MAX_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class VideoEntry:
+    """One video to ingest. `content` is what its adapter needs to read it; small, since it travels to a task."""
+
+    video_id: str
+    content: Any
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Clip:
+    """One row to be: a clip and one caption. A feature that the clip does not have is absent from `features`."""
+
+    clip_id: str
+    start: float
+    end: float
+    caption: str
+    features: Mapping[str, Float16[np.ndarray, " dim"]]
+
+
+@dataclass
+class Drops:
+    """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError."""
+
+    strict: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def drop(self, reason: str, what: str, rows: int = 1) -> None:
+        """Count `rows` dropped rows for `reason`; `what` names the thing and the fault for people."""
+        if self.strict:
+            raise InputError(f"{what} ({reason}); mend it, or leave out --strict to drop and count such rows")
+        self.counts[reason] += rows
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < MAX_EXAMPLES:
+            examples.append(what)
+
+
+class Source(Protocol):
+    """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data."""
+
+    name: str
+
+    def settings(self) -> dict[str, Any]:
+        """The adapter's settings as JSON, for the manifest and for telling one ingest from another."""
+        ...
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """The feature columns; InputError where the files do not tell."""
+        ...
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """All videos, each id once, in a deterministic order; faults in the annotations are dropped and counted."""
+        ...
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The caption texts of `videos`, for building a vocabulary."""
+        ...
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """The clips of one video, each checked; whatever cannot be used is dropped and counted."""
+        ...
