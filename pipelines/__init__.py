@@ -1,0 +1,1 @@
+"""The stages as commands, thin: parse, build, call, print."""

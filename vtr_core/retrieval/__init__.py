@@ -1,0 +1,1 @@
+"""Using trained models: embedding data sets, ranking, reports."""

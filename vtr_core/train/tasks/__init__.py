@@ -1,0 +1,1 @@
+"""One task per kind of system."""

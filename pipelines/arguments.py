@@ -1,0 +1,109 @@
+"""Command lines: a stage's own flags through tyro, `--a.b value` flags as changes to a configuration."""
+
+import contextlib
+import difflib
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import field, make_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import tyro
+
+from vtr_core.errors import ConfigError
+
+T = TypeVar("T")
+U = TypeVar("U")
+_MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
+_FRAME = re.compile(r"[╭╮╰╯│─]+")
+
+
+def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
+    """`options`, a dataclass, filled from `argv`; a flag that it does not know is an error."""
+    parsed, rest = _tyro(options, argv, prog)
+    if rest:
+        raise unknown_flag(rest[0], prog, options)
+    return parsed
+
+
+def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str) -> tuple[T, U]:
+    """Two classes filled from the flags of one command."""
+    parsed, rest = _tyro(first, argv, prog)
+    other, rest = _tyro(second, rest, prog)
+    if rest:
+        raise unknown_flag(rest[0], prog, first, second)
+    return parsed, other
+
+
+def parse_with_changes(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, dict[str, Any]]:
+    """`options` filled from `argv`, and the dotted flags that it does not know as {"a.b": value}."""
+    parsed, rest = _tyro(options, argv, prog)
+    return parsed, dotted_changes(rest, prog, options)
+
+
+def wants_help(argv: Sequence[str]) -> bool:
+    """Whether help was asked for."""
+    return "-h" in argv or "--help" in argv
+
+
+def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, Any]:
+    """`--a.b value` and `--a.b=value` as {"a.b": value}; values are JSON where they read as JSON, else text."""
+    changes: dict[str, Any] = {}
+    pending = list(words)
+    while pending:
+        flag, equals, value = pending.pop(0).partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if not flag.startswith("--") or not ("." in name or name == "seed"):
+            raise unknown_flag(flag, prog, options)
+        if not equals:
+            if not pending:
+                raise ConfigError(f"{prog}: {flag} needs a value")
+            value = pending.pop(0)
+        changes[name] = _value(value)
+    return changes
+
+
+def _value(text: str) -> Any:
+    if text in ("None", "True", "False"):
+        return {"None": None, "True": True, "False": False}[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def print_help(prog: str, *parts: Any) -> None:
+    """Help on the flags of several classes, or instances with their values as defaults, as of one command."""
+    fields = [_help_field(f"part{i}", part) for i, part in enumerate(parts)]
+    combined = make_dataclass("Flags", fields, kw_only=True)
+    with contextlib.suppress(SystemExit):
+        tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS)
+
+
+def _help_field(name: str, part: Any) -> tuple[Any, ...]:
+    if isinstance(part, type):
+        return name, Annotated[part, tyro.conf.arg(name="")]
+    shown = Annotated[type(part), tyro.conf.arg(name=""), tyro.conf.FlagConversionOff]
+    return name, shown, field(default=part)
+
+
+def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]:
+    """tyro's parse; its framed complaint becomes a ConfigError of one line."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(options, args=list(argv), prog=prog, return_unknown_args=True, config=_MARKERS)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise ConfigError(" ".join(_FRAME.sub(" ", complaint.getvalue()).split())) from None
+
+
+def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
+    """The error for a flag that does not exist, with the nearest that does."""
+    names = [name for cls in options for name in get_type_hints(cls)]
+    known = ["--" + name.replace("_", "-") for name in names]
+    close = difflib.get_close_matches(flag, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"{prog} --help lists the flags"
+    return ConfigError(f"{prog}: there is no flag {flag}; {hint}")

@@ -1,0 +1,60 @@
+"""`vtr`: the first word names the stage, which is imported only then, so that help is instant."""
+
+import sys
+from collections.abc import Sequence
+
+from vtr_core.errors import ConfigError, VtrError
+
+HELP = """\
+vtr: distributed training for video-text retrieval on Ray
+
+usage: vtr <command> [flags]      vtr <command> --help
+
+  ingest     raw features and annotations -> Parquet shards with a manifest
+  train      a preset on a data set, on any number of Ray workers; --resume continues a run
+  evaluate   a checkpoint on one or more data sets: text->video and video->text retrieval
+  demo       all of the above on a synthetic world, in minutes on a laptop
+"""
+
+
+def run(command: str, argv: Sequence[str]) -> None:
+    """Run one stage with its flags."""
+    match command:
+        case "ingest":
+            from pipelines import ingest
+
+            ingest.main(argv)
+        case "train":
+            from pipelines import train
+
+            train.main(argv)
+        case "evaluate":
+            from pipelines import evaluate
+
+            evaluate.main(argv)
+        case "demo":
+            from pipelines import demo
+
+            demo.main(argv)
+        case _:
+            raise ConfigError(f"there is no command {command!r}; vtr --help lists them")
+
+
+def main() -> None:
+    """The console script: exit code 0, or 2 with one line on what is wrong, or 130 when interrupted."""
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        print(HELP, end="")
+        return
+    try:
+        run(words[0], words[1:])
+    except VtrError as error:
+        print(f"vtr {words[0]}: {type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print(f"vtr {words[0]}: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""`vtr ingest <source>`: raw features and annotations to Parquet shards with a manifest, as a Ray Data job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from pipelines.arguments import parse_both, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.word_table import WordTable
+
+SOURCES = ("howto100m", "msrvtt", "pairs", "synthetic")
+HELP = f"""\
+usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
+
+  howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
+  msrvtt      the official MSR-VTT annotation files and per-video .npy features
+  pairs       your own data: a table of ids, feature files and captions
+  synthetic   a deterministic world of narrated videos, of any size
+
+sources: {", ".join(SOURCES)}
+"""
+
+
+@dataclass(frozen=True)
+class IngestFlags:
+    """What every source takes."""
+
+    out: str
+    """Folder or URI of the data set; with splits, one data set is written below it for each."""
+    splits: dict[str, float] = field(default_factory=dict)
+    """Split by video into these shares, for instance: --splits train .8 val .1 test .1 (default: the source's own)."""
+    split_seed: int = 0
+    """Seed of that split and of the order of videos."""
+    word_vectors: str | None = None
+    """word2vec (binary or text) or GloVe file; without one, vectors are learned in training."""
+    vocabulary: str | None = None
+    """Take words and vectors from this data set instead."""
+    min_count: int = 1
+    """Occurrences that a word needs (without a word-vector file)."""
+    max_words: int = 20
+    """Words kept of a caption."""
+    videos_per_shard: int = 256
+    """Videos in a Parquet file."""
+    strict: bool = False
+    """Make anything that would be dropped an error."""
+    worker_logs: Annotated[bool, tyro.conf.arg(help="Show the logs of Ray's workers.")] = False
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(HELP, end="")
+        return
+    prog, source_class = f"vtr ingest {argv[0]}", _source(argv[0])
+    if wants_help(argv):
+        print_help(prog, IngestFlags, source_class)
+        return
+    flags, source = parse_both(IngestFlags, source_class, argv[1:], prog)
+    report(ingest(source, flags))
+
+
+def _source(name: str) -> type[Any]:
+    match name:
+        case "howto100m":
+            from vtr_core.data.sources.howto100m import HowTo100M
+
+            return HowTo100M
+        case "msrvtt":
+            from vtr_core.data.sources.msrvtt import Msrvtt
+
+            return Msrvtt
+        case "pairs":
+            from vtr_core.data.sources.pairs import Pairs
+
+            return Pairs
+        case "synthetic":
+            from vtr_core.data.sources.synthetic import Synthetic
+
+            return Synthetic
+        case _:
+            raise ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+
+
+def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
+    """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
+    from vtr_core.data.ingest import IngestOptions, abandon, begin, finish, plan_ingest
+    from vtr_core.storage import locate
+
+    options = IngestOptions(
+        flags.splits, flags.split_seed, flags.max_words, flags.min_count, flags.videos_per_shard, flags.strict
+    )
+    print(f"ingest {source.name}: listing videos and words", flush=True)
+    plan = plan_ingest(source, locate(flags.out), _words(source, flags), options)
+    tasks = begin(plan)
+    try:
+        _run(plan, tasks, flags.worker_logs)
+        return finish(plan)
+    except Exception:
+        abandon(plan)
+        raise
+
+
+def _words(source: Any, flags: IngestFlags) -> "WordTable | None":
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.sources.source import Drops
+    from vtr_core.data.word_table import WordTable
+
+    if flags.vocabulary is not None:
+        if flags.word_vectors is not None:
+            raise ConfigError("give --vocabulary or --word-vectors, not both")
+        return WordTable.load(Manifest.load(flags.vocabulary))
+    if flags.word_vectors is not None:
+        return WordTable.from_vectors(flags.word_vectors, source.captions(source.videos(Drops())))
+    return None
+
+
+def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) -> None:
+    """Write the shards of `tasks` in parallel, with a line for each."""
+    import ray
+    from ray.data import DataContext
+
+    from pipelines.ray_session import connect
+    from vtr_core.data.ingest import do
+    from vtr_core.errors import VtrError
+
+    if not tasks:
+        return
+    connect(worker_logs=worker_logs)
+    DataContext.get_current().enable_progress_bars = False
+    shared = ray.put(plan)
+
+    def write(item: dict[str, Any]) -> dict[str, Any]:
+        plan: IngestPlan = ray.get(shared)
+        try:
+            record = do(plan, plan.tasks[item["id"]])
+        except VtrError as error:
+            return {"task": plan.tasks[item["id"]].name, "rows": 0, "error": f"{type(error).__name__}: {error}"}
+        return {"task": plan.tasks[item["id"]].name, "rows": record["shard"]["rows"], "error": ""}
+
+    numbers = [plan.tasks.index(task) for task in tasks]
+    items = ray.data.from_items([{"id": number} for number in numbers], override_num_blocks=len(numbers))
+    already = len(plan.tasks) - len(tasks)
+    if already:
+        print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
+    for done, row in enumerate(items.map(write).iter_rows(), already + 1):
+        if row["error"]:
+            raise _rebuilt(row["error"])
+        print(f"  shard {done}/{len(plan.tasks)}  {row['task']}  {row['rows']} rows", flush=True)
+
+
+def _rebuilt(text: str) -> Exception:
+    from vtr_core.errors import InputError
+
+    return InputError(text.partition(": ")[2])
+
+
+def report(result: "IngestResult") -> None:
+    """Print the data sets written and what was dropped."""
+    from vtr_core.fingerprint import short
+
+    for manifest in result.manifests:
+        features = ", ".join(f"{f.name} {f.dim}" for f in manifest.schema.features)
+        print(
+            f"{manifest.uri}: {manifest.rows} rows of {manifest.videos} videos in {len(manifest.shards)} shards; "
+            f"{features}; {manifest.vocabulary.num_words} words; fingerprint {short(manifest.fingerprint)}"
+        )
+    for reason, count in sorted(result.drops.counts.items()):
+        print(f"dropped {count} × {reason}, for instance {result.drops.examples[reason][0]}")

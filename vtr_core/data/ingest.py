@@ -1,0 +1,221 @@
+"""An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from vtr_core import storage
+from vtr_core.data.manifest import FILE as MANIFEST
+from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
+from vtr_core.data.schema import ClipSchema
+from vtr_core.data.sources.source import Drops, Source, VideoEntry
+from vtr_core.data.split import assign_splits
+from vtr_core.data.word_table import WordTable
+from vtr_core.data.writing import ShardWriter
+from vtr_core.errors import DatasetError, RunConflict
+from vtr_core.fingerprint import fingerprint, short
+from vtr_core.storage import Location
+
+RECORDS = "_ingest"
+"""The folder of finished tasks' records; it is removed when the manifests are written."""
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    """What an ingest decides beside its source."""
+
+    splits: Mapping[str, float] = field(default_factory=dict)
+    """Shares of videos, for instance {"train": .8, "val": .2}; empty: the source's own splits, if it has any."""
+    seed: int = 0
+    """Of the split and of the order of videos."""
+    max_words: int = 20
+    """Words kept of a caption."""
+    min_count: int = 1
+    """Occurrences that a word needs."""
+    videos_per_shard: int = 256
+    """Videos in a Parquet file."""
+    strict: bool = False
+    """Whether anything that would be dropped is an error."""
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """One shard to be written: its split ("" for a data set without splits), its number and its videos."""
+
+    split: str
+    index: int
+    videos: Sequence[VideoEntry]
+
+    @property
+    def name(self) -> str:
+        """The task's name among the records."""
+        return f"{self.split or 'all'}-{self.index:05d}"
+
+    @property
+    def file(self) -> str:
+        """The shard's file name in its data set's folder."""
+        return f"part-{self.index:05d}.parquet"
+
+
+@dataclass(frozen=True)
+class IngestPlan:
+    """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
+
+    source: Source
+    out: Location
+    schema: ClipSchema
+    words: WordTable
+    tasks: Sequence[ShardTask]
+    options: IngestOptions
+    listed: Drops
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for ingests that would write the same data set."""
+        options = {**asdict(self.options), "strict": None}
+        videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
+        return fingerprint(
+            [self.source.name, self.source.settings(), self.schema.to_json(), self.words.fingerprint, options, videos]
+        )
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that get a data set each."""
+        return list(dict.fromkeys(task.split for task in self.tasks))
+
+    def folder(self, split: str) -> Location:
+        """Where the data set of `split` goes."""
+        return self.out / split if split else self.out
+
+    def record(self, task: ShardTask) -> Location:
+        """Where the finished `task` is recorded."""
+        return self.out / RECORDS / f"{task.name}.json"
+
+
+def plan_ingest(source: Source, out: Location, words: WordTable | None, options: IngestOptions) -> IngestPlan:
+    """List the videos, split and shuffle them, and settle the vocabulary (`words`, or one built from captions)."""
+    drops = Drops(options.strict)
+    videos = source.videos(drops)
+    if not videos:
+        raise DatasetError(f"the source holds no usable video{_first_example(drops)}")
+    by_split = _by_split(videos, options)
+    schema = ClipSchema(source.features(), options.max_words)
+    words = words or WordTable.from_captions(source.captions(by_split.get("train", videos)), options.min_count)
+    tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
+    return IngestPlan(source, out, schema, words, tasks, options, drops)
+
+
+def _by_split(videos: Sequence[VideoEntry], options: IngestOptions) -> dict[str, list[VideoEntry]]:
+    if options.splits:
+        assigned = assign_splits([video.video_id for video in videos], options.splits, options.seed)
+        videos = [replace(video, split=assigned[video.video_id]) for video in videos]
+    names = sorted({video.split or "" for video in videos})
+    return {name: [video for video in videos if (video.split or "") == name] for name in names}
+
+
+def _tasks(split: str, videos: Sequence[VideoEntry], options: IngestOptions) -> list[ShardTask]:
+    """The videos of a split, shuffled once and for all, cut into shards."""
+    order = np.random.default_rng(options.seed).permutation(len(videos))
+    size = options.videos_per_shard
+    starts = range(0, len(videos), size)
+    return [ShardTask(split, i, [videos[j] for j in order[s : s + size]]) for i, s in enumerate(starts)]
+
+
+def begin(plan: IngestPlan) -> list[ShardTask]:
+    """Claim the output and return the tasks still to be done.
+
+    Raises RunConflict where the output holds something else: another data set or another ingest's beginnings.
+    """
+    for split in plan.splits:
+        if storage.exists(plan.folder(split) / MANIFEST):
+            raise _occupied(plan, plan.folder(split))
+    claim = plan.out / RECORDS / "plan.json"
+    if not storage.exists(claim):
+        storage.write_json(claim, {"fingerprint": plan.fingerprint})
+    elif storage.read_json(claim)["fingerprint"] != plan.fingerprint:
+        raise RunConflict(
+            f"{plan.out} holds an interrupted ingest with other settings; repeat that command to resume it, "
+            "delete the folder, or choose another --out"
+        )
+    return [task for task in plan.tasks if not storage.exists(plan.record(task))]
+
+
+def _occupied(plan: IngestPlan, folder: Location) -> RunConflict:
+    found = Manifest.load(folder.uri)
+    if found.source["ingest"] == plan.fingerprint:
+        return RunConflict(f"{folder} already holds this very data set ({short(found.fingerprint)}); nothing to do")
+    return RunConflict(f"{folder} already holds another data set; delete it or choose another --out")
+
+
+def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
+    """Write one shard and its record; return the record."""
+    drops = Drops(plan.options.strict)
+    folder = plan.folder(task.split)
+    writer = ShardWriter(plan.schema, plan.words.vocabulary)
+    shard = writer.write(plan.source, task.videos, folder / task.file, drops)
+    record = {"shard": asdict(shard), "dropped": dict(drops.counts), "examples": drops.examples}
+    storage.write_json(plan.record(task), record)
+    return record
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """The data sets written, and what was dropped over all of them with examples."""
+
+    manifests: Sequence[Manifest]
+    drops: Drops
+
+
+def finish(plan: IngestPlan) -> IngestResult:
+    """Write vocabulary and manifest of every split from the tasks' records; the manifests come last."""
+    drops = Drops()
+    _add(drops, plan.listed.counts, plan.listed.examples)
+    manifests = []
+    for split in plan.splits:
+        records = [storage.read_json(plan.record(task)) for task in plan.tasks if task.split == split]
+        dropped: Drops = Drops()
+        for record in records:
+            _add(dropped, record["dropped"], record["examples"])
+        _add(drops, dropped.counts, dropped.examples)
+        shards = [_shard(record["shard"]) for record in records if record["shard"]["rows"]]
+        manifests.append(_manifest(plan, split, shards, dropped, drops))
+    for manifest in manifests:
+        manifest.save()
+    storage.delete_folder(plan.out / RECORDS)
+    return IngestResult(manifests, drops)
+
+
+def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, seen: Drops) -> Manifest:
+    folder = plan.folder(split)
+    if not shards:
+        raise DatasetError(f"{folder}: no row is usable, every one was dropped{_first_example(seen)}")
+    vocabulary: VocabularyRecord = plan.words.save(folder)
+    source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
+    return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
+
+
+def _shard(record: Mapping[str, Any]) -> Shard:
+    return Shard(**{**record, "row_groups": tuple(tuple(group) for group in record["row_groups"])})
+
+
+def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:
+    for reason, count in counts.items():
+        drops.counts[reason] += count
+        drops.examples.setdefault(reason, []).extend(examples.get(reason, []))
+
+
+def _first_example(drops: Drops) -> str:
+    found = [f"{reason}: {texts[0]}" for reason, texts in drops.examples.items() if texts]
+    return f" ({found[0]})" if found else ""
+
+
+def abandon(plan: IngestPlan) -> None:
+    """Remove what a failed ingest left, unless some shard was finished: then it can be resumed."""
+    if any(storage.exists(plan.record(task)) for task in plan.tasks):
+        return
+    for folder in [plan.out / RECORDS, *(plan.folder(split) for split in plan.splits if split)]:
+        storage.delete_folder(folder)
+    if storage.exists(plan.out) and not any(storage.children(plan.out)):
+        storage.delete_folder(plan.out)

@@ -1,0 +1,107 @@
+"""Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
+
+An epoch visits every video once. Row groups are permuted over the whole epoch; their videos, in that order, are cut into
+windows of a few batches and shuffled within a window, so a window touches few row groups and windows touch nearly disjoint
+ones. Of each video the plan samples `clips_per_video` rows. The position in this endless sequence is the global step, so a
+run continues at any step, on any number of workers, with the batches it would have seen.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Int64
+
+from vtr_core.config.train import BatchConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The rows of one global batch, sorted by row group, so that a contiguous part touches few row groups."""
+
+    step: int
+    group: Int64[np.ndarray, " rows"]
+    """Row group of each row, numbered over the whole data set."""
+    row: Int64[np.ndarray, " rows"]
+    """Position of each row in its row group."""
+
+    def part(self, rank: int, world: int) -> "BatchPlan":
+        """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
+        first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
+        return BatchPlan(self.step, self.group[first:last], self.row[first:last])
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Where a row group lies: the shard's index in the manifest and the group's index in its file."""
+
+    shard: int
+    index: int
+
+
+class Plan:
+    """The batches of every step of a run over one data set."""
+
+    def __init__(self, manifest: Manifest, batch: BatchConfig, seed: int) -> None:
+        if manifest.videos < batch.videos:
+            raise DatasetError(
+                f"{manifest.uri} holds {manifest.videos} videos, fewer than a batch needs; "
+                f"use --batch.videos {max(1, manifest.videos)} or less"
+            )
+        self._batch = batch
+        self._seed = seed
+        groups = [
+            (RowGroup(shard, index), counts)
+            for shard, record in enumerate(manifest.shards)
+            for index, counts in enumerate(record.row_groups)
+        ]
+        self.row_groups = tuple(place for place, _ in groups)
+        self._counts = np.fromiter((n for _, counts in groups for n in counts), np.int64)
+        self._videos_in_group = np.array([len(counts) for _, counts in groups], np.int64)
+        self._first_video = np.cumsum(self._videos_in_group) - self._videos_in_group
+        self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
+        before = np.cumsum(self._counts) - self._counts
+        self._first_row = before - before[self._first_video][self._group_of_video]
+        self.steps_per_epoch = manifest.videos // batch.videos
+        self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
+
+    def window_of(self, step: int) -> int:
+        """The number of the window, counted over all epochs, that holds `step`."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        return epoch * self.windows_per_epoch + position // self._batch.window
+
+    def window(self, number: int) -> list[BatchPlan]:
+        """The batches of window `number`, in order of their steps."""
+        epoch, index = divmod(number, self.windows_per_epoch)
+        first = index * self._batch.window
+        last = min(first + self._batch.window, self.steps_per_epoch)
+        generator = np.random.default_rng([self._seed, epoch, index])
+        videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
+        parts = np.split(generator.permutation(videos), last - first)
+        step = epoch * self.steps_per_epoch + first
+        return [self._batch_plan(step + i, part, generator) for i, part in enumerate(parts)]
+
+    @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
+    def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
+        """All videos in the order of the epoch's permuted row groups."""
+        groups = np.random.default_rng([self._seed, epoch]).permutation(len(self.row_groups))
+        sizes = self._videos_in_group[groups]
+        offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.repeat(self._first_video[groups], sizes) + offsets
+
+    def _batch_plan(self, step: int, videos: np.ndarray, generator: np.random.Generator) -> BatchPlan:
+        """Sample the clips of `videos`; ordered by row group, then video."""
+        videos = np.sort(videos)
+        clips = [self._sample(count, generator) for count in self._counts[videos]]
+        rows = np.concatenate([first + clip for first, clip in zip(self._first_row[videos], clips, strict=True)])
+        groups = np.repeat(self._group_of_video[videos], self._batch.clips_per_video)
+        return BatchPlan(step, groups, rows)
+
+    def _sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """`clips_per_video` of a video's `count` rows: without replacement where it has enough, with it otherwise."""
+        wanted = self._batch.clips_per_video
+        if count >= wanted:
+            return generator.choice(count, wanted, replace=False)
+        return generator.integers(count, size=wanted)

@@ -1,0 +1,95 @@
+"""Inferred average precision (infAP) from stratified samples of judgements, as TRECVID's ad-hoc video search has it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vtr_core.metrics.relevance import MetricError
+
+RELEVANT_PRIOR, JUDGED_PRIOR = 0.00001, 0.00003
+"""Added to the counts above a rank: a stratum without a judgement so far counts as one third relevant."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A pooled item: the stratum it was pooled in, and whether it is relevant (None: pooled, but nobody judged it)."""
+
+    stratum: str
+    relevant: bool | None
+
+
+@dataclass(frozen=True)
+class InferredAveragePrecision:
+    """infAP of one topic, and the estimated number of relevant items that it rests on."""
+
+    value: float
+    num_relevant: float
+
+
+@dataclass
+class _Seen:
+    """What was passed on the way down the ranking, per stratum."""
+
+    pooled: Counter[str]
+    judged: Counter[str]
+    relevant: Counter[str]
+
+    def precision(self, rank: int) -> float:
+        """The expected precision at rank k with a relevant item: 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε)."""
+        above = sum(
+            count * (self.relevant[stratum] + RELEVANT_PRIOR) / (self.judged[stratum] + JUDGED_PRIOR)
+            for stratum, count in self.pooled.items()
+        )
+        return (1 + above) / rank
+
+    def add(self, judgement: Judgement) -> None:
+        """Pass one pooled item."""
+        self.pooled[judgement.stratum] += 1
+        self.judged[judgement.stratum] += judgement.relevant is not None
+        self.relevant[judgement.stratum] += judgement.relevant is True
+
+
+def inferred_average_precision(
+    ranking: Sequence[str], pool: Mapping[str, Judgement], *, max_results: int = 1000
+) -> InferredAveragePrecision:
+    """infAP (xinfAP): AP estimated where each stratum of the pool was judged at its own sampling rate.
+
+    infAP = Σ_s R̂_s/R̂ · (1/rel_s) Σ over retrieved judged relevant items of s of the expected precision at their rank,
+    R̂_s = rel_s · pooled_s / judged_s, R̂ = Σ_s R̂_s        (Yilmaz, Kanoulas, Aslam 2008; NIST's `sample_eval`)
+
+    ranking: item ids, best first, ties broken by the caller (NIST: by descending id); the first `max_results` count.
+    Items outside the pool count as ranks only. As in `sample_eval` since 2012, infAP is multiplied by R̂/max_results
+    where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0.
+    Raises MetricError for an id that stands twice in the ranking.
+    """
+    _check(ranking)
+    judged = Counter(item.stratum for item in pool.values() if item.relevant is not None)
+    relevant = Counter(item.stratum for item in pool.values() if item.relevant)
+    pooled = Counter(item.stratum for item in pool.values())
+    estimates = {stratum: count * pooled[stratum] / judged[stratum] for stratum, count in relevant.items()}
+    num_relevant = sum(estimates.values())
+    if not num_relevant:
+        return InferredAveragePrecision(value=0.0, num_relevant=0.0)
+    sums = _precision_sums(ranking[:max_results], pool)
+    value = sum(estimates[stratum] * sums[stratum] / relevant[stratum] for stratum in relevant) / num_relevant
+    return InferredAveragePrecision(value * max(1.0, num_relevant / max_results), num_relevant)
+
+
+def _precision_sums(ranking: Sequence[str], pool: Mapping[str, Judgement]) -> dict[str, float]:
+    """Per stratum, the sum of the expected precisions at the ranks of its judged relevant items."""
+    seen = _Seen(Counter(), Counter(), Counter())
+    sums = dict.fromkeys({item.stratum for item in pool.values()}, 0.0)
+    for rank, name in enumerate(ranking, start=1):
+        judgement = pool.get(name)
+        if judgement is None:
+            continue
+        if judgement.relevant:
+            sums[judgement.stratum] += seen.precision(rank)
+        seen.add(judgement)
+    return sums
+
+
+def _check(ranking: Sequence[str]) -> None:
+    if len(set(ranking)) != len(ranking):
+        twice = next(name for name, count in Counter(ranking).items() if count > 1)
+        raise MetricError(f"item {twice} stands more than once in the ranking")

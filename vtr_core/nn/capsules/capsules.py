@@ -1,0 +1,18 @@
+"""A set of capsules: what each entity is like (pose) and whether it is there (activation)."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Capsules:
+    """`capsules` poses and activations per row; activations lie in [0, 1]."""
+
+    poses: Float[Tensor, "batch capsules dim"]
+    activations: Float[Tensor, "batch capsules"]
+
+    def weighted_poses(self) -> Float[Tensor, "batch capsules dim"]:
+        """pᵢ·xᵢ: poses of entities that are not there vanish."""
+        return self.poses * self.activations.unsqueeze(-1)

@@ -1,0 +1,53 @@
+"""Routing by self-attention: every secondary capsule asks all primary capsules, in one pass."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from vtr_core.config.model import SelfAttentionRouting
+from vtr_core.errors import ConfigError
+from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.routing.secondary import SecondaryActivations, pose_mlp
+
+
+class SelfAttention(nn.Module):
+    """C capsules of dimension d2 from C primary ones of dimension d1 (Duarte et al., Eq. 1, 2, 5 and appendix B).
+
+    Q, K, V = h_Q(p x), h_K(p x), h_V(p x)                  two linear layers each, d1 → d2 → d2, nothing between them
+    V′ = softmax(Q Kᵀ / √(d2 / heads)) V                    per head, heads concatenated
+    x̂ = LayerNorm(V′ + MLP(LayerNorm(V′)))                  MLP d2 → mlp_dim → d2, GELU, dropout
+    p̂ = softmax over the capsules of x̂ W_p + b_p
+
+    Raises ConfigError where the heads do not divide d2.
+    """
+
+    def __init__(self, primary_dim: int, config: SelfAttentionRouting) -> None:
+        super().__init__()
+        if config.pose_dim % config.num_heads:
+            raise ConfigError(
+                f"model.routing.pose_dim = {config.pose_dim} is not a multiple of num_heads = {config.num_heads}"
+            )
+        self.num_heads = config.num_heads
+        self.query = _two_linear(primary_dim, config.pose_dim)
+        self.key = _two_linear(primary_dim, config.pose_dim)
+        self.value = _two_linear(primary_dim, config.pose_dim)
+        self.norm_votes = nn.LayerNorm(config.pose_dim)
+        self.mlp = pose_mlp(config.pose_dim, config.mlp_dim, config.pose_dim, config.dropout)
+        self.norm_poses = nn.LayerNorm(config.pose_dim)
+        self.activations = SecondaryActivations(config.pose_dim)
+
+    def forward(self, capsules: Capsules) -> Capsules:
+        """The secondary capsules."""
+        votes = self._attend(capsules.weighted_poses())
+        return self.activations(self.norm_poses(votes + self.mlp(self.norm_votes(votes))))
+
+    def _attend(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch capsules pose"]:
+        query, key, value = (self._heads(layers(poses)) for layers in (self.query, self.key, self.value))
+        return scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+
+    def _heads(self, poses: Float[Tensor, "batch capsules pose"]) -> Float[Tensor, "batch heads capsules width"]:
+        return poses.unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+
+
+def _two_linear(in_dim: int, out_dim: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim))

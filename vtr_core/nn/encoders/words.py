@@ -1,0 +1,57 @@
+"""A caption's words to one vector, whatever their order."""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+
+from vtr_core.config.model import WordEncoderConfig
+from vtr_core.errors import InputError
+
+PADDING = 0
+
+
+class WordEncoder(nn.Module):
+    """Pools ReLU(W e + b) over the words of a caption, e their word vectors (Miech et al. 2019, section 4).
+
+    Token 0 is padding and takes no part in the pooling, neither in a maximum nor in a mean. A caption of no words gives
+    zeros. Word vectors are trained until `load_word_vectors` gives them; from then on only with `train_vectors`.
+    """
+
+    def __init__(self, num_words: int, word_dim: int, config: WordEncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING)
+        self.linear = nn.Linear(word_dim, config.hidden_dim)
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Take `vectors` as the vectors of the words 1, 2, …, and freeze them unless `train_vectors`.
+
+        Raises InputError where their number or dimension is not the vocabulary's.
+        """
+        num_words, word_dim = self.vectors.num_embeddings - 1, self.vectors.embedding_dim
+        if vectors.shape != (num_words, word_dim):
+            raise InputError(
+                f"word vectors are {tuple(vectors.shape)}, the vocabulary needs ({num_words}, {word_dim}); "
+                "ingest the data set with the same word-vector file"
+            )
+        with torch.no_grad():
+            self.vectors.weight[1:] = vectors.to(self.vectors.weight)
+        self.vectors.weight.requires_grad_(self.config.train_vectors)
+
+    def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch hidden"]:
+        """The vector of each caption."""
+        words = tokens != PADDING
+        if self.training and self.config.word_dropout:
+            words = keep_words(words, self.config.word_dropout)
+        hidden = torch.relu(self.linear(self.vectors(tokens))) * words.unsqueeze(-1)
+        match self.config.pooling:
+            case "max":  # of values that are never negative, so the zeros of padding change no maximum
+                return hidden.amax(dim=1)
+            case "mean":
+                return hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tensor, "batch max_words"]:
+    """`words` with each one dropped with probability `rate`; a caption's luckiest word always stays."""
+    luck = torch.rand(words.shape, device=words.device).masked_fill(~words, -1.0)
+    return words & ((luck >= rate) | (luck == luck.amax(dim=1, keepdim=True)))

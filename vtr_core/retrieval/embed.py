@@ -1,0 +1,121 @@
+"""The embeddings of a whole data set."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float32, Int64
+from torch import nn
+
+from vtr_core.data.assemble import KEYS, Columns, RowGroupReader, training_columns
+from vtr_core.data.batch import clip_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
+from vtr_core.errors import DatasetError
+from vtr_core.nn.embeddings import Embeddings
+from vtr_core.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class EmbeddedRows:
+    """Embeddings of rows (clip and caption) by modality, with the clip each row shows."""
+
+    vectors: dict[str, Float32[np.ndarray, "rows dim"]]
+    present: dict[str, Bool[np.ndarray, " rows"]]
+    clip_key: Int64[np.ndarray, " rows"]
+
+
+def concatenate(parts: Sequence[EmbeddedRows]) -> EmbeddedRows:
+    """The rows of all parts, in order."""
+    names = parts[0].vectors
+    return EmbeddedRows(
+        vectors={name: np.concatenate([part.vectors[name] for part in parts]) for name in names},
+        present={name: np.concatenate([part.present[name] for part in parts]) for name in names},
+        clip_key=np.concatenate([part.clip_key for part in parts]),
+    )
+
+
+def check_features(manifest: Manifest, wanted: Mapping[str, int]) -> None:
+    """DatasetError unless the data set has at least one of the model's features, each in the model's dimension."""
+    held = {feature.name: feature.dim for feature in manifest.schema.features}
+    for name in held.keys() & wanted.keys():
+        if held[name] != wanted[name]:
+            raise DatasetError(
+                f"{manifest.uri}: column {name} has {held[name]} dimensions, the model was trained on {wanted[name]}; "
+                "ingest it with the same features and pooling as the training data"
+            )
+    if not held.keys() & wanted.keys():
+        raise DatasetError(f"{manifest.uri} has {', '.join(held)}, none of the model's features {', '.join(wanted)}")
+
+
+def row_groups(manifest: Manifest) -> list[RowGroup]:
+    """All row groups, in file order."""
+    return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+
+
+@torch.inference_mode()
+def embed(
+    model: nn.Module,
+    features: Mapping[str, int],
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    places: Sequence[RowGroup],
+    max_rows: int,
+) -> EmbeddedRows:
+    """The embeddings of the rows in `places`, in file order, on the model's device, which it leaves as it was.
+
+    features: the model's, name to dimension; one that the data set lacks is absent from every row. A data set ingested
+    with another vocabulary has its captions encoded anew with the model's.
+    """
+    device = next(model.parameters()).device
+    was_training = model.training
+    model.eval()
+    parts = [_embed_nothing(model, features, manifest, device)]
+    for columns in _chunks(manifest, vocabulary, places, max_rows):
+        batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
+        parts.append(_to_rows(model(batch), columns))
+    model.train(was_training)
+    return concatenate(parts)
+
+
+def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
+    return EmbeddedRows(
+        vectors={name: vectors.float().cpu().numpy() for name, vectors in embeddings.vectors.items()},
+        present={name: present.cpu().numpy() for name, present in embeddings.present.items()},
+        clip_key=np.array(columns["clip_key"]),
+    )
+
+
+def _embed_nothing(
+    model: nn.Module, features: Mapping[str, int], manifest: Manifest, device: torch.device
+) -> EmbeddedRows:
+    """No rows, in the shapes of the model's output: what a worker without a share of a small data set has."""
+    columns: Columns = {"tokens": np.zeros((0, manifest.schema.max_words), TOKEN_DTYPE)}
+    columns.update({key: np.zeros(0, np.int64) for key in KEYS})
+    return _to_rows(model(clip_batch(_with_absent(columns, features), list(features)).to(device)), columns)
+
+
+def _with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:
+    """`columns` with zeros and no presence for the features that the data set lacks."""
+    rows = len(columns["tokens"])
+    absent = {name: np.zeros((rows, dim), FEATURE_DTYPE) for name, dim in features.items() if name not in columns}
+    return {**columns, **absent, **{f"has_{name}": np.zeros(rows, np.bool_) for name in absent}}
+
+
+def _chunks(
+    manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup], max_rows: int
+) -> Iterator[Columns]:
+    """Pieces of row groups of at most `max_rows` rows, with tokens of `vocabulary`."""
+    known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
+    columns = training_columns(manifest.schema)
+    reader = RowGroupReader(manifest, columns if known else [*columns, "caption"])
+    for place in places:
+        group = reader.read(place)
+        if not known:
+            captions = group.pop("caption")
+            group["tokens"] = np.stack([vocabulary.encode(text, manifest.schema.max_words) for text in captions])
+        rows = len(group["clip_key"])
+        for first in range(0, rows, max_rows):
+            yield {name: array[first : first + max_rows] for name, array in group.items()}

@@ -1,0 +1,185 @@
+"""Checkpoints: a folder that is complete once `checkpoint.json`, written last, lists its files with their hashes.
+
+`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`. Nothing in it is
+unpickled: tensors are safetensors or read with `weights_only=True`.
+"""
+
+import hashlib
+import io
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from vtr_core import storage
+from vtr_core.config.override import validate
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.models.build import build_model
+from vtr_core.storage import Location, locate
+from vtr_core.text.vocabulary import Vocabulary
+
+MARKER = "checkpoint.json"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: optimiser steps done, and what validation has seen so far."""
+
+    step: int = 0
+    best_value: float | None = None
+    best_step: int | None = None
+    flat_validations: int = 0
+    """Validations since the best one."""
+    skipped: int = 0
+    """Steps skipped for a non-finite loss."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint holds, in memory."""
+
+    config: TrainConfig
+    model: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    progress: Progress
+    vocabulary: Vocabulary
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to embed, with the configuration and vocabulary it was trained with."""
+
+    model: nn.Module
+    config: TrainConfig
+    vocabulary: Vocabulary
+    provenance: dict[str, Any]
+    progress: Progress
+    uri: str
+
+
+def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; a reader sees all of it or none."""
+    optimizer = io.BytesIO()
+    torch.save(checkpoint.optimizer, optimizer)
+    files = {
+        "config.json": _json(checkpoint.config.model_dump(mode="json")),
+        "model.safetensors": safetensors.torch.save(checkpoint.model),
+        "optimizer.pt": optimizer.getvalue(),
+        "progress.json": _json(asdict(checkpoint.progress)),
+        "vocabulary.json": checkpoint.vocabulary.to_json(),
+        "provenance.json": _json(checkpoint.provenance),
+    }
+    for name, content in files.items():
+        storage.write_bytes(location / name, content)
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    storage.write_json(location / MARKER, {"version": VERSION, "files": hashes})
+
+
+def is_complete(location: Location) -> bool:
+    """Whether a checkpoint was written to its end."""
+    return storage.exists(location / MARKER)
+
+
+def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a whole checkpoint, for going on with training."""
+    reader = _Reader(location)
+    optimizer = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
+    return Checkpoint(
+        config=reader.config(),
+        model=safetensors.torch.load(reader.read("model.safetensors")),
+        optimizer=optimizer,
+        progress=Progress(**json.loads(reader.read("progress.json"))),
+        vocabulary=Vocabulary.from_json(reader.read("vocabulary.json")),
+        provenance=json.loads(reader.read("provenance.json")),
+    )
+
+
+def load_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel:
+    """The model of a checkpoint folder, or of a run folder's best checkpoint, in evaluation mode on `device`.
+
+    Needs that folder alone. Raises CheckpointError where it is incomplete, damaged or of another system.
+    """
+    location = find_checkpoint(locate(uri))
+    reader = _Reader(location)
+    config = reader.config()
+    model = build_model(config.model)
+    load_weights(model, safetensors.torch.load(reader.read("model.safetensors")), location)
+    return LoadedModel(
+        model=model.to(device).eval(),
+        config=config,
+        vocabulary=Vocabulary.from_json(reader.read("vocabulary.json")),
+        provenance=json.loads(reader.read("provenance.json")),
+        progress=Progress(**json.loads(reader.read("progress.json"))),
+        uri=location.uri,
+    )
+
+
+def load_weights(model: nn.Module, weights: dict[str, Tensor], where: Location) -> None:
+    """Put `weights` into `model`; CheckpointError where names or shapes do not fit."""
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise CheckpointError(f"{where}: the weights do not fit the model: {' '.join(str(error).split())}") from error
+
+
+def find_checkpoint(location: Location) -> Location:
+    """A checkpoint folder as it is; of a run folder its best checkpoint, else its newest."""
+    if is_complete(location):
+        return location
+    folder = location / "checkpoints"
+    if storage.exists(folder / "best.json"):
+        return folder / storage.read_json(folder / "best.json")["checkpoint"]
+    complete = complete_checkpoints(folder)
+    if not complete:
+        raise CheckpointError(
+            f"{location} is not a checkpoint: it has no {MARKER}; give the folder of a run of vtr train, "
+            "or one of the folders in its checkpoints/"
+        )
+    return complete[-1]
+
+
+def complete_checkpoints(folder: Location) -> list[Location]:
+    """The complete checkpoints in a run's `checkpoints/`, oldest first."""
+    return [child for child in storage.children(folder) if child.name.startswith("step-") and is_complete(child)]
+
+
+class _Reader:
+    """Reads a checkpoint's files and checks them against the marker's hashes."""
+
+    def __init__(self, location: Location) -> None:
+        if not is_complete(location):
+            raise CheckpointError(f"{location} is not a complete checkpoint: it has no {MARKER}")
+        marker = storage.read_json(location / MARKER)
+        if not isinstance(marker, dict) or marker.get("version") != VERSION:
+            raise CheckpointError(f"{location} is not a checkpoint of version {VERSION}, which this code reads")
+        self._location = location
+        self._hashes: dict[str, str] = marker["files"]
+
+    def read(self, name: str) -> bytes:
+        """The file's bytes."""
+        if name not in self._hashes or not storage.exists(self._location / name):
+            raise CheckpointError(f"{self._location} lacks {name}; use another checkpoint of the run")
+        content = storage.read_bytes(self._location / name)
+        if hashlib.sha256(content).hexdigest() != self._hashes[name]:
+            raise CheckpointError(f"{self._location / name} is damaged (its sha256 differs); use another checkpoint")
+        return content
+
+    def config(self) -> TrainConfig:
+        """The run's configuration, which this code must know."""
+        values = json.loads(self.read("config.json"))
+        try:
+            return validate(TrainConfig, values)
+        except ConfigError as error:
+            kind = values.get("model", {}).get("kind")
+            raise CheckpointError(f"{self._location} holds a {kind!r} model that this code cannot read: {error}") from error
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1) + "\n").encode()

@@ -1,0 +1,85 @@
+"""The one all-gather: workers' parts of a batch become the whole batch, with gradient.
+
+Every worker computes the loss of the whole batch from gathered embeddings. The gradient of a worker's own part is the sum over
+workers of the gradients of their (equal) losses, which DDP's mean over workers turns into exactly the gradient of one worker
+with the whole batch.
+"""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from jaxtyping import Float
+from torch import Tensor
+
+from vtr_core.data.batch import RowKeys
+from vtr_core.nn.embeddings import Embeddings
+
+
+class _GatherRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        ctx.rows = len(rows)
+        return _all_gather(rows)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+        grad = grad.contiguous()
+        dist.all_reduce(grad)
+        first = dist.get_rank() * ctx.rows
+        return grad[first : first + ctx.rows]
+
+
+def world_size() -> int:
+    """Workers that share the batch; 1 where no process group was started."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def gather_rows(rows: Float[Tensor, "part ..."]) -> Float[Tensor, "batch ..."]:
+    """All workers' rows, in order of rank, with gradient. Every worker must hold the same number of rows."""
+    return rows if world_size() == 1 else _GatherRows.apply(rows)
+
+
+def gather_embeddings(part: Embeddings) -> Embeddings:
+    """The embeddings of the whole batch, in one collective for all modalities."""
+    if world_size() == 1:
+        return part
+    names = list(part.vectors)
+    whole = gather_rows(torch.stack([part.vectors[name] for name in names], dim=1))
+    presence = _all_gather(torch.stack([part.present[name] for name in names], dim=1).to(torch.uint8)).bool()
+    return Embeddings(
+        vectors={name: whole[:, i] for i, name in enumerate(names)},
+        present={name: presence[:, i] for i, name in enumerate(names)},
+    )
+
+
+def gather_keys(part: RowKeys) -> RowKeys:
+    """The keys of the whole batch, in one collective."""
+    if world_size() == 1:
+        return part
+    clip, video, caption = _all_gather(torch.stack([part.clip, part.video, part.caption], dim=1)).unbind(dim=1)
+    return RowKeys(clip=clip, video=video, caption=caption)
+
+
+def gather_objects(value: Any) -> list[Any]:
+    """One Python object of every worker, in order of rank."""
+    if world_size() == 1:
+        return [value]
+    values: list[Any] = [None] * world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def agree_all(condition: bool, device: torch.device) -> bool:
+    """Whether `condition` holds on every worker."""
+    if world_size() == 1:
+        return condition
+    flag = torch.tensor(int(condition), device=device)
+    dist.all_reduce(flag, dist.ReduceOp.MIN)
+    return bool(flag.item())
+
+
+def _all_gather(rows: Tensor) -> Tensor:
+    whole = rows.new_empty((world_size() * len(rows), *rows.shape[1:]))
+    dist.all_gather_into_tensor(whole, rows.contiguous())
+    return whole

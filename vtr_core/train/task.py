@@ -1,0 +1,31 @@
+"""What a system tells the training loop: its loss on a batch, its figures on a validation set."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from vtr_core.data.assemble import Columns
+from vtr_core.data.manifest import Manifest
+from vtr_core.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """The loss of the whole batch, equal on every worker, and what else is worth logging of the step."""
+
+    loss: Tensor
+    metrics: dict[str, float | Tensor] = field(default_factory=dict)
+
+
+class Task(Protocol):
+    """One system's part of training."""
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """The loss of the batch of which `columns` is this worker's part, at optimiser step `step`."""
+        ...
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Figures of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
+        ...

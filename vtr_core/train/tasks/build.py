@@ -1,0 +1,12 @@
+"""The task that trains a configuration's model."""
+
+from vtr_core.config.train import TrainConfig
+from vtr_core.train.task import Task
+from vtr_core.train.tasks.retrieval import RetrievalTask
+
+
+def build_task(config: TrainConfig, rank: int, world: int) -> Task:
+    """The task of `config`'s system for worker `rank` of `world`."""
+    match config.model.kind:
+        case "capsule_net":
+            return RetrievalTask(config, rank, world)

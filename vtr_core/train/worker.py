@@ -1,0 +1,221 @@
+"""The one training loop, run by every Ray Train worker."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import ray.train
+import ray.train.torch
+import torch
+from torch import Tensor, nn
+
+from vtr_core.config.override import validate
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.assemble import Columns, RowGroupReader, training_columns
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import Plan
+from vtr_core.data.reading import Part, stream
+from vtr_core.data.word_table import WordTable
+from vtr_core.errors import TrainingError
+from vtr_core.models.build import build_model
+from vtr_core.tracking.metric_log import MetricLog
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.checkpoint import Checkpoint, Progress, is_complete, load_weights
+from vtr_core.train.early_stopping import judge
+from vtr_core.train.gather import agree_all
+from vtr_core.train.meter import Meter
+from vtr_core.train.optimizer import build_optimizer, learning_rate_at, set_learning_rate
+from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.tasks.build import build_task
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the driver hands every worker."""
+
+    config: TrainConfig
+    run: str
+    data: str
+    validation: str | None
+    tracked: TrackedRun | None
+    provenance: dict[str, str]
+
+
+def total_steps(config: TrainConfig, plan: Plan) -> int:
+    """Optimiser steps of a whole run."""
+    steps = config.training.epochs * plan.steps_per_epoch
+    return min(steps, config.training.max_steps or steps)
+
+
+def train_worker(values: dict[str, Any]) -> None:
+    """Ray Train's entry point: one worker's whole run, from the newest checkpoint if there is one."""
+    Worker(values["job"]).run()
+
+
+class Worker:
+    """One worker's model, data and place in the run."""
+
+    def __init__(self, job: Job) -> None:
+        context = ray.train.get_context()
+        self._rank, self._world = context.get_world_rank(), context.get_world_size()
+        self._job, self._config = job, validate(TrainConfig, job.config.model_dump())
+        self._device = ray.train.torch.get_device()
+        self._folder = RunFolder.at(job.run)
+        self._manifest = Manifest.load(job.data)
+        self._words = WordTable.load(self._manifest)
+        self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
+        self._total = total_steps(self._config, self._plan)
+        self._task = build_task(self._config, self._rank, self._world)
+        self._build()
+
+    def _build(self) -> None:
+        """Initial weights from the seed; then the newest checkpoint's, where there is one."""
+        torch.manual_seed(self._config.seed)
+        model = build_model(self._config.model)
+        if self._words.vectors is not None:
+            model.load_word_vectors(torch.from_numpy(self._words.vectors.copy()))
+        found = self._folder.latest()
+        if found is not None:
+            load_weights(model, found.model, self._folder.checkpoints)
+        self._progress = found.progress if found else Progress()
+        self._model = ray.train.torch.prepare_model(model)
+        self._optimizer = build_optimizer(self._model, self._config.optimizer)
+        if found is not None:
+            self._optimizer.load_state_dict(found.optimizer)
+
+    @property
+    def _bare_model(self) -> nn.Module:
+        """The model without DDP's wrapper."""
+        inner = getattr(self._model, "module", self._model)
+        assert isinstance(inner, nn.Module)
+        return inner
+
+    def run(self) -> None:
+        """Train from the current step to the end, or to an early stop."""
+        self._log = None
+        if self._rank == 0:
+            place = self._folder.location / "metrics.jsonl"
+            self._log = MetricLog(place, self._job.tracked, self._progress.step)
+        try:
+            self._loop()
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    def _loop(self) -> None:
+        meter = Meter(self._config.batch.rows)
+        not_finite = 0
+        batches = self._batches()
+        while self._progress.step < self._total and not self._should_stop():
+            with meter.waiting():
+                columns = next(batches)
+            metrics = self._step(columns)
+            meter.step()
+            not_finite = not_finite + 1 if metrics is None else 0
+            self._progress = replace(self._progress, step=self._progress.step + 1)
+            if metrics is None:
+                self._skip(not_finite)
+            elif self._is_due(self._config.training.log_every):
+                self._report({**metrics, **meter.read(), **self._counts()})
+            self._validate_and_save()
+        self._save_if_new()
+
+    def _batches(self) -> Iterator[Columns]:
+        reader = RowGroupReader(self._manifest, training_columns(self._manifest.schema))
+        part = Part(self._rank, self._world)
+        return stream(reader, self._plan, part, self._progress.step, self._config.scaling.prefetch_batches)
+
+    def _step(self, columns: Columns) -> dict[str, float] | None:
+        """One optimiser step; None, and nothing done, where the loss is not finite.
+
+        Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn.
+        """
+        step = self._progress.step
+        assert int(columns["step"][0]) == step
+        torch.manual_seed(step_seed(self._config.seed, step, self._rank))
+        rate = learning_rate_at(self._config.optimizer, step, self._total)
+        set_learning_rate(self._optimizer, rate)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._uses_bf16()):
+            output = self._task.step(self._model, columns, step, self._device)
+        if not agree_all(bool(torch.isfinite(output.loss)), self._device):
+            return None
+        self._optimizer.zero_grad(set_to_none=True)
+        output.loss.backward()
+        norm = nn.utils.clip_grad_norm_(self._model.parameters(), self._config.optimizer.gradient_clip or math.inf)
+        self._optimizer.step()
+        values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
+        return {**_numbers(values), "train/learning_rate": rate}
+
+    def _uses_bf16(self) -> bool:
+        match self._config.training.precision:
+            case "bf16":
+                return True
+            case "float32":
+                return False
+            case "auto":
+                return self._device.type == "cuda" and torch.cuda.is_bf16_supported()
+
+    def _skip(self, in_row: int) -> None:
+        self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
+        if in_row > self._config.training.max_nonfinite:
+            raise TrainingError(
+                f"the loss was not finite in {in_row} steps in a row, up to step {self._progress.step}; "
+                f"lower optimizer.learning_rate or set optimizer.gradient_clip, and look at the data of these batches"
+            )
+
+    def _counts(self) -> dict[str, float]:
+        epoch = self._progress.step / self._plan.steps_per_epoch
+        return {"train/epoch": epoch, "train/skipped_steps": float(self._progress.skipped)}
+
+    def _is_due(self, every: int | None) -> bool:
+        return every is not None and (self._progress.step % every == 0 or self._progress.step == self._total)
+
+    def _validate_and_save(self) -> None:
+        """Validate at the end of every `validate_every` epochs; save then, and every `checkpoint_every` steps."""
+        validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
+        if validated and self._job.validation is not None:
+            values = self._task.evaluate(self._bare_model, Manifest.load(self._job.validation), self._words.vocabulary)
+            self._progress = judge(self._progress, values, self._config.training.metric)
+            self._report(values)
+        if validated or self._is_due(self._config.training.checkpoint_every):
+            self._save()
+
+    def _should_stop(self) -> bool:
+        patience = self._config.training.patience
+        return patience is not None and self._progress.flat_validations >= patience
+
+    def _report(self, values: dict[str, float]) -> None:
+        """Log a point and show it to the driver; every worker reports equally often, as Ray Train asks."""
+        if self._log is not None:
+            self._log.add(values, self._progress.step)
+        ray.train.report({**values, "step": self._progress.step, "total_steps": self._total})
+
+    def _save_if_new(self) -> None:
+        if self._rank == 0 and not is_complete(self._folder.checkpoint_at(self._progress.step)):
+            self._save()
+
+    def _save(self) -> None:
+        if self._rank != 0:
+            return
+        checkpoint = Checkpoint(
+            config=self._config,
+            model={name: tensor.cpu().contiguous() for name, tensor in self._bare_model.state_dict().items()},
+            optimizer=self._optimizer.state_dict(),
+            progress=self._progress,
+            vocabulary=self._words.vocabulary,
+            provenance={**self._job.provenance, "data": self._job.data},
+        )
+        self._folder.save(checkpoint, self._config.training.keep_checkpoints)
+        if self._log is not None:
+            self._log.publish()
+
+
+def step_seed(seed: int, step: int, rank: int) -> int:
+    """A 64-bit seed for one worker's randomness in one step."""
+    return int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0])
+
+
+def _numbers(values: dict[str, float | Tensor]) -> dict[str, float]:
+    return {name: float(value.detach() if isinstance(value, Tensor) else value) for name, value in values.items()}
