@@ -88,7 +88,7 @@ def _source(name: str) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
-    from vtr_core.data.ingest import IngestOptions, abandon, begin, finish, plan_ingest
+    from vtr_core.data.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import locate
 
     options = IngestOptions(
@@ -96,9 +96,11 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     )
     print(f"ingest {source.name}: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), _words(source, flags), options)
-    tasks = begin(plan)
+    if is_complete(plan):
+        print("  it is there already, complete")
+        return finished(plan)
     try:
-        _run(plan, tasks, flags.worker_logs)
+        _run(plan, begin(plan), flags.worker_logs)
         return finish(plan)
     except Exception:
         abandon(plan)

@@ -11,8 +11,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     shared = {"log_to_driver": worker_logs, "logging_level": logging.WARNING, "configure_logging": True}
     try:
         ray.init(address="auto", **shared)

@@ -15,7 +15,7 @@ from vtr_core.data.split import assign_splits
 from vtr_core.data.word_table import WordTable
 from vtr_core.data.writing import ShardWriter
 from vtr_core.errors import DatasetError, RunConflict
-from vtr_core.fingerprint import fingerprint, short
+from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
 
 RECORDS = "_ingest"
@@ -123,14 +123,18 @@ def _tasks(split: str, videos: Sequence[VideoEntry], options: IngestOptions) -> 
     return [ShardTask(split, i, [videos[j] for j in order[s : s + size]]) for i, s in enumerate(starts)]
 
 
-def begin(plan: IngestPlan) -> list[ShardTask]:
-    """Claim the output and return the tasks still to be done.
+def is_complete(plan: IngestPlan) -> bool:
+    """Whether the output already holds exactly what `plan` would write; RunConflict where it holds another data set."""
+    folders = [plan.folder(split) for split in plan.splits]
+    written = [folder for folder in folders if storage.exists(folder / MANIFEST)]
+    for folder in written:
+        if Manifest.load(folder.uri).source["ingest"] != plan.fingerprint:
+            raise RunConflict(f"{folder} already holds another data set; delete it or choose another --out")
+    return len(written) == len(folders)
 
-    Raises RunConflict where the output holds something else: another data set or another ingest's beginnings.
-    """
-    for split in plan.splits:
-        if storage.exists(plan.folder(split) / MANIFEST):
-            raise _occupied(plan, plan.folder(split))
+
+def begin(plan: IngestPlan) -> list[ShardTask]:
+    """Claim the output and return the tasks still to be done; RunConflict where another ingest has begun there."""
     claim = plan.out / RECORDS / "plan.json"
     if not storage.exists(claim):
         storage.write_json(claim, {"fingerprint": plan.fingerprint})
@@ -142,20 +146,13 @@ def begin(plan: IngestPlan) -> list[ShardTask]:
     return [task for task in plan.tasks if not storage.exists(plan.record(task))]
 
 
-def _occupied(plan: IngestPlan, folder: Location) -> RunConflict:
-    found = Manifest.load(folder.uri)
-    if found.source["ingest"] == plan.fingerprint:
-        return RunConflict(f"{folder} already holds this very data set ({short(found.fingerprint)}); nothing to do")
-    return RunConflict(f"{folder} already holds another data set; delete it or choose another --out")
-
-
 def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     """Write one shard and its record; return the record."""
     drops = Drops(plan.options.strict)
     folder = plan.folder(task.split)
     writer = ShardWriter(plan.schema, plan.words.vocabulary)
     shard = writer.write(plan.source, task.videos, folder / task.file, drops)
-    record = {"shard": asdict(shard), "dropped": dict(drops.counts), "examples": drops.examples}
+    record = {"shard": shard.to_json(), "dropped": dict(drops.counts), "examples": drops.examples}
     storage.write_json(plan.record(task), record)
     return record
 
@@ -179,12 +176,18 @@ def finish(plan: IngestPlan) -> IngestResult:
         for record in records:
             _add(dropped, record["dropped"], record["examples"])
         _add(drops, dropped.counts, dropped.examples)
-        shards = [_shard(record["shard"]) for record in records if record["shard"]["rows"]]
+        shards = [Shard.from_json(record["shard"]) for record in records if record["shard"]["rows"]]
         manifests.append(_manifest(plan, split, shards, dropped, drops))
     for manifest in manifests:
         manifest.save()
     storage.delete_folder(plan.out / RECORDS)
     return IngestResult(manifests, drops)
+
+
+def finished(plan: IngestPlan) -> IngestResult:
+    """What an earlier, complete ingest of `plan` wrote."""
+    manifests = [Manifest.load(plan.folder(split).uri) for split in plan.splits]
+    return IngestResult(manifests, Drops())
 
 
 def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, seen: Drops) -> Manifest:
@@ -194,10 +197,6 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
-
-
-def _shard(record: Mapping[str, Any]) -> Shard:
-    return Shard(**{**record, "row_groups": tuple(tuple(group) for group in record["row_groups"])})
 
 
 def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:

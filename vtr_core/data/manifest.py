@@ -27,6 +27,16 @@ class Shard:
         """Videos in the shard; a row group holds whole videos, so none is counted twice."""
         return sum(len(group) for group in self.row_groups)
 
+    def to_json(self) -> dict[str, Any]:
+        """The shard as JSON, with one line of counts per row group."""
+        return {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Shard":
+        """The shard that `to_json` wrote."""
+        groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
+        return cls(**{**value, "row_groups": groups})
+
 
 @dataclass(frozen=True)
 class VocabularyRecord:
@@ -79,7 +89,7 @@ class Manifest:
             "vocabulary": asdict(self.vocabulary),
             "dropped": self.dropped,
             "source": self.source,
-            "shards": [asdict(shard) for shard in self.shards],
+            "shards": [shard.to_json() for shard in self.shards],
         }
 
     def save(self) -> None:
@@ -98,7 +108,7 @@ class Manifest:
         value = storage.read_json(location / FILE)
         try:
             manifest = cls._from_json(location.uri, value)
-        except (KeyError, TypeError, AttributeError, AssertionError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
             raise DatasetError(f"{location / FILE} is damaged ({error!r}); rebuild it with vtr ingest") from error
         if value.get("fingerprint") != manifest.fingerprint:
             raise DatasetError(f"{location / FILE} does not match its fingerprint; rebuild it with vtr ingest")
@@ -110,14 +120,10 @@ class Manifest:
             uri=uri,
             schema=ClipSchema.from_json(value, uri),
             vocabulary=VocabularyRecord(**value["vocabulary"]),
-            shards=tuple(_shard(record) for record in value["shards"]),
+            shards=tuple(Shard.from_json(record) for record in value["shards"]),
             source=value["source"],
             dropped=value["dropped"],
         )
-
-
-def _shard(record: dict[str, Any]) -> Shard:
-    return Shard(**{**record, "row_groups": tuple(tuple(group) for group in record["row_groups"])})
 
 
 def splits(uri: str) -> dict[str, str]:

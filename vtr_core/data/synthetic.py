@@ -1,7 +1,7 @@
 """The synthetic world: videos of an invented life whose clips, narrations and truths follow from (seed, video index).
 
-A clip's truth is one concept per slot: who, does what, to what, with what, where. Nothing depends on any other video, so
-any part of the world can be made anywhere, in any order.
+A clip's truth is one concept per slot: who, does what, to what, with what, where. Nothing depends on any other video,
+so any part of the world can be made anywhere, in any order.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class Truth:
 
 
 def truth(settings: SyntheticSettings, video: int) -> Truth:
-    """What happens in a video: agent and place hold throughout, the tool mostly, action and object are each clip's own."""
+    """What happens in a video: agent and place stay, the tool mostly, action and object are each clip's own."""
     rng = settings.stream(LATENTS, video)
     num_clips = int(rng.integers(settings.min_clips, settings.max_clips + 1))
     concepts = rng.choice(settings.num_concepts, size=(num_clips, len(SLOTS)), p=settings.frequencies)

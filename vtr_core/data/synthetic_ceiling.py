@@ -16,19 +16,21 @@ _MAX_TOLD = 3
 class Oracle:
     """Scores of captions against clips from the clips' truths S and the concepts Q that a caption mentions.
 
-    A caption of clip i tells of clip i with probability 1 − m, else of one of its neighbours N(i) drawn evenly (always of
-    clip i where N(i) is empty). Which slots it mentions, by which synonyms and in which sentence, is drawn without regard to
-    the concepts. So P(caption | clip i) = c(caption) · s(Q, i) with
+    A caption of clip i tells of clip i with probability 1 − m, else of one of its neighbours N(i) drawn evenly
+    (always of clip i where N(i) is empty). Which slots it mentions, by which synonyms and in which sentence, is drawn
+    without regard to the concepts. So P(caption | clip i) = c(caption) · s(Q, i) with
 
         s(Q, i) = (1 − m) · 1[Q ⊆ S_i] + m / |N(i)| · Σ_{j ∈ N(i)} 1[Q ⊆ S_j],        m = 0 where N(i) is empty,
 
-    where c does not depend on i. A clip at the border of a video has one neighbour, which takes the whole of m. With equal
-    priors P(clip i | caption) ∝ s(Q, i), and ranking by the posterior gives every recall@k its greatest expectation; clips
-    that tie are interchangeable, so ties count in expectation. The features add nothing, being noisy functions of S.
+    where c does not depend on i. A clip at the border of a video has one neighbour, which takes the whole of m. With
+    equal priors P(clip i | caption) ∝ s(Q, i), and ranking by the posterior gives every recall@k its greatest
+    expectation; clips that tie are interchangeable, so ties count in expectation. The features add nothing, being
+    noisy functions of S.
 
-    For clip → caption a caption's score is to be divided by its prior P(Q) = Π_{q ∈ Q} frequency(q). The division changes no
-    caption → clip ranking, so `scores` gives s(Q, i) / P(Q). This second direction treats the captions of a gallery as
-    independent, which those of one video are not: a strong reference there, and a bound only for caption → clip.
+    For clip → caption a caption's score is to be divided by its prior P(Q) = Π_{q ∈ Q} frequency(q). The division
+    changes no caption → clip ranking, so `scores` gives s(Q, i) / P(Q). This second direction treats the captions of
+    a gallery as independent, which those of one video are not: a strong reference there, and a bound only for caption
+    → clip.
     """
 
     def __init__(self, settings: SyntheticSettings, rows: Sequence[tuple[str, str]]) -> None:
@@ -59,10 +61,10 @@ def oracle_scores(
 def best_possible(
     settings: SyntheticSettings, rows: Sequence[tuple[str, str]], ks: Sequence[int] = (1, 5, 10), chunk: int = 256
 ) -> dict[int, float]:
-    """The greatest expected caption → clip recall@k over (clip_id, caption) `rows`, {k: recall in [0, 1]}, ties expected.
+    """The greatest expected caption → clip recall@k over (clip_id, caption) `rows`, as {k: recall in [0, 1]}.
 
-    Each row is an item of its own. With g items above the right one and t that tie with it, itself included, the right one is
-    among the first k with probability (k − g) / t, clipped to [0, 1].
+    Each row is an item of its own. With g items above the right one and t that tie with it, itself included, the
+    right one is among the first k with probability (k − g) / t, clipped to [0, 1].
     """
     oracle = Oracle(settings, rows)
     totals = dict.fromkeys(ks, 0.0)

@@ -1,4 +1,4 @@
-"""What the synthetic world's cameras and microphones record: concept vectors added up, a video's look, noise, rectified."""
+"""What the synthetic world's cameras and microphones record: concept vectors, a video's look and noise, rectified."""
 
 from functools import cached_property
 

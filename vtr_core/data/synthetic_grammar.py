@@ -11,7 +11,18 @@ VAGUE_VERBS = ("take", "get", "handle", "show", "use", "go for")
 VAGUE_OBJECTS = ("it", "this", "that one", "everything", "some of them")
 WITH = ("with the", "using the", "with a", "and for that there is the")
 IN = ("in the", "here in the", "at the", "right there in the")
-CLOSERS = ("", "", "", "like this", "just like that", "if you want", "very carefully", "really quick", "you know", "again")
+CLOSERS = (
+    "",
+    "",
+    "",
+    "like this",
+    "just like that",
+    "if you want",
+    "very carefully",
+    "really quick",
+    "you know",
+    "again",
+)
 TEMPLATES = (
     "{opener} {subject} {modal} {verb} {object} {tool} {place} {closer}",
     "{opener} {place} {subject} {modal} {verb} {object} {tool} {closer}",

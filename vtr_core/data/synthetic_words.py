@@ -1,4 +1,4 @@
-"""The words of the synthetic world: every concept of every slot has one to three names, and no word names two concepts."""
+"""The words of the synthetic world: each concept of a slot has one to three names, and no word names two concepts."""
 
 from functools import cache
 
@@ -15,9 +15,10 @@ _LISTED = {
         pierce/perforate shake crush/smash trim/prune draw/sketch weigh repair/fix/mend assemble/build remove/detach
         heat/warm freeze/chill dry roll tie throw/toss catch/grab inspect/examine decorate/garnish spray weave/knit""",
     "object": """onion/shallot dough/pastry tomato potato/spud chicken/poultry board/plank shirt/blouse bike/bicycle
-        engine/motor cake/cupcake paper hair wall flower/blossom fish/salmon guitar car/vehicle phone/smartphone egg rice
-        bread/loaf apple carrot cheese/cheddar bowl/dish box/carton bottle/flask chair/stool table/desk shoe/sneaker
-        pipe/tube wire/cable candle clay leather/suede curtain/drape window door statue/figurine necklace/pendant""",
+        engine/motor cake/cupcake paper hair wall flower/blossom fish/salmon guitar car/vehicle phone/smartphone egg
+        rice bread/loaf apple carrot cheese/cheddar bowl/dish box/carton bottle/flask chair/stool table/desk
+        shoe/sneaker pipe/tube wire/cable candle clay leather/suede curtain/drape window door statue/figurine
+        necklace/pendant""",
     "tool": """knife/blade spoon/ladle brush hammer/mallet pan/skillet scissors/shears tape wrench/spanner needle stove
         tongs/tweezers fork whisk bucket/pail sponge rope/cord pliers screwdriver ruler drill saw chisel towel/cloth
         machine camera roller axe/hatchet rake shovel/spade hose torch clamp/vise stapler thermometer grater

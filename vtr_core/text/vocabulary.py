@@ -69,7 +69,9 @@ class Vocabulary:
             value = json.loads(content)
             words, expected = tuple(value["words"]), value["fingerprint"]
         except (ValueError, KeyError, TypeError) as error:
-            raise DatasetError(f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest") from error
+            raise DatasetError(
+                f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
+            ) from error
         if fingerprint(words) != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return cls(words)

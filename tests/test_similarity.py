@@ -1,0 +1,70 @@
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+
+from tests.reference import losses as reference
+from vtr_core.similarity import cosine, dot, generalized_jaccard, neg_euclidean, similarity_function
+
+KINDS = {"dot": dot, "cosine": cosine, "neg_euclidean": neg_euclidean, "generalized_jaccard": generalized_jaccard}
+GOLDEN_A = torch.sin(0.9 * torch.arange(20, dtype=torch.float64) + 0.2).abs().reshape(5, 4)
+GOLDEN_B = torch.sin(0.9 * torch.arange(20, dtype=torch.float64) + 0.5).abs().reshape(5, 4)
+
+
+def _pair(dtype=torch.float64):
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(7, 5, generator=generator).to(dtype), torch.rand(4, 5, generator=generator).to(dtype)
+
+
+def test_jaccard_golden():
+    expected = torch.tensor([0.72470348, 0.53543236, 0.34493766, 0.34840150, 0.39368563], dtype=torch.float64)
+    torch.testing.assert_close(generalized_jaccard(GOLDEN_A, GOLDEN_B)[0], expected, atol=5e-9, rtol=0)
+
+
+def test_each_equals_loops():
+    a, b = _pair()
+    for i in range(len(a)):
+        for j in range(len(b)):
+            assert dot(a, b)[i, j].item() == pytest.approx(sum(a[i] * b[j]).item(), abs=1e-12)
+            length = (sum(a[i] ** 2) * sum(b[j] ** 2)) ** 0.5
+            assert cosine(a, b)[i, j].item() == pytest.approx((sum(a[i] * b[j]) / length).item(), abs=1e-12)
+            distance = sum((a[i] - b[j]) ** 2) ** 0.5
+            assert neg_euclidean(a, b)[i, j].item() == pytest.approx(-distance.item(), abs=1e-12)
+    expected = torch.tensor(reference.generalized_jaccard(a.tolist(), b.tolist()), dtype=torch.float64)
+    torch.testing.assert_close(generalized_jaccard(a, b), expected)
+
+
+def test_zero_vectors_have_similarity_zero_not_nan():
+    zeros = torch.zeros(2, 3, requires_grad=True)
+    for kind in ("cosine", "generalized_jaccard"):
+        similarity = similarity_function(kind)(zeros, torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 2.0]]))
+        assert (similarity == 0).all()
+        similarity.sum().backward()
+        assert zeros.grad.isfinite().all()
+
+
+def test_euclidean_keeps_near_neighbours_apart():
+    near = 100 + torch.tensor([[0.0, 0.0], [0.0, 1e-3], [0.0, 2e-3]])
+    expected = torch.cdist(near.double(), near.double(), compute_mode="donot_use_mm_for_euclid_dist")
+    torch.testing.assert_close(neg_euclidean(near, near).double(), -expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_similarities_are_at_least_float32(kind):
+    similarity = similarity_function(kind)
+    assert similarity is KINDS[kind]
+    plain = similarity(*_pair(torch.float32))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(similarity(*_pair(torch.float32)), plain)
+    assert similarity(*_pair(torch.bfloat16)).dtype == torch.float32
+    assert similarity(*_pair()).dtype == torch.float64
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_similarities_have_gradients(kind):
+    a, b = (values.requires_grad_() for values in _pair())
+    assert torch.autograd.gradcheck(similarity_function(kind), (a, b))
+
+
+def test_shapes_are_checked_under_pytest():
+    with pytest.raises(TypeCheckError):
+        dot(torch.zeros(2, 3), torch.zeros(2))

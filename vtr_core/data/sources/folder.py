@@ -1,0 +1,86 @@
+"""A folder of feature files, one stream of a data set: how a file is found, read, cut to a clip and pooled."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from vtr_core.data.sources.features import check_id, check_path, read_feature
+from vtr_core.data.sources.pooling import Pool, l2, pool, pooled_dim, window
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.errors import InputError
+from vtr_core.storage import Location, locate
+
+PROBES = 5
+"""Readable files whose commonest dimension is the folder's, so that one odd file does not condemn the rest."""
+
+
+@dataclass(frozen=True)
+class FeatureFolder:
+    """The files `<folder>/<video id>.npy`, or with `by_path`, files by their paths below the folder.
+
+    Rows come `fps` a second, are pooled as `how` says, and brought to length 1 where `normalise` is set. By path,
+    arrays of more than two axes are allowed and read as (time, product of the others).
+    """
+
+    uri: str
+    how: Pool
+    fps: float = 1.0
+    normalise: bool = True
+    by_path: bool = False
+
+    @cached_property
+    def location(self) -> Location:
+        """The folder; found once, since reaching an object store costs time."""
+        return locate(self.uri)
+
+    def file(self, name: str) -> Location:
+        """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""
+        if self.by_path:
+            check_path(name)
+            return self.location / name
+        check_id(name)
+        return self.location / f"{name}.npy"
+
+    def read(self, name: str, dim: int | None = None) -> Num[np.ndarray, "*shape"]:
+        """The array of a video id (or path); UnusableError where it cannot be read or would not give `dim` values."""
+        file = self.file(name)
+        array = read_feature(file, flatten=self.by_path)
+        found = pooled_dim(array, self.how)
+        if dim is not None and found != dim:
+            what = f"{file} has shape {array.shape}, which gives {found} values ({self.how} pooling)"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; this data set has {dim}")
+        return array
+
+    def clip(self, array: Num[np.ndarray, "*shape"], start: float, end: float | None) -> Float[np.ndarray, " dim"]:
+        """The vector of the span from `start` to `end` in seconds, or of all rows where `end` is None."""
+        rows = array if end is None or array.ndim == 1 else window(array, start, end, self.fps)
+        vector = pool(rows, self.how)
+        return l2(vector) if self.normalise else vector
+
+    def duration(self, array: Num[np.ndarray, "*shape"]) -> float:
+        """Seconds that the rows cover; 0 for a single vector, which does not tell."""
+        return len(array) / self.fps if array.ndim > 1 else 0.0
+
+    def dim(self, names: Iterable[str]) -> int:
+        """The commonest length of a pooled vector among the first readable files of `names`.
+
+        Raises InputError, with the first fault, where no file can be read.
+        """
+        faults: list[str] = []
+        found = Counter(islice(self._dims(names, faults), PROBES))
+        if not found:
+            reason = faults[0] if faults else "none is named"
+            raise InputError(f"no feature file in {self.uri} can be used ({reason}); give the folder of the .npy files")
+        return found.most_common(1)[0][0]
+
+    def _dims(self, names: Iterable[str], faults: list[str]) -> Iterator[int]:
+        for name in names:
+            try:
+                yield pooled_dim(self.read(name), self.how)
+            except UnusableError as fault:
+                faults.append(str(fault))

@@ -1,0 +1,46 @@
+"""Why a row is dropped: the closed list of reasons, and the exception that carries one."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A reason as it is counted in the manifest."""
+
+    MISSING_FILE = "missing_file"
+    """There is no such feature file."""
+    UNREADABLE_FILE = "unreadable_file"
+    """The file is truncated, is not a .npy file, or may not be read."""
+    NOT_NUMERIC = "not_numeric"
+    """The array holds neither floats nor integers."""
+    WRONG_RANK = "wrong_rank"
+    """The array has no axis, or more axes than (time, dim)."""
+    WRONG_DIMENSION = "wrong_dimension"
+    """The array has no rows, or gives another number of values than the column holds."""
+    NOT_FINITE = "not_finite"
+    """The values are NaN, infinite, or beyond the range of float16."""
+    OUTSIDE_FEATURES = "outside_features"
+    """The clip's time span lies after the last row of the features."""
+    NO_FEATURES = "no_features"
+    """The row names no feature file at all."""
+    EMPTY_CAPTION = "empty_caption"
+    """The caption holds no word."""
+    BAD_TIME = "bad_time"
+    """A start or end is not a finite number of seconds from 0 on."""
+    END_BEFORE_START = "end_before_start"
+    """The end is not after the start."""
+    DUPLICATE_ID = "duplicate_id"
+    """The same row again, or the same id for something else."""
+    UNSAFE_ID = "unsafe_id"
+    """The id or path could lead out of its folder, or cannot be a file name."""
+    UNKNOWN_VIDEO = "unknown_video"
+    """The annotations name a video that they do not list."""
+    SPLIT_CONFLICT = "split_conflict"
+    """The video is already in another split."""
+
+
+class UnusableError(Exception):
+    """Something cannot be made into rows: a reason, and `str()` that names the thing, the fault and what is allowed."""
+
+    def __init__(self, reason: Reason, what: str) -> None:
+        super().__init__(what)
+        self.reason = reason
