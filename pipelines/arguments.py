@@ -84,8 +84,8 @@ def print_help(prog: str, *parts: Any) -> None:
 def _help_field(name: str, part: Any) -> tuple[Any, ...]:
     if isinstance(part, type):
         return name, Annotated[part, tyro.conf.arg(name="")]
-    shown = Annotated[type(part), tyro.conf.arg(name=""), tyro.conf.FlagConversionOff]
-    return name, shown, field(default=part)
+    cls = type(part)
+    return name, Annotated[cls, tyro.conf.arg(name=""), tyro.conf.FlagConversionOff], field(default=part)
 
 
 def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]:

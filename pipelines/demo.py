@@ -51,7 +51,7 @@ def demo(flags: DemoFlags) -> None:
     finished = train(config, TrainFlags(data=data, out=out))
     print("\n3/3 zero-shot retrieval on videos that training never saw\n")
     evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
-    print(_next(data, finished.run, finished.checkpoint, finished.tracking_uri))
+    print(_next(data, finished.checkpoint, finished.tracking_uri))
 
 
 def _data(data: str, flags: DemoFlags) -> None:
@@ -65,7 +65,7 @@ def _data(data: str, flags: DemoFlags) -> None:
     report(ingest(Synthetic(num_clips=flags.clips, seed=flags.seed), IngestFlags(out=data)))
 
 
-def _next(data: str, run: str, checkpoint: str, tracking_uri: str) -> str:
+def _next(data: str, checkpoint: str, tracking_uri: str) -> str:
     return f"""
 checkpoint  {checkpoint}
 next        mlflow ui --backend-store-uri {tracking_uri}

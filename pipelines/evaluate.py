@@ -10,7 +10,9 @@ from pipelines.arguments import parse, print_help, wants_help
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.metrics.ranking import RetrievalMetrics
     from vtr_core.retrieval.evaluation import Direction
+    from vtr_core.similarity import SimilarityKind
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint import LoadedModel
 
@@ -87,7 +89,7 @@ def _names(manifests: "Sequence[Manifest]") -> list[str]:
     return ["-".join(part[-2:]) for part in parts]
 
 
-def _evaluate_one(loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: str) -> Result:
+def _evaluate_one(loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind") -> Result:
     from vtr_core.retrieval.best_possible import best_possible_recall
     from vtr_core.retrieval.embed import embed, row_groups
     from vtr_core.retrieval.evaluation import evaluate_retrieval
@@ -104,7 +106,7 @@ def _evaluate_one(loaded: "LoadedModel", name: str, manifest: "Manifest", simila
     return Result(name, manifest, evaluate_retrieval(rows, similarity), best_possible_recall(manifest))
 
 
-def print_result(result: Result, checkpoint: str, similarity: str) -> None:
+def print_result(result: Result, checkpoint: str, similarity: "SimilarityKind") -> None:
     """A table of the figures, next to chance and, where it is known, to the best possible."""
     from rich.console import Console
     from rich.table import Table
@@ -123,12 +125,12 @@ def print_result(result: Result, checkpoint: str, similarity: str) -> None:
     Console(width=None if Console().is_terminal else 120).print(table)
 
 
-def _cells(metrics: "Direction.metrics") -> list[str]:  # type: ignore[name-defined]
+def _cells(metrics: "RetrievalMetrics") -> list[str]:
     recalls = [f"{100 * metrics.recall[k]:.1f}" for k in (1, 5, 10)]
     return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
 
 
-def _log(flags: EvaluateFlags, loaded: "LoadedModel", results: Sequence[Result], similarity: str) -> None:
+def _log(flags: EvaluateFlags, loaded: "LoadedModel", results: Sequence[Result], similarity: "SimilarityKind") -> None:
     """One run with the figures as `test/<set>/…`, below the run that made the checkpoint where that is known."""
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
@@ -149,7 +151,7 @@ def _log(flags: EvaluateFlags, loaded: "LoadedModel", results: Sequence[Result],
 
 
 def _log_results(
-    tracked: "TrackedRun", loaded: "LoadedModel", results: Sequence[Result], similarity: str
+    tracked: "TrackedRun", loaded: "LoadedModel", results: Sequence[Result], similarity: "SimilarityKind"
 ) -> None:
     import time
 
@@ -163,7 +165,7 @@ def _log_results(
     tracked.log_json("evaluation.json", _as_json(results, similarity))
 
 
-def _as_json(results: Sequence[Result], similarity: str) -> dict[str, object]:
+def _as_json(results: Sequence[Result], similarity: "SimilarityKind") -> dict[str, object]:
     from dataclasses import asdict
 
     return {

@@ -1,6 +1,7 @@
 """The Ray cluster of a command: the one that RAY_ADDRESS or `ray start` names, or one of its own on this machine."""
 
 import logging
+import math
 import os
 
 import ray
@@ -12,9 +13,13 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
-    shared = {"log_to_driver": worker_logs, "logging_level": logging.WARNING, "configure_logging": True}
     try:
-        ray.init(address="auto", **shared)
+        ray.init(address="auto", log_to_driver=worker_logs, logging_level=logging.WARNING)
     except ConnectionError:
-        cpus = max(os.cpu_count() or 1, int(-(-local_cpus // 1)))
-        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **shared)
+        ray.init(
+            address="local",
+            num_cpus=max(os.cpu_count() or 1, math.ceil(local_cpus)),
+            include_dashboard=False,
+            log_to_driver=worker_logs,
+            logging_level=logging.WARNING,
+        )

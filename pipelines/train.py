@@ -207,5 +207,3 @@ def _print_end(finished: Finished) -> None:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
     print(f"next        vtr evaluate {finished.checkpoint} --data <data set> …")
-
-

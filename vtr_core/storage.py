@@ -102,7 +102,7 @@ class open_for_writing:  # noqa: N801  (used like open)
             self._sink = self._location.filesystem.open_output_stream(self._location.path)
         else:
             Path(self._temporary).parent.mkdir(parents=True, exist_ok=True)
-            self._sink = open(self._temporary, "wb")  # noqa: SIM115
+            self._sink = open(self._temporary, "wb")
         return cast(BinaryIO, self._sink)
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -12,7 +12,7 @@ Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 class ModelInputs(Settings):
     """What the data set delivers; filled in from its manifest when a run starts."""
 
-    features: dict[str, PositiveInt] = {}
+    features: dict[str, PositiveInt] = Field(default_factory=dict)
     """Feature columns and their dimensions, for instance {"video": 4096, "audio": 1024}."""
     num_words: int = 0
     """Words in the vocabulary, without the padding id 0."""

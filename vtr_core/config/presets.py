@@ -44,5 +44,3 @@ def preset(name: str) -> TrainConfig:
     if name not in PRESETS:
         raise ConfigError(f"no preset {name!r}; presets: {', '.join(PRESETS)}")
     return PRESETS[name]()
-
-

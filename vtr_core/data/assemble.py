@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +72,7 @@ def _gather(held: Mapping[int, Columns], batch: BatchPlan) -> Columns:
     bounds = [*starts.tolist(), len(batch.group)]
     first = held[batch.group[0]]
     gathered = {name: np.empty((len(batch.row), *array.shape[1:]), array.dtype) for name, array in first.items()}
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         columns = held[batch.group[begin]]
         for name, target in gathered.items():
             np.take(columns[name], batch.row[begin:end], axis=0, out=target[begin:end])

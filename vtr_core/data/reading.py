@@ -1,7 +1,7 @@
 """Ray Data executes a plan: reading tasks anywhere in the cluster make batches, each train worker streams its own.
 
-Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing or
-on the other workers. A stream's item is a window; its task reads the row groups that the worker's part of the window
+Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing
+or on the other workers. A stream's item is a window; its task reads the row groups that the worker's part of the window
 touches and yields one block row per batch, whose cells are the batch's arrays as bytes: nothing is rebatched or sliced.
 """
 
@@ -88,5 +88,3 @@ def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
         return np.frombuffer(data, np.bool_)
     dtype = TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE
     return np.frombuffer(data, dtype).reshape(rows, -1)
-
-

@@ -2,19 +2,26 @@
 
 from typing import assert_never
 
+import numpy as np
+import torch
+from jaxtyping import Float32
 from torch import nn
 
 from vtr_core.config.model import CapsuleNetConfig, ModelConfig
 from vtr_core.models.capsule_net import CapsuleNet
 
 
-def build_model(config: ModelConfig) -> nn.Module:
+def build_model(config: ModelConfig, word_vectors: Float32[np.ndarray, "words word_dim"] | None = None) -> nn.Module:
     """A module from a batch to `Embeddings`, its fresh weights drawn from torch's global generator.
 
+    word_vectors: given vectors of the vocabulary's words; without them a model learns its own.
     Raises ConfigError where the parts of `config` do not fit together.
     """
     match config:
         case CapsuleNetConfig():
-            return CapsuleNet(config)
+            model = CapsuleNet(config)
+            if word_vectors is not None:
+                model.load_word_vectors(torch.from_numpy(word_vectors.copy()))
+            return model
         case _:
             assert_never(config)

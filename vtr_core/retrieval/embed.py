@@ -104,9 +104,7 @@ def _with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:
     return {**columns, **absent, **{f"has_{name}": np.zeros(rows, np.bool_) for name in absent}}
 
 
-def _chunks(
-    manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup], max_rows: int
-) -> Iterator[Columns]:
+def _chunks(manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup], max_rows: int) -> Iterator[Columns]:
     """Pieces of row groups of at most `max_rows` rows, with tokens of `vocabulary`."""
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     columns = training_columns(manifest.schema)

@@ -9,8 +9,8 @@ import torch
 from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import RetrievalMetrics, chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
-from vtr_core.retrieval.embed import EmbeddedRows
 from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed import EmbeddedRows
 from vtr_core.similarity import SimilarityKind, similarity_function
 
 VIDEO, AUDIO = "video", "audio"
@@ -37,9 +37,9 @@ class Direction:
 def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
     """All directions that the data set's modalities allow.
 
-    Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is what
-    shows the same clip. A caption whose clip has no item stays among the queries, as a failure. VAT adds the vectors of
-    video and audio; a clip without audio is scored with video alone.
+    Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is
+    what shows the same clip. A caption whose clip has no item stays among the queries, as a failure. VAT adds the
+    vectors of video and audio; a clip without audio is scored with video alone.
     """
     sides = _sides(rows)
     directions = []
@@ -97,7 +97,7 @@ def _rank(queries: Side, items: Side, relevance: Relevance, similarity: Similari
 
 
 def metric_values(directions: list[Direction], prefix: str) -> dict[str, float]:
-    """The figures as flat metric names: `<prefix>/t2v/r1` … in percent, ranks from 1, and `sum_r` of both directions."""
+    """The figures as flat metric names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` of both ways."""
     values: dict[str, float] = {}
     for direction in directions:
         values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})

@@ -42,10 +42,12 @@ def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVe
             head = stream.read(_HEAD)
         with _open(location) as stream:
             found = _collect(_records(stream, head, location, wanted), wanted)
-    except (FileNotFoundError, IsADirectoryError) as error:
+    except FileNotFoundError as error:
         raise InputError(f"there is no word-vector file {location}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{location} is a damaged gzip file ({error}); download it again") from error
+    except OSError as error:
+        raise InputError(f"{location} cannot be read ({error}); give a word2vec or GloVe file") from error
     if not found.words:
         what = "no word" if wanted is None else f"none of the {len(wanted)} words of the captions"
         raise InputError(f"{location} holds {what}; give a file in the language of the captions")

@@ -1,7 +1,7 @@
 """Checkpoints: a folder that is complete once `checkpoint.json`, written last, lists its files with their hashes.
 
-`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`. Nothing in it is
-unpickled: tensors are safetensors or read with `weights_only=True`.
+`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`. Nothing in it
+is unpickled: tensors are safetensors or read with `weights_only=True`.
 """
 
 import hashlib
@@ -13,7 +13,6 @@ from typing import Any
 import safetensors.torch
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from vtr_core import storage
 from vtr_core.config.override import validate
@@ -178,7 +177,9 @@ class _Reader:
             return validate(TrainConfig, values)
         except ConfigError as error:
             kind = values.get("model", {}).get("kind")
-            raise CheckpointError(f"{self._location} holds a {kind!r} model that this code cannot read: {error}") from error
+            raise CheckpointError(
+                f"{self._location} holds a {kind!r} model that this code cannot read: {error}"
+            ) from error
 
 
 def _json(value: Any) -> bytes:

@@ -1,8 +1,8 @@
 """The one all-gather: workers' parts of a batch become the whole batch, with gradient.
 
-Every worker computes the loss of the whole batch from gathered embeddings. The gradient of a worker's own part is the sum over
-workers of the gradients of their (equal) losses, which DDP's mean over workers turns into exactly the gradient of one worker
-with the whole batch.
+Every worker computes the loss of the whole batch from gathered embeddings. The gradient of a worker's own part is the
+sum over workers of the gradients of their (equal) losses, which DDP's mean over workers turns into exactly the gradient
+of one worker with the whole batch.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class _GatherRows(torch.autograd.Function):
         return _all_gather(rows)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         grad = grad.contiguous()
         dist.all_reduce(grad)
         first = dist.get_rank() * ctx.rows

@@ -1,9 +1,9 @@
 """A run's folder: what was asked, its checkpoints and its metrics, on a disk or an object store.
 
-    run.json            data sets, MLflow run; its presence claims the folder
-    config.json         the resolved configuration
-    metrics.jsonl       every logged point
-    checkpoints/        step-00000100/…, best.json
+run.json            data sets, MLflow run; its presence claims the folder
+config.json         the resolved configuration
+metrics.jsonl       every logged point
+checkpoints/        step-00000100/…, best.json
 """
 
 from dataclasses import asdict, dataclass

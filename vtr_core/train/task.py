@@ -1,7 +1,8 @@
 """What a system tells the training loop: its loss on a batch, its figures on a validation set."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +17,10 @@ class StepOutput:
     """The loss of the whole batch, equal on every worker, and what else is worth logging of the step."""
 
     loss: Tensor
-    metrics: dict[str, float | Tensor] = field(default_factory=dict)
+    metrics: Mapping[str, float | Tensor] = field(default_factory=dict)
 
 
+@runtime_checkable
 class Task(Protocol):
     """One system's part of training."""
 

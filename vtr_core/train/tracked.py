@@ -35,9 +35,7 @@ def tracked_run(
                 tracked.finish(status)
 
 
-def _open(
-    folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str]
-) -> TrackedRun | None:
+def _open(folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str]) -> TrackedRun | None:
     if record.mlflow_run_id is not None:
         return reopen_run(record.tracking_uri, record.experiment, record.mlflow_run_id)
     values = config.model_dump(mode="json")

@@ -9,7 +9,7 @@ from typing import Any
 import ray
 import ray.train
 from ray.exceptions import RayActorError
-from ray.train import RunConfig, ScalingConfig, UserCallback
+from ray.train import RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 from ray.train.v2.api.exceptions import TrainingFailedError, WorkerGroupError
 from ray.util.queue import Empty, Queue
@@ -42,8 +42,9 @@ def check_resources(config: TrainConfig) -> None:
     wanted = scaling.workers * scaling.cpus_per_worker + scaling.reading_cpus
     if held.get("CPU", 0) < wanted:
         raise ClusterError(
-            f"{scaling.workers} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading need "
-            f"{wanted:g} CPUs, the cluster has {held.get('CPU', 0):g}; lower scaling.workers or scaling.cpus_per_worker"
+            f"{scaling.workers} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
+            f"need {wanted:g} CPUs, the cluster has {held.get('CPU', 0):g}; "
+            "lower scaling.workers or scaling.cpus_per_worker"
         )
     if uses_gpu(config) and held.get("GPU", 0) < scaling.workers:
         raise ClusterError(
@@ -55,8 +56,8 @@ def check_resources(config: TrainConfig) -> None:
 def fit(job: Job, on_report: Callable[[Report], None]) -> None:
     """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point, in the driver.
 
-    A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times at most. A fault in what
-    the user gave (a VtrError in a worker) ends the run at once.
+    A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times at most. A fault
+    in what the user gave (a VtrError in a worker) ends the run at once.
     """
     check_resources(job.config)
     with _Listener(on_report) as listener:
@@ -77,9 +78,13 @@ def _trainer(job: Job, queue: Queue) -> TorchTrainer:
         resources_per_worker={"CPU": job.config.scaling.cpus_per_worker, **({"GPU": 1} if gpu else {})},
     )
     # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.
-    run = RunConfig(name=uuid.uuid4().hex, storage_path=f"{job.run}/ray_train", callbacks=[_Forward(queue)])
+    run = RunConfig(name=uuid.uuid4().hex, storage_path=f"{job.run}/ray_train")
     return TorchTrainer(
-        train_worker, train_loop_config={"job": job}, torch_config=TorchConfig(), scaling_config=scaling, run_config=run
+        train_worker,
+        train_loop_config={"job": job, "reports": queue},
+        torch_config=TorchConfig(),
+        scaling_config=scaling,
+        run_config=run,
     )
 
 
@@ -98,16 +103,6 @@ def _raise_if_final(error: TrainingFailedError, restarts_left: int) -> None:
 
 def _last_line(error: Exception) -> str:
     return str(error).strip().splitlines()[-1]
-
-
-class _Forward(UserCallback):
-    """Sends the first worker's reports from Ray Train's controller to the driver."""
-
-    def __init__(self, queue: Queue) -> None:
-        self._queue = queue
-
-    def after_report(self, run_context: Any, metrics: list[Report], checkpoint: Any) -> None:  # noqa: ARG002
-        self._queue.put(metrics[0])
 
 
 class _Listener:

@@ -1,7 +1,7 @@
 """The one training loop, run by every Ray Train worker."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import ray.train
 import ray.train.torch
 import torch
+from ray.util.queue import Queue
 from torch import Tensor, nn
 
 from vtr_core.config.override import validate
@@ -51,13 +52,14 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
 
 def train_worker(values: dict[str, Any]) -> None:
     """Ray Train's entry point: one worker's whole run, from the newest checkpoint if there is one."""
-    Worker(values["job"]).run()
+    Worker(values["job"], values["reports"]).run()
 
 
 class Worker:
     """One worker's model, data and place in the run."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, reports: Queue) -> None:
+        self._reports = reports
         context = ray.train.get_context()
         self._rank, self._world = context.get_world_rank(), context.get_world_size()
         self._job, self._config = job, validate(TrainConfig, job.config.model_dump())
@@ -73,9 +75,7 @@ class Worker:
     def _build(self) -> None:
         """Initial weights from the seed; then the newest checkpoint's, where there is one."""
         torch.manual_seed(self._config.seed)
-        model = build_model(self._config.model)
-        if self._words.vectors is not None:
-            model.load_word_vectors(torch.from_numpy(self._words.vectors.copy()))
+        model = build_model(self._config.model, self._words.vectors)
         found = self._folder.latest()
         if found is not None:
             load_weights(model, found.model, self._folder.checkpoints)
@@ -187,10 +187,14 @@ class Worker:
         return patience is not None and self._progress.flat_validations >= patience
 
     def _report(self, values: dict[str, float]) -> None:
-        """Log a point and show it to the driver; every worker reports equally often, as Ray Train asks."""
+        """The first worker logs a point and sends it to the driver, without waiting for either.
+
+        Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
+        """
         if self._log is not None:
             self._log.add(values, self._progress.step)
-        ray.train.report({**values, "step": self._progress.step, "total_steps": self._total})
+            report = {**values, "step": self._progress.step, "total_steps": self._total}
+            self._reports.actor.put.remote(report)
 
     def _save_if_new(self) -> None:
         if self._rank == 0 and not is_complete(self._folder.checkpoint_at(self._progress.step)):
@@ -217,5 +221,5 @@ def step_seed(seed: int, step: int, rank: int) -> int:
     return int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0])
 
 
-def _numbers(values: dict[str, float | Tensor]) -> dict[str, float]:
+def _numbers(values: Mapping[str, float | Tensor]) -> dict[str, float]:
     return {name: float(value.detach() if isinstance(value, Tensor) else value) for name, value in values.items()}

@@ -2,8 +2,10 @@
 
 import io
 import math
+import tokenize
 
 import numpy as np
+import pyarrow.fs as pafs
 from jaxtyping import Num
 
 from vtr_core import storage
@@ -12,10 +14,13 @@ from vtr_core.storage import Location
 
 _MAX_NAME_BYTES = 240
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_HEADER_FAULTS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, KeyError)
+_HEADER_FAULTS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, KeyError, tokenize.TokenError)
+
+FeatureArray = Num[np.ndarray, "..."]
+"""(time, dim) frame features, or (dim,) for one vector without time."""
 
 
-def read_feature(location: Location, flatten: bool = False) -> Num[np.ndarray, "*shape"]:
+def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
     """The finite numbers of a `.npy` file: 2-D (time, dim), or 1-D (dim,) for one vector without time.
 
     With `flatten`, an array of more axes is read as (time, product of the others); without, it has the wrong rank.
@@ -55,8 +60,13 @@ def _read(location: Location) -> bytes:
         return storage.read_bytes(location)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
-    except (IsADirectoryError, PermissionError) as error:
-        raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+    except OSError as error:
+        if (
+            isinstance(error, PermissionError)
+            or location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory
+        ):
+            raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+        raise
 
 
 def _parse(content: bytes, location: Location) -> np.ndarray:

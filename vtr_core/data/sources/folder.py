@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float
 
-from vtr_core.data.sources.features import check_id, check_path, read_feature
+from vtr_core.data.sources.features import FeatureArray, check_id, check_path, read_feature
 from vtr_core.data.sources.pooling import Pool, l2, pool, pooled_dim, window
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
-from vtr_core.storage import Location, locate
+from vtr_core.storage import Location
 
 PROBES = 5
 """Readable files whose commonest dimension is the folder's, so that one odd file does not condemn the rest."""
@@ -27,16 +26,11 @@ class FeatureFolder:
     arrays of more than two axes are allowed and read as (time, product of the others).
     """
 
-    uri: str
+    location: Location
     how: Pool
     fps: float = 1.0
     normalise: bool = True
     by_path: bool = False
-
-    @cached_property
-    def location(self) -> Location:
-        """The folder; found once, since reaching an object store costs time."""
-        return locate(self.uri)
 
     def file(self, name: str) -> Location:
         """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""
@@ -46,7 +40,7 @@ class FeatureFolder:
         check_id(name)
         return self.location / f"{name}.npy"
 
-    def read(self, name: str, dim: int | None = None) -> Num[np.ndarray, "*shape"]:
+    def read(self, name: str, dim: int | None = None) -> FeatureArray:
         """The array of a video id (or path); UnusableError where it cannot be read or would not give `dim` values."""
         file = self.file(name)
         array = read_feature(file, flatten=self.by_path)
@@ -56,13 +50,13 @@ class FeatureFolder:
             raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; this data set has {dim}")
         return array
 
-    def clip(self, array: Num[np.ndarray, "*shape"], start: float, end: float | None) -> Float[np.ndarray, " dim"]:
+    def clip(self, array: FeatureArray, start: float, end: float | None) -> Float[np.ndarray, " dim"]:
         """The vector of the span from `start` to `end` in seconds, or of all rows where `end` is None."""
         rows = array if end is None or array.ndim == 1 else window(array, start, end, self.fps)
         vector = pool(rows, self.how)
         return l2(vector) if self.normalise else vector
 
-    def duration(self, array: Num[np.ndarray, "*shape"]) -> float:
+    def duration(self, array: FeatureArray) -> float:
         """Seconds that the rows cover; 0 for a single vector, which does not tell."""
         return len(array) / self.fps if array.ndim > 1 else 0.0
 
@@ -75,7 +69,9 @@ class FeatureFolder:
         found = Counter(islice(self._dims(names, faults), PROBES))
         if not found:
             reason = faults[0] if faults else "none is named"
-            raise InputError(f"no feature file in {self.uri} can be used ({reason}); give the folder of the .npy files")
+            raise InputError(
+                f"no feature file in {self.location} can be used ({reason}); give the folder of the .npy files"
+            )
         return found.most_common(1)[0][0]
 
     def _dims(self, names: Iterable[str], faults: list[str]) -> Iterator[int]:

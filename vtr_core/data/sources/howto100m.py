@@ -5,21 +5,21 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float
 from pydantic import NonNegativeFloat, PositiveFloat
 
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.features import check_id
+from vtr_core.data.sources.features import FeatureArray, check_id
 from vtr_core.data.sources.folder import FeatureFolder
 from vtr_core.data.sources.narration import Narration, read_narrations, video_ids
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.segments import merge, usable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.storage import locate
 from vtr_core.text.vocabulary import tokenise
 
-Array = Num[np.ndarray, "*shape"]
 Span = tuple[str, float, float | None, str]
 """A clip to be: its id, start, end (None for the whole video) and caption."""
 
@@ -102,11 +102,13 @@ class HowTo100M(Settings):
     @cached_property
     def _visual(self) -> list[FeatureFolder]:
         given = [(self.features_2d, self.fps_2d), (self.features_3d, self.fps_3d)]
-        return [FeatureFolder(uri, self.pool, fps) for uri, fps in given if uri is not None]
+        return [FeatureFolder(locate(uri), self.pool, fps) for uri, fps in given if uri is not None]
 
     @cached_property
     def _audio(self) -> FeatureFolder | None:
-        return None if self.audio is None else FeatureFolder(self.audio, "mean", self.fps_audio, normalise=False)
+        return (
+            None if self.audio is None else FeatureFolder(locate(self.audio), "mean", self.fps_audio, normalise=False)
+        )
 
     @cached_property
     def _visual_dims(self) -> list[int]:
@@ -117,7 +119,7 @@ class HowTo100M(Settings):
         assert self._audio is not None
         return self._audio.dim(video_ids(self.annotations))
 
-    def _read_audio(self, video_id: str) -> Array | None:
+    def _read_audio(self, video_id: str) -> FeatureArray | None:
         """The audio rows, or None where there is no such folder or file."""
         if self._audio is None:
             return None
@@ -128,7 +130,7 @@ class HowTo100M(Settings):
                 return None
             raise
 
-    def _clip(self, span: Span, visual: Sequence[Array], audio: Array | None) -> Clip:
+    def _clip(self, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
         clip_id, start, end, caption = span
         parts = [folder.clip(array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
         features = {"video": to_float16(np.concatenate(parts), clip_id)}
@@ -138,7 +140,7 @@ class HowTo100M(Settings):
         lengths = [folder.duration(array) for folder, array in zip(self._visual, visual, strict=True)]
         return Clip(clip_id, start, max(lengths) if end is None else end, caption, features)
 
-    def _heard(self, audio: Array | None, start: float, end: float | None) -> Float[np.ndarray, " dim"] | None:
+    def _heard(self, audio: FeatureArray | None, start: float, end: float | None) -> Float[np.ndarray, " dim"] | None:
         """The mean over the audio rows of the span; None where the sound has ended before."""
         if self._audio is None or audio is None:
             return None

@@ -14,6 +14,7 @@ from vtr_core.data.sources.msrvtt_annotations import read_annotations
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.storage import locate
 from vtr_core.text.vocabulary import tokenise
 
 
@@ -89,7 +90,7 @@ class Msrvtt(Settings):
 
     @cached_property
     def _folder(self) -> FeatureFolder:
-        return FeatureFolder(self.feature_folder, self.pool, normalise=self.normalise)
+        return FeatureFolder(locate(self.feature_folder), self.pool, normalise=self.normalise)
 
     @cached_property
     def _dim(self) -> int:

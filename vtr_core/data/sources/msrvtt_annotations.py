@@ -41,7 +41,7 @@ def read_annotations(uri: str, split: Literal["official", "1k-a"], drops: Drops)
     for file in files:
         for video in _read_file(file, drops):
             if videos.setdefault(video.video_id, video) is not video:
-                drops.drop(Reason.DUPLICATE_ID, f"{file}: {video.video_id} is listed twice", len(video.captions))
+                drops.drop(Reason.DUPLICATE_ID, f"{file}: {video.video_id} is listed twice")
     if split == "official":
         return list(videos.values())
     if single:

@@ -23,14 +23,14 @@ class Narration:
     """One video's rows: given at once, or in a file of their own that is read where they are needed."""
 
     rows: tuple[tuple[object, object, object], ...] = ()
-    file: str | None = None
+    file: Location | None = None
     timed: bool = True
 
     def read(self) -> Sequence[tuple[object, object, object]]:
         """The rows; start and end are None where captions have no times."""
         if self.file is None:
             return self.rows
-        return [(row["start"], row["end"], row["text"]) for row in read_table(locate(self.file), TIMED)]
+        return [(row["start"], row["end"], row["text"]) for row in read_table(self.file, TIMED)]
 
 
 def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
@@ -67,7 +67,7 @@ def _from_folder(folder: Location) -> Iterator[tuple[str, Narration]]:
     if not files:
         raise InputError(f"{folder} holds no captions; a folder must hold one <video id>.csv per video")
     for file in files:
-        yield file.name.removesuffix(_SUFFIX), Narration(file=file.uri)
+        yield file.name.removesuffix(_SUFFIX), Narration(file=file)
 
 
 def _from_json(location: Location) -> Iterator[tuple[str, Narration]]:

@@ -5,17 +5,18 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float16, Num
+from jaxtyping import Float16
 from pydantic import Field, PositiveFloat, field_validator, model_validator
 
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import CLIP_COLUMNS, FeatureSpec
+from vtr_core.data.sources.features import FeatureArray
 from vtr_core.data.sources.folder import FeatureFolder
 from vtr_core.data.sources.pair_rows import PairRow, PairRows, table_rows
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
-from vtr_core.storage import locate
+from vtr_core.storage import Location, locate
 
 _RESERVED = {"id", "split", "tokens", *(name for name, _ in CLIP_COLUMNS)}
 
@@ -93,7 +94,7 @@ class Pairs(Settings):
 
     @cached_property
     def _folders(self) -> dict[str, FeatureFolder]:
-        root = self.root or locate(self.table).uri.rsplit("/", 1)[0]
+        root = _parent(locate(self.table)) if self.root is None else locate(self.root)
         rates = zip(self.feature_columns, self.fps or (1.0,) * len(self.feature_columns), strict=True)
         return {name: FeatureFolder(root, self.pool, fps, self.normalise, by_path=True) for name, fps in rates}
 
@@ -107,12 +108,16 @@ class Pairs(Settings):
                 yield str(row[column]).strip()
 
 
+def _parent(file: Location) -> Location:
+    return Location(file.uri.rpartition("/")[0], file.filesystem, file.path.rpartition("/")[0])
+
+
 class _ClipReader:
     """Reads the clips of one video, each file once."""
 
     def __init__(self, folders: Mapping[str, FeatureFolder], dims: Mapping[str, int], timed: bool) -> None:
         self._folders, self._dims, self._timed = folders, dims, timed
-        self._arrays: dict[tuple[str, str], Num[np.ndarray, "*shape"]] = {}
+        self._arrays: dict[tuple[str, str], FeatureArray] = {}
 
     def clip(self, pair: PairRow) -> Clip:
         """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
@@ -128,7 +133,7 @@ class _ClipReader:
         end = pair.end if self._timed else None
         return to_float16(self._folders[name].clip(self._array(name, path), pair.start or 0.0, end), path)
 
-    def _array(self, name: str, path: str) -> Num[np.ndarray, "*shape"]:
+    def _array(self, name: str, path: str) -> FeatureArray:
         if (name, path) not in self._arrays:
             self._arrays[name, path] = self._folders[name].read(path, self._dims[name])
         return self._arrays[name, path]

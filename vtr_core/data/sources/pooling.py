@@ -5,6 +5,7 @@ from typing import Literal, assert_never
 import numpy as np
 from jaxtyping import Float, Float16, Num
 
+from vtr_core.data.sources.features import FeatureArray
 from vtr_core.data.sources.reasons import Reason, UnusableError
 
 Pool = Literal["max", "mean", "mean_std"]
@@ -22,7 +23,7 @@ def window(rows: Num[np.ndarray, "time dim"], start: float, end: float, fps: flo
     return part
 
 
-def pool(array: Num[np.ndarray, "*shape"], how: Pool) -> Float[np.ndarray, " pooled"]:
+def pool(array: FeatureArray, how: Pool) -> Float[np.ndarray, " pooled"]:
     """(time, dim) pooled over time in float64: its maximum, mean, or mean ⊕ standard deviation (of the population).
 
     A 1-D array stands for the whole video already and is returned as it is, whatever `how`.
@@ -41,7 +42,7 @@ def pool(array: Num[np.ndarray, "*shape"], how: Pool) -> Float[np.ndarray, " poo
             assert_never(how)
 
 
-def pooled_dim(array: Num[np.ndarray, "*shape"], how: Pool) -> int:
+def pooled_dim(array: FeatureArray, how: Pool) -> int:
     """The length of `pool(array, how)`."""
     doubled = array.ndim > 1 and how == "mean_std"
     return array.shape[-1] * (2 if doubled else 1)

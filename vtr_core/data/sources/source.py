@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float16
@@ -52,6 +52,7 @@ class Drops:
             examples.append(what)
 
 
+@runtime_checkable
 class Source(Protocol):
     """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data."""
 

@@ -35,6 +35,8 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
             raise InputError(f"{location} is not a table that can be read; formats: {', '.join(FORMATS)}")
     except FileNotFoundError as error:
         raise InputError(f"there is no table {location}") from error
+    except OSError as error:
+        raise InputError(f"{location} cannot be read ({error})") from error
     except (UnicodeDecodeError, csv.Error, pa.ArrowInvalid, json.JSONDecodeError) as error:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 

@@ -1,0 +1,138 @@
+"""Whole runs: what is trained does not depend on the number of workers, nor on being killed on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from mlflow import MlflowClient
+
+from pipelines.train import TrainFlags, resume, train
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.train.checkpoint import load_model
+
+pytestmark = pytest.mark.integration
+STEPS_PER_EPOCH = 2
+
+
+def config(workers: int = 1, **changes: object) -> TrainConfig:
+    small = {
+        "model.num_capsules": 4,
+        "model.embedding_dim": 16,
+        "model.words.hidden_dim": 16,
+        "batch.clips_per_video": 3,
+        "training.epochs": 3,
+        "training.log_every": 1,
+        "scaling.workers": workers,
+    }
+    return override(preset("capsule-howto-tiny"), {**small, **changes})
+
+
+def losses(run: Path) -> list[float]:
+    points = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [point["train/loss"] for point in points if "train/loss" in point]
+
+
+def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
+    return safetensors.torch.load_file(run / "checkpoints" / f"step-{step:08d}" / "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def one_worker(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An undisturbed run of one worker."""
+    out = tmp_path_factory.mktemp("runs") / "one"
+    train(config(), TrainFlags(data=str(world), out=str(out), experiment="one"))
+    return out
+
+
+def test_two_workers_train_what_one_does(one_worker: Path, world: Path, tmp_path: Path) -> None:
+    without_dropout = {"model.routing.dropout": 0.0}
+    for workers in (1, 2):
+        flags = TrainFlags(data=str(world), out=str(tmp_path / str(workers)))
+        train(config(workers, **without_dropout), flags)
+    one, two = losses(tmp_path / "1"), losses(tmp_path / "2")
+    assert len(one) == 3 * STEPS_PER_EPOCH
+    assert two == pytest.approx(one, rel=0, abs=1e-5)
+
+
+def test_a_run_that_was_killed_ends_bit_equal(one_worker: Path, world: Path, tmp_path: Path) -> None:
+    out = tmp_path / "killed"
+    _train_and_kill(world, out)
+    assert not (out / "checkpoints" / "step-00000006").exists()
+    resume(str(out))
+    undisturbed, resumed = weights(one_worker, 6), weights(out, 6)
+    assert undisturbed.keys() == resumed.keys()
+    assert all(torch.equal(undisturbed[name], resumed[name]) for name in undisturbed)
+    assert losses(out) == losses(one_worker)
+
+
+def _train_and_kill(world: Path, out: Path) -> None:
+    """Start the same run as a command and SIGKILL it, workers and all, once it has a checkpoint."""
+    changes = config().model_dump(mode="json")
+    changes["training"]["checkpoint_every"] = 1
+    (out.parent / "config.json").write_text(json.dumps(changes))
+    command = [sys.executable, "-m", "pipelines.cli", "train", "--config", str(out.parent / "config.json")]
+    process = subprocess.Popen(
+        [*command, "--data", str(world), "--out", str(out)],
+        start_new_session=True,
+        env={**os.environ, "RAY_ADDRESS": "local"},
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 180
+    while not list(out.glob("checkpoints/step-0000000[3-5]/checkpoint.json")):
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_mlflow_has_the_run(one_worker: Path, own_tracking_store: str) -> None:
+    record = json.loads((one_worker / "run.json").read_text())
+    client = MlflowClient(own_tracking_store)
+    run = client.get_run(record["mlflow_run_id"])
+    assert run.info.status == "FINISHED"
+    assert run.data.params["model.num_capsules"] == "4"
+    assert run.data.params["loss.margin.value"] == "0.001"
+    assert run.data.tags["preset"] == "capsule-howto-tiny"
+    assert run.data.tags["workers"] == "1"
+    assert {item.tags[0].value for item in run.inputs.dataset_inputs} == {"training", "validation"}
+    history = client.get_metric_history(run.info.run_id, "train/loss")
+    assert [point.step for point in history] == [1, 2, 3, 4, 5, 6]
+    assert [point.value for point in history] == losses(one_worker)
+    assert "val/t2v/r1" in run.data.metrics
+    assert len(client.search_logged_models([run.info.experiment_id])) == 1
+
+
+def test_a_failed_run_is_failed(world: Path, tmp_path: Path, own_tracking_store: str) -> None:
+    out = tmp_path / "failed"
+    with pytest.raises(ConfigError, match="val/nothing"):
+        train(config(**{"training.metric": "val/nothing"}), TrainFlags(data=str(world), out=str(out)))
+    run_id = json.loads((out / "run.json").read_text())["mlflow_run_id"]
+    assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FAILED"
+
+
+def test_a_second_run_does_not_take_the_folder(one_worker: Path, world: Path) -> None:
+    with pytest.raises(RunConflict, match="--resume"):
+        train(config(), TrainFlags(data=str(world), out=str(one_worker)))
+
+
+def test_a_checkpoint_loads_by_itself(one_worker: Path) -> None:
+    loaded = load_model(str(one_worker))
+    assert loaded.config.model.num_capsules == 4
+    assert not loaded.model.training
+
+
+def test_training_stops_early(world: Path, tmp_path: Path) -> None:
+    patient = config(**{"training.epochs": 50, "training.patience": 2, "optimizer.learning_rate": 1e-12})
+    train(patient, TrainFlags(data=str(world), out=str(tmp_path / "early")))
+    assert len(losses(tmp_path / "early")) < 50 * STEPS_PER_EPOCH
