@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float16
@@ -56,7 +56,7 @@ class Drops:
 class Source(Protocol):
     """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data."""
 
-    name: str
+    name: ClassVar[str]
 
     def settings(self) -> dict[str, Any]:
         """The adapter's settings as JSON, for the manifest and for telling one ingest from another."""
