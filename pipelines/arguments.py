@@ -17,6 +17,13 @@ T = TypeVar("T")
 U = TypeVar("U")
 _MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
 _FRAME = re.compile(r"[╭╮╰╯│─]+")
+_REMARKS = (
+    re.compile(r"\[type=.*?\]"),
+    re.compile(r"For further information visit \S+"),
+    re.compile(r"Argument helptext: .*$"),
+    re.compile(r"For full helptext,? (run|see):? .*$"),
+    re.compile(r"^(Required options|Value error|Parsing error|Invalid choice) "),
+)
 
 
 def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
@@ -97,7 +104,15 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise ConfigError(" ".join(_FRAME.sub(" ", complaint.getvalue()).split())) from None
+        raise ConfigError(f"{prog}: {_one_line(complaint.getvalue())}") from None
+
+
+def _one_line(complaint: str) -> str:
+    """tyro's complaint without its frame, its pointer to the help, and pydantic's remarks for programmers."""
+    text = " ".join(_FRAME.sub(" ", complaint).split())
+    for remark in _REMARKS:
+        text = remark.sub("", text)
+    return text.strip()
 
 
 def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:

@@ -5,6 +5,7 @@ import math
 import os
 
 import ray
+import ray.data  # sets up the loggers that are quieted here
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
@@ -12,7 +13,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
+    _quiet()
     try:
         ray.init(address="auto", log_to_driver=worker_logs, logging_level=logging.WARNING)
     except ConnectionError:
@@ -23,3 +24,11 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
             log_to_driver=worker_logs,
             logging_level=logging.WARNING,
         )
+
+
+def _quiet() -> None:
+    """Keep Ray's remarks on how it runs in its own log files, errors apart."""
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
+    for handler in logging.getLogger("ray.data").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setLevel(logging.ERROR)

@@ -56,10 +56,12 @@ class WordEncoderConfig(Settings):
 
     hidden_dim: PositiveInt = 4096
     """Width of the linear layer."""
-    pooling: Literal["max", "mean"] = "max"
-    """How words are pooled."""
+    pooling: Literal["max", "mean", "max_mean"] = "max"
+    """How words are pooled; `max_mean` is both side by side, twice as wide."""
     word_dropout: Probability = 0.0
     """Share of words dropped in training (never all of a caption)."""
+    dropout: Probability = 0.0
+    """Dropout on the pooled words."""
     train_vectors: bool = False
     """Train the word vectors too. A vocabulary without given vectors is always trained."""
 
@@ -77,12 +79,16 @@ class CapsuleNetConfig(Settings):
     words: WordEncoderConfig = WordEncoderConfig()
     embedding_dim: PositiveInt = 4096
     """D, the joint space."""
+    projected_poses: Literal["secondary", "primary"] = "secondary"
+    """The poses that the secondary activations weight in Equation 3: x̂, or x as the paper prints it."""
     activation_scale: Literal["none", "num_capsules"] = "none"
     """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it."""
     share_weights: bool = True
     """Routing and projection shared by all modalities (Table 6)."""
     normalize: bool = False
     """L2-normalise the embeddings (with a temperature loss); the paper uses plain dot products."""
+    standardize: bool = False
+    """Features standardised per dimension with the training data's mean and deviation, which the model keeps."""
     input_dropout: Probability = 0.0
     """Dropout on the input features."""
 

@@ -56,10 +56,10 @@ class RowGroupReader:
 
 def assemble(reader: RowGroupReader, places: Sequence[RowGroup], batches: Sequence[BatchPlan]) -> Iterator[Columns]:
     """The rows of each planned batch, in order. Every row group is read once and let go after its last use."""
-    last_use = {group: i for i, batch in enumerate(batches) for group in np.unique(batch.group)}
+    last_use = {group: i for i, batch in enumerate(batches) for group in batch.groups}
     held: dict[int, Columns] = {}
     for i, batch in enumerate(batches):
-        for group in np.unique(batch.group):
+        for group in batch.groups:
             if group not in held:
                 held[group] = reader.read(places[group])
         yield _gather(held, batch)
@@ -70,10 +70,11 @@ def _gather(held: Mapping[int, Columns], batch: BatchPlan) -> Columns:
     """The batch's rows out of the row groups; `batch.group` is sorted, so each group fills one contiguous part."""
     starts = np.flatnonzero(np.diff(batch.group, prepend=-1))
     bounds = [*starts.tolist(), len(batch.group)]
-    first = held[batch.group[0]]
+    groups = batch.groups
+    first = held[groups[0]]
     gathered = {name: np.empty((len(batch.row), *array.shape[1:]), array.dtype) for name, array in first.items()}
-    for begin, end in pairwise(bounds):
-        columns = held[batch.group[begin]]
+    for group, (begin, end) in zip(groups, pairwise(bounds), strict=True):
+        columns = held[group]
         for name, target in gathered.items():
             np.take(columns[name], batch.row[begin:end], axis=0, out=target[begin:end])
     return gathered

@@ -27,6 +27,11 @@ class BatchPlan:
     row: Int64[np.ndarray, " rows"]
     """Position of each row in its row group."""
 
+    @property
+    def groups(self) -> list[int]:
+        """The row groups that hold the batch's rows, in order."""
+        return np.unique(self.group).tolist()
+
     def part(self, rank: int, world: int) -> "BatchPlan":
         """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
         first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
@@ -94,7 +99,7 @@ class Plan:
     def _batch_plan(self, step: int, videos: np.ndarray, generator: np.random.Generator) -> BatchPlan:
         """Sample the clips of `videos`; ordered by row group, then video."""
         videos = np.sort(videos)
-        clips = [self._sample(count, generator) for count in self._counts[videos]]
+        clips = [self._sample(count, generator) for count in self._counts[videos].tolist()]
         rows = np.concatenate([first + clip for first, clip in zip(self._first_row[videos], clips, strict=True)])
         groups = np.repeat(self._group_of_video[videos], self._batch.clips_per_video)
         return BatchPlan(step, groups, rows)

@@ -7,6 +7,7 @@ touches and yields one block row per batch, whose cells are the batch's arrays a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -50,16 +51,18 @@ def _windows(reader: RowGroupReader, plan: Plan, part: Part, numbers: range) -> 
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
     context.execution_options.verbose_progress = False
-
-    def read_window(item: pa.Table) -> Iterator[pa.Table]:
-        for number in item.column("id").to_pylist():
-            batches = [batch.part(part.rank, part.world) for batch in plan.window(number)]
-            for batch, columns in zip(batches, assemble(reader, plan.row_groups, batches), strict=True):
-                yield _encode(batch.step, columns)
-
     items = [{"id": number} for number in numbers]
     source = ray.data.from_items(items, override_num_blocks=len(items))
-    return source.map_batches(read_window, batch_size=1, batch_format="pyarrow", zero_copy_batch=True)
+    read = partial(_read_windows, reader, plan, part)
+    return source.map_batches(read, batch_size=1, batch_format="pyarrow", zero_copy_batch=True)
+
+
+def _read_windows(reader: RowGroupReader, plan: Plan, part: Part, items: pa.Table) -> Iterator[pa.Table]:
+    """One row per batch of the windows whose numbers are in `items`."""
+    for number in items.column("id").to_pylist():
+        batches = [batch.part(part.rank, part.world) for batch in plan.window(number)]
+        for batch, columns in zip(batches, assemble(reader, plan.row_groups, batches), strict=True):
+            yield _encode(batch.step, columns)
 
 
 def _encode(step: int, columns: Columns) -> pa.Table:

@@ -1,5 +1,6 @@
 """The model that a configuration names."""
 
+from collections.abc import Mapping
 from typing import assert_never
 
 import numpy as np
@@ -8,13 +9,19 @@ from jaxtyping import Float32
 from torch import nn
 
 from vtr_core.config.model import CapsuleNetConfig, ModelConfig
+from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.models.capsule_net import CapsuleNet
 
 
-def build_model(config: ModelConfig, word_vectors: Float32[np.ndarray, "words word_dim"] | None = None) -> nn.Module:
+def build_model(
+    config: ModelConfig,
+    word_vectors: Float32[np.ndarray, "words word_dim"] | None = None,
+    statistics: Mapping[str, FeatureStatistics] | None = None,
+) -> nn.Module:
     """A module from a batch to `Embeddings`, its fresh weights drawn from torch's global generator.
 
     word_vectors: given vectors of the vocabulary's words; without them a model learns its own.
+    statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
     Raises ConfigError where the parts of `config` do not fit together.
     """
     match config:
@@ -22,6 +29,8 @@ def build_model(config: ModelConfig, word_vectors: Float32[np.ndarray, "words wo
             model = CapsuleNet(config)
             if word_vectors is not None:
                 model.load_word_vectors(torch.from_numpy(word_vectors.copy()))
+            if statistics is not None:
+                model.load_statistics(statistics)
             return model
         case _:
             assert_never(config)

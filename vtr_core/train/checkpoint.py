@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 from dataclasses import asdict, dataclass, field
+from pickle import UnpicklingError
 from typing import Any
 
 import safetensors.torch
@@ -89,7 +90,10 @@ def is_complete(location: Location) -> bool:
 def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a whole checkpoint, for going on with training."""
     reader = _Reader(location)
-    optimizer = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
+    try:
+        optimizer = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
+    except (UnpicklingError, RuntimeError, EOFError) as error:
+        raise CheckpointError(f"{location / 'optimizer.pt'} is refused: it holds more than tensors") from error
     return Checkpoint(
         config=reader.config(),
         model=safetensors.torch.load(reader.read("model.safetensors")),

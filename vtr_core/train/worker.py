@@ -18,6 +18,7 @@ from vtr_core.data.assemble import Columns, RowGroupReader, training_columns
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.reading import Part, stream
+from vtr_core.data.statistics import feature_statistics
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import TrainingError
 from vtr_core.models.build import build_model
@@ -74,9 +75,12 @@ class Worker:
 
     def _build(self) -> None:
         """Initial weights from the seed; then the newest checkpoint's, where there is one."""
-        torch.manual_seed(self._config.seed)
-        model = build_model(self._config.model, self._words.vectors)
         found = self._folder.latest()
+        # A checkpoint holds the statistics; without one every worker reads the same part of the data.
+        wanted = self._config.model.standardize and found is None
+        statistics = feature_statistics(self._manifest) if wanted else None
+        torch.manual_seed(self._config.seed)
+        model = build_model(self._config.model, self._words.vectors, statistics)
         if found is not None:
             load_weights(model, found.model, self._folder.checkpoints)
         self._progress = found.progress if found else Progress()
@@ -194,7 +198,7 @@ class Worker:
         if self._log is not None:
             self._log.add(values, self._progress.step)
             report = {**values, "step": self._progress.step, "total_steps": self._total}
-            self._reports.actor.put.remote(report)
+            self._reports.actor.put.remote(report)  # type: ignore[attr-defined]
 
     def _save_if_new(self) -> None:
         if self._rank == 0 and not is_complete(self._folder.checkpoint_at(self._progress.step)):
@@ -209,11 +213,17 @@ class Worker:
             optimizer=self._optimizer.state_dict(),
             progress=self._progress,
             vocabulary=self._words.vocabulary,
-            provenance={**self._job.provenance, "data": self._job.data},
+            provenance=self._provenance(),
         )
         self._folder.save(checkpoint, self._config.training.keep_checkpoints)
         if self._log is not None:
             self._log.publish()
+
+    def _provenance(self) -> dict[str, str]:
+        """Where the checkpoint comes from: code, versions, data, and the MLflow run."""
+        tracked = self._job.tracked
+        run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.tracking_uri} if tracked else {}
+        return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

@@ -11,7 +11,7 @@ from vtr_core.nn.capsules.capsules import Capsules
 class CapsuleProjection(nn.Module):
     """f_out: one linear layer over the concatenation of the C activation-weighted poses.
 
-    f = W [s·p̂₁x̂₁, …, s·p̂_C x̂_C] + b        (Duarte et al., Eq. 3 with x̂ for x, the reading that type-checks)
+    f = W [s·p̂₁x₁, …, s·p̂_C x_C] + b        (Duarte et al., Eq. 3; the poses x are the secondary or the primary ones)
 
     activation_scale: "none" is s = 1, the paper. "num_capsules" is s = C: activations that a softmax made sum to 1
     are about 1/C, and this undoes it.

@@ -1,5 +1,7 @@
 """A caption's words to one vector, whatever their order."""
 
+from typing import assert_never
+
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
@@ -22,6 +24,8 @@ class WordEncoder(nn.Module):
         self.config = config
         self.vectors = nn.Embedding(num_words + 1, word_dim, padding_idx=PADDING)
         self.linear = nn.Linear(word_dim, config.hidden_dim)
+        self.dropout = nn.Dropout(config.dropout)
+        self.out_dim = config.hidden_dim * (2 if config.pooling == "max_mean" else 1)
 
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
         """Take `vectors` as the vectors of the words 1, 2, …, and freeze them unless `train_vectors`.
@@ -38,17 +42,33 @@ class WordEncoder(nn.Module):
             self.vectors.weight[1:] = vectors.to(self.vectors.weight)
         self.vectors.weight.requires_grad_(self.config.train_vectors)
 
-    def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch hidden"]:
-        """The vector of each caption."""
+    def forward(self, tokens: Int64[Tensor, "batch max_words"]) -> Float[Tensor, "batch out_dim"]:
+        """The vector of each caption, `out_dim` long."""
         words = tokens != PADDING
         if self.training and self.config.word_dropout:
             words = keep_words(words, self.config.word_dropout)
         hidden = torch.relu(self.linear(self.vectors(tokens))) * words.unsqueeze(-1)
+        return self.dropout(self._pool(hidden, words))
+
+    def _pool(
+        self, hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
+    ) -> Float[Tensor, "batch out_dim"]:
+        """`hidden`, zero where there is no word, pooled over the words."""
         match self.config.pooling:
             case "max":  # of values that are never negative, so the zeros of padding change no maximum
                 return hidden.amax(dim=1)
             case "mean":
-                return hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1)
+                return _mean(hidden, words)
+            case "max_mean":
+                return torch.cat([hidden.amax(dim=1), _mean(hidden, words)], dim=1)
+            case _:
+                assert_never(self.config.pooling)
+
+
+def _mean(
+    hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]
+) -> Float[Tensor, "batch hidden"]:
+    return hidden.sum(dim=1) / words.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tensor, "batch max_words"]:

@@ -1,0 +1,67 @@
+"""A folder is a data set only with a whole manifest of this schema version."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.toy import toy_dataset
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import DatasetError, SchemaMismatch, VtrError
+from vtr_core.fingerprint import fingerprint
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    toy_dataset(tmp_path / "d")
+    return tmp_path / "d"
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    value = json.loads((folder / "manifest.json").read_text())
+    change(value)
+    (folder / "manifest.json").write_text(json.dumps(value))
+
+
+def test_no_manifest_is_no_data_set(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"has no manifest\.json; make one with vtr ingest"):
+        Manifest.load(str(tmp_path))
+
+
+def test_another_schema_version_is_named(folder: Path) -> None:
+    edit(folder, lambda value: value.update(version=2))
+    with pytest.raises(SchemaMismatch, match=r"is clips/2, this code reads clips/1; rebuild it with vtr ingest"):
+        Manifest.load(str(folder))
+
+
+def test_an_edited_manifest_is_noticed(folder: Path) -> None:
+    edit(folder, lambda value: value["dropped"].update(nothing=1))
+    with pytest.raises(DatasetError, match="fingerprint"):
+        Manifest.load(str(folder))
+
+
+@pytest.mark.parametrize("key", ["features", "shards", "vocabulary", "source", "dropped", "max_words"])
+def test_a_manifest_that_lacks_a_part_is_damaged(folder: Path, key: str) -> None:
+    edit(folder, lambda value: value.pop(key))
+    with pytest.raises(DatasetError, match="damaged"):
+        Manifest.load(str(folder))
+
+
+def test_a_truncated_manifest_is_named(folder: Path) -> None:
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(text[: len(text) // 2])
+    with pytest.raises(VtrError, match=r"manifest\.json is not valid JSON"):
+        Manifest.load(str(folder))
+
+
+def test_the_fingerprint_does_not_depend_on_the_place(tmp_path: Path) -> None:
+    marks = {toy_dataset(tmp_path / name)[0].fingerprint for name in ("a", "b")}
+    assert len(marks) == 1
+
+
+def test_key_order_does_not_change_a_fingerprint() -> None:
+    assert (
+        fingerprint({"a": 1, "b": [2, 3]}) == fingerprint({"b": [2, 3], "a": 1}) != fingerprint({"a": 1, "b": [3, 2]})
+    )

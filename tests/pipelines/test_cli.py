@@ -1,0 +1,97 @@
+"""Command lines: help is instant, and every fault is one line with exit code 2."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.arguments import dotted_changes, parse
+from pipelines.evaluate import EvaluateFlags
+from pipelines.train import TrainFlags
+from tests.toy import toy_dataset
+from vtr_core.errors import ConfigError
+
+COMMANDS = ["ingest", "train", "evaluate", "demo"]
+SOURCES = ["howto100m", "msrvtt", "pairs", "synthetic"]
+
+
+def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        *([command, "--help"] for command in COMMANDS),
+        *(["ingest", source, "--help"] for source in SOURCES),
+        ["train", "capsule-howto", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    done = vtr(*words)
+    assert done.returncode == 0
+    assert "usage: vtr" in done.stdout
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not imported & {"torch", "ray", "mlflow", "pandas", "sklearn"}
+
+
+FAULTS = [
+    (["nothing"], "there is no command 'nothing'"),
+    (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: howto100m"),
+    (["ingest", "synthetic"], "--out"),
+    (["ingest", "synthetic", "--out", "x", "--num-clisp", "3"], "did you mean --num-clips?"),
+    (["ingest", "synthetic", "--out", "x", "--mention", "2"], "less than or equal to 1"),
+    (["ingest", "synthetic", "--out", "x", "--num-clips", "many"], "--num-clips"),
+    (["ingest", "pairs", "--out", "x", "--table", "none.csv"], "none.csv"),
+    (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
+    (["train", "capsule-howto"], "--data"),
+    (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
+    (["train", "capsule-howto", "--data", "d", "--loss.margn.value", "1"], "did you mean loss.margin?"),
+    (["train", "capsule-howto", "--data", "d", "--batch.videos", "-1"], "batch.videos"),
+    (["train", "capsule-howto", "--data", "d"], "holds 5 videos, fewer than a batch needs"),
+    (["train", "capsule-howto", "--data", "d", "--dta", "x"], "there is no flag --dta; did you mean --data?"),
+    (["train", "--resume", "none"], "holds no run to resume"),
+    (["train", "--config", "none.json", "--data", "d"], "none.json"),
+    (["evaluate", "none", "--data", "d"], "is not a checkpoint"),
+    (["evaluate", "none"], "--data"),
+    (["evaluate", "none", "--data", "none"], "is not a data set"),
+    (["demo", "--clisp", "3"], "did you mean --clips?"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), FAULTS, ids=[" ".join(words) for words, _ in FAULTS])
+def test_a_fault_is_one_line_and_leaves_nothing(words: list[str], message: str, tmp_path: Path) -> None:
+    toy_dataset(tmp_path / "d")
+    before = sorted(tmp_path.rglob("*"))
+    done = vtr(*words, cwd=tmp_path)
+    said = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
+    assert done.returncode == 2
+    assert len(said) == 1
+    assert message in said[0]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_dotted_flags() -> None:
+    words = ["--loss.margin.value=0.5", "--model.num-capsules", "8", "--seed", "3", "--training.patience", "None"]
+    assert dotted_changes(words, "vtr", TrainFlags) == {
+        "loss.margin.value": 0.5,
+        "model.num_capsules": 8,
+        "seed": 3,
+        "training.patience": None,
+    }
+    with pytest.raises(ConfigError, match="needs a value"):
+        dotted_changes(["--batch.videos"], "vtr", TrainFlags)
+
+
+def test_several_data_sets() -> None:
+    flags = parse(EvaluateFlags, ["run", "--data", "a", "b"], "vtr evaluate")
+    assert (flags.checkpoint, flags.data) == ("run", ("a", "b"))

@@ -1,0 +1,74 @@
+"""Mean and standard deviation of a data set's features, for models that standardise them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float16, Float32
+
+from vtr_core.data.assemble import RowGroupReader
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.errors import DatasetError
+
+MAX_ROW_GROUPS = 16
+
+
+@dataclass(frozen=True)
+class FeatureStatistics:
+    """Mean and standard deviation of each dimension of a feature; the deviation is 1 where a dimension is constant."""
+
+    mean: Float32[np.ndarray, " dim"]
+    std: Float32[np.ndarray, " dim"]
+
+
+def feature_statistics(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS) -> dict[str, FeatureStatistics]:
+    """The statistics of every feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
+
+    A function of the data set alone: the same in every process, whatever the number of workers. Sums are float64, the
+    deviation is the population's. Raises DatasetError where a feature is present in none of these rows.
+    """
+    columns = [name for feature in manifest.schema.features for name in (feature.name, feature.presence)]
+    reader = RowGroupReader(manifest, columns)
+    sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
+    for place in _evenly_spaced(manifest, max_row_groups):
+        group = reader.read(place)
+        for feature in manifest.schema.features:
+            sums[feature.name].add(group[feature.name], group[feature.presence])
+    absent = [name for name, values in sums.items() if values.rows == 0]
+    if absent:
+        raise DatasetError(
+            f"{manifest.uri}: no row of {min(max_row_groups, len(manifest.shards))} row groups has "
+            f"{', '.join(absent)}; set model.standardize to False"
+        )
+    return {name: values.statistics() for name, values in sums.items()}
+
+
+def _evenly_spaced(manifest: Manifest, count: int) -> Sequence[RowGroup]:
+    places = [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+    chosen = np.linspace(0, len(places) - 1, min(count, len(places))).round().astype(int)
+    return [places[index] for index in chosen]
+
+
+class _Sums:
+    """Sums over rows, of values and of squares, about the first row: a large mean does not eat the deviation."""
+
+    def __init__(self, dim: int) -> None:
+        self.rows = 0
+        self._origin = np.zeros(dim)
+        self._total = np.zeros(dim)
+        self._squares = np.zeros(dim)
+
+    def add(self, values: Float16[np.ndarray, "rows dim"], present: Bool[np.ndarray, " rows"]) -> None:
+        part = values[present].astype(np.float64)
+        if self.rows == 0 and len(part):
+            self._origin = part[0]
+        self.rows += len(part)
+        self._total += (part - self._origin).sum(axis=0)
+        self._squares += ((part - self._origin) ** 2).sum(axis=0)
+
+    def statistics(self) -> FeatureStatistics:
+        shift = self._total / self.rows
+        std = np.sqrt(np.maximum(self._squares / self.rows - shift**2, 0))
+        std[std < 1e-6 * np.maximum(1e-6, np.abs(self._origin + shift))] = 1
+        return FeatureStatistics((self._origin + shift).astype(np.float32), std.astype(np.float32))
