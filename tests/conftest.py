@@ -1,7 +1,31 @@
-"""Checks the shapes and types of every call into vtr_core, and keeps torch to one thread."""
+"""Checks the shapes and types of every call into vtr_core, keeps torch to one thread, and offers one local Ray."""
 
+import os
+from collections.abc import Iterator
+
+import pytest
 import torch
 from jaxtyping import install_import_hook
 
 install_import_hook("vtr_core", "beartype.beartype")  # works on modules imported from here on
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def local_ray() -> Iterator[None]:
+    """A Ray of our own: four logical CPUs, no dashboard."""
+    import ray
+
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_tracking_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An MLflow store of the tests' own, away from the working directory."""
+    uri = f"sqlite:///{tmp_path_factory.mktemp('tracking')}/mlflow.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", uri)
+        yield uri

@@ -1,21 +1,8 @@
-"""One local Ray for all integration tests, and small data sets made with it."""
+"""A small data set for whole runs."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def local_ray() -> Iterator[None]:
-    """A Ray of our own: four logical CPUs, no dashboard."""
-    import ray
-
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
-    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +14,3 @@ def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
     out = tmp_path_factory.mktemp("data") / "world"
     ingest(Synthetic(num_clips=600, dim_2d=16, dim_3d=16, dim_audio=8), IngestFlags(out=str(out), videos_per_shard=20))
     return out
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_tracking_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An MLflow store of the tests' own, away from the working directory."""
-    uri = f"sqlite:///{tmp_path_factory.mktemp('tracking')}/mlflow.db"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLFLOW_TRACKING_URI", uri)
-        yield uri

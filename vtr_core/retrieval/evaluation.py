@@ -23,6 +23,10 @@ class Side:
     vectors: torch.Tensor
     clip_key: np.ndarray
 
+    def select(self, kept: np.ndarray) -> "Side":
+        """The entries where `kept` is true."""
+        return Side(self.vectors[torch.from_numpy(kept)], self.clip_key[kept])
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -38,15 +42,21 @@ def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[D
     """All directions that the data set's modalities allow.
 
     Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is
-    what shows the same clip. A caption whose clip has no item stays among the queries, as a failure. VAT adds the
-    vectors of video and audio; a clip without audio is scored with video alone.
+    what shows the same clip. A caption whose clip has no item stays among the queries, as a failure; a clip that has no
+    caption, or no audio, has nothing to find there and is no query. VAT adds the vectors of video and audio; a clip
+    without audio is scored with video alone.
     """
     sides = _sides(rows)
     directions = []
     for name, title, query, item in _DIRECTIONS:
-        if query in sides and item in sides and len(sides[query].clip_key) and len(sides[item].clip_key):
-            relevance = from_labels(sides[query].clip_key, sides[item].clip_key)
-            metrics = _rank(sides[query], sides[item], relevance, similarity)
+        if query not in sides or item not in sides:
+            continue
+        queries, items = sides[query], sides[item]
+        if query != TEXT:
+            queries = queries.select(np.isin(queries.clip_key, items.clip_key))
+        if len(queries.clip_key) and len(items.clip_key):
+            relevance = from_labels(queries.clip_key, items.clip_key)
+            metrics = _rank(queries, items, relevance, similarity)
             directions.append(Direction(name, title, metrics, chance(relevance, missing="count_as_failure")))
     return directions
 
