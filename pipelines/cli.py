@@ -40,9 +40,12 @@ def run(command: str, argv: Sequence[str]) -> None:
             raise ConfigError(f"there is no command {command!r}; vtr --help lists them")
 
 
-def main() -> None:
-    """The console script: exit code 0, or 2 with one line on what is wrong, or 130 when interrupted."""
-    words = sys.argv[1:]
+def main(*first: str) -> None:
+    """The console script: exit code 0, or 2 with one line on what is wrong, or 130 when interrupted.
+
+    first: words before those of the command line; `python -m pipelines.train` is `vtr train`.
+    """
+    words = [*first, *sys.argv[1:]]
     if not words or words[0] in ("-h", "--help"):
         print(HELP, end="")
         return
@@ -51,9 +54,9 @@ def main() -> None:
     except VtrError as error:
         print(f"vtr {words[0]}: {type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print(f"vtr {words[0]}: interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(getattr(stop, "exit_code", 130))
 
 
 if __name__ == "__main__":

@@ -73,3 +73,9 @@ next        mlflow ui --backend-store-uri {tracking_uri}
             vtr train {PRESET} --data {data} --loss.margin.value 0.1 --model.num-capsules 32
             vtr ingest pairs --help          your own data
 """
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("demo")

@@ -182,3 +182,9 @@ def _as_json(results: Sequence[Result], similarity: "SimilarityKind") -> dict[st
             for result in results
         },
     }
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("evaluate")

@@ -1,7 +1,7 @@
 """`vtr ingest <source>`: raw features and annotations to Parquet shards with a manifest, as a Ray Data job."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -124,41 +124,35 @@ def _words(source: Any, flags: IngestFlags) -> "WordTable | None":
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) -> None:
     """Write the shards of `tasks` in parallel, with a line for each."""
     import ray
+    from ray import cloudpickle
     from ray.data import DataContext
 
     from pipelines.ray_session import connect
     from vtr_core.data.ingest import do
-    from vtr_core.errors import VtrError
+    from vtr_core.errors import InputError, VtrError
 
     if not tasks:
         return
     connect(worker_logs=worker_logs)
     DataContext.get_current().enable_progress_bars = False
-    shared = ray.put(plan)
+    shared = ray.put(replace(plan, tasks=()))
 
-    def write(item: dict[str, Any]) -> dict[str, Any]:
-        plan: IngestPlan = ray.get(shared)
+    def write(item: dict[str, bytes]) -> dict[str, Any]:
+        task: ShardTask = cloudpickle.loads(item["task"])
         try:
-            record = do(plan, plan.tasks[item["id"]])
+            record = do(ray.get(shared), task)
         except VtrError as error:
-            return {"task": plan.tasks[item["id"]].name, "rows": 0, "error": f"{type(error).__name__}: {error}"}
-        return {"task": plan.tasks[item["id"]].name, "rows": record["shard"]["rows"], "error": ""}
+            return {"task": task.name, "rows": 0, "error": str(error)}
+        return {"task": task.name, "rows": record["shard"]["rows"], "error": ""}
 
-    numbers = [plan.tasks.index(task) for task in tasks]
-    items = ray.data.from_items([{"id": number} for number in numbers], override_num_blocks=len(numbers))
+    items = ray.data.from_items([{"task": cloudpickle.dumps(task)} for task in tasks], override_num_blocks=len(tasks))
     already = len(plan.tasks) - len(tasks)
     if already:
         print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
     for done, row in enumerate(items.map(write).iter_rows(), already + 1):
         if row["error"]:
-            raise _rebuilt(row["error"])
+            raise InputError(row["error"])
         print(f"  shard {done}/{len(plan.tasks)}  {row['task']}  {row['rows']} rows", flush=True)
-
-
-def _rebuilt(text: str) -> Exception:
-    from vtr_core.errors import InputError
-
-    return InputError(text.partition(": ")[2])
 
 
 def report(result: "IngestResult") -> None:
@@ -173,3 +167,9 @@ def report(result: "IngestResult") -> None:
         )
     for reason, count in sorted(result.drops.counts.items()):
         print(f"dropped {count} × {reason}, for instance {result.drops.examples[reason][0]}")
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("ingest")

@@ -207,3 +207,9 @@ def _print_end(finished: Finished) -> None:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
     print(f"next        vtr evaluate {finished.checkpoint} --data <data set> …")
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("train")

@@ -1,6 +1,14 @@
 """Errors that a user can act on: what was given, what is allowed, what to do."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """A run was ended by a signal, after saving what it had."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"signal {signal_number}")
+        self.exit_code = 128 + signal_number
+
+
 class VtrError(Exception):
     """A fault in what the user gave. Commands print its one line and exit with code 2, without a traceback."""
 

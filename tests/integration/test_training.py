@@ -75,8 +75,30 @@ def test_a_run_that_was_killed_ends_bit_equal(one_worker: Path, world: Path, tmp
     assert losses(out) == losses(one_worker)
 
 
+def test_a_run_that_was_interrupted_saves_and_ends_bit_equal(
+    one_worker: Path, world: Path, tmp_path: Path, own_tracking_store: str
+) -> None:
+    out = tmp_path / "interrupted"
+    process = _start(world, out)
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    run_id = json.loads((out / "run.json").read_text())["mlflow_run_id"]
+    assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "KILLED"
+    resume(str(out))
+    undisturbed, resumed = weights(one_worker, 6), weights(out, 6)
+    assert all(torch.equal(undisturbed[name], resumed[name]) for name in undisturbed)
+    assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FINISHED"
+
+
 def _train_and_kill(world: Path, out: Path) -> None:
-    """Start the same run as a command and SIGKILL it, workers and all, once it has a checkpoint."""
+    """SIGKILL the command, workers and all."""
+    process = _start(world, out)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _start(world: Path, out: Path) -> subprocess.Popen[bytes]:
+    """Start the undisturbed run's twin as a command, and return when it has a few checkpoints, but not the last."""
     changes = config().model_dump(mode="json")
     changes["training"]["checkpoint_every"] = 1
     (out.parent / "config.json").write_text(json.dumps(changes))
@@ -92,8 +114,7 @@ def _train_and_kill(world: Path, out: Path) -> None:
         assert process.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return process
 
 
 def test_mlflow_has_the_run(one_worker: Path, own_tracking_store: str) -> None:

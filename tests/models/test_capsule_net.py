@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 import torch
 
 from vtr_core.config.loss import InfoNceConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.model import CapsuleNetConfig, ModelInputs, NoRouting, SelfAttentionRouting, WordEncoderConfig
 from vtr_core.data.batch import ClipBatch
+from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.pairs import modality_pair_losses
 from vtr_core.models.build import build_model
@@ -83,7 +85,14 @@ def test_weights_behind_the_primary_capsules_are_shared_or_not(share_weights):
 def _every_variant():
     for loss in (MaskedMarginSoftmaxConfig(), InfoNceConfig()):
         for no_audio, no_text in (((), ()), (range(ROWS), ()), (range(ROWS), range(ROWS))):
-            for changes in ({}, {"share_weights": False}, {"normalize": True}, {"routing": NoRouting(pose_dim=8)}):
+            for changes in (
+                {},
+                {"share_weights": False},
+                {"normalize": True},
+                {"routing": NoRouting(pose_dim=8)},
+                {"projected_poses": "primary"},
+                {"standardize": True, "words": WordEncoderConfig(hidden_dim=12, pooling="max_mean", dropout=0.2)},
+            ):
                 yield loss, no_audio, no_text, changes
 
 
@@ -124,6 +133,48 @@ def test_activation_scale_undoes_the_softmax():
     bias = plain.projection["shared"].linear.bias
     expected = 4 * (plain(_batch()).vectors["video"] - bias) + bias
     torch.testing.assert_close(scaled(_batch()).vectors["video"], expected)
+
+
+def test_primary_poses_are_weighted_by_secondary_activations():
+    """The printed Equation 3, by double loop."""
+    model, batch = _model(projected_poses="primary", activation_scale="num_capsules").eval(), _batch()
+    embedded, activations = model(batch).vectors["video"], model.activations(batch)["video"].activations
+    poses = model.primary["video"](batch.features["video"].float()).poses
+    linear = model.projection["shared"].linear
+    assert linear.in_features == 4 * 3
+    for row in range(ROWS):
+        weighted = torch.cat([4 * activations[row, i] * poses[row, i] for i in range(4)])
+        torch.testing.assert_close(embedded[row], linear.weight @ weighted + linear.bias)
+
+
+def _statistics() -> dict[str, FeatureStatistics]:
+    rng = np.random.default_rng(0)
+    return {
+        name: FeatureStatistics(rng.normal(size=dim).astype(np.float32), rng.uniform(0.5, 2, dim).astype(np.float32))
+        for name, dim in CONFIG.inputs.features.items()
+    }
+
+
+def test_standardised_features_are_those_a_plain_model_is_given_standardised():
+    statistics = _statistics()
+    torch.manual_seed(0)
+    model = build_model(CONFIG.model_copy(update={"standardize": True}), None, statistics).eval()
+    batch = _batch(no_audio=(1,))
+    batch.features["audio"][1] = torch.nan
+    embedded = model(batch).vectors
+    for name, found in statistics.items():
+        batch.features[name] = (batch.features[name].float() - torch.tensor(found.mean)) / torch.tensor(found.std)
+    expected = _model().eval()(batch).vectors
+    for name, vectors in expected.items():
+        torch.testing.assert_close(embedded[name], vectors, atol=1e-5, rtol=1e-4)
+
+
+def test_a_model_read_back_standardises_as_before():
+    config = CONFIG.model_copy(update={"standardize": True})
+    model, read = build_model(config, None, _statistics()).eval(), build_model(config).eval()
+    read.load_state_dict(model.state_dict())
+    for name, vectors in model(_batch()).vectors.items():
+        assert torch.equal(read(_batch()).vectors[name], vectors)
 
 
 def test_input_dropout_acts_on_features_in_training_only():

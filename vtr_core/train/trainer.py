@@ -4,7 +4,6 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import ray
 import ray.train
@@ -12,14 +11,14 @@ from ray.exceptions import RayActorError
 from ray.train import RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 from ray.train.v2.api.exceptions import TrainingFailedError, WorkerGroupError
-from ray.util.queue import Empty, Queue
 
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError, TrainingError, VtrError
+from vtr_core.train.channel import Channel, Report
+from vtr_core.train.interrupts import graceful
 from vtr_core.train.worker import Job, train_worker
 
 logger = logging.getLogger(__name__)
-Report = dict[str, Any]
 
 
 def uses_gpu(config: TrainConfig) -> bool:
@@ -57,20 +56,34 @@ def fit(job: Job, on_report: Callable[[Report], None]) -> None:
     """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point, in the driver.
 
     A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times at most. A fault
-    in what the user gave (a VtrError in a worker) ends the run at once.
+    in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a checkpoint,
+    with Interrupted.
     """
     check_resources(job.config)
-    with _Listener(on_report) as listener:
-        for restarts_left in range(job.config.scaling.max_restarts, -1, -1):
-            try:
-                _trainer(job, listener.queue).fit()
-                return
-            except TrainingFailedError as error:
-                _raise_if_final(error, restarts_left)
-                logger.warning("a worker was lost (%s); starting again from the newest checkpoint", _last_line(error))
+    channel = Channel()
+    run = _Run(job, channel)
+    with graceful(channel.request_stop):
+        run.start()
+        while run.is_alive():
+            for report in channel.take(timeout_s=0.5):
+                on_report(report)
+        for report in channel.take(timeout_s=0.0):
+            on_report(report)
+    if run.error is not None:
+        raise run.error
 
 
-def _trainer(job: Job, queue: Queue) -> TorchTrainer:
+def _fit_with_restarts(job: Job, channel: Channel) -> None:
+    for restarts_left in range(job.config.scaling.max_restarts, -1, -1):
+        try:
+            _trainer(job, channel).fit()
+            return
+        except TrainingFailedError as error:
+            _raise_if_final(error, restarts_left)
+            logger.warning("a worker was lost (%s); starting again from the newest checkpoint", _last_line(error))
+
+
+def _trainer(job: Job, channel: Channel) -> TorchTrainer:
     gpu = uses_gpu(job.config)
     scaling = ScalingConfig(
         num_workers=job.config.scaling.workers,
@@ -81,7 +94,7 @@ def _trainer(job: Job, queue: Queue) -> TorchTrainer:
     run = RunConfig(name=uuid.uuid4().hex, storage_path=f"{job.run}/ray_train")
     return TorchTrainer(
         train_worker,
-        train_loop_config={"job": job, "reports": queue},
+        train_loop_config={"job": job, "channel": channel},
         torch_config=TorchConfig(),
         scaling_config=scaling,
         run_config=run,
@@ -105,28 +118,16 @@ def _last_line(error: Exception) -> str:
     return str(error).strip().splitlines()[-1]
 
 
-class _Listener:
-    """A thread of the driver that hands reports on, in order, until the run ends."""
+class _Run(threading.Thread):
+    """Ray Train in a thread of its own: the main thread stays free for signals, which Ray Train would take."""
 
-    def __init__(self, on_report: Callable[[Report], None]) -> None:
-        self._on_report = on_report
-        self.queue = Queue(actor_options={"num_cpus": 0})
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="report-listener", daemon=True)
+    def __init__(self, job: Job, channel: Channel) -> None:
+        super().__init__(name="ray-train", daemon=True)
+        self._job, self._channel = job, channel
+        self.error: Exception | None = None
 
-    def __enter__(self) -> "_Listener":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        self.queue.shutdown()
-
-    def _listen(self) -> None:
-        while True:
-            try:
-                self._on_report(self.queue.get(timeout=0.5))
-            except Empty:
-                if self._ended.is_set():
-                    return
+    def run(self) -> None:
+        try:
+            _fit_with_restarts(self._job, self._channel)
+        except Exception as error:  # handed to the main thread, whatever it is
+            self.error = error

@@ -9,7 +9,6 @@ import numpy as np
 import ray.train
 import ray.train.torch
 import torch
-from ray.util.queue import Queue
 from torch import Tensor, nn
 
 from vtr_core.config.override import validate
@@ -24,6 +23,7 @@ from vtr_core.errors import TrainingError
 from vtr_core.models.build import build_model
 from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint import Checkpoint, Progress, is_complete, load_weights
 from vtr_core.train.early_stopping import judge
 from vtr_core.train.gather import agree_all
@@ -53,14 +53,14 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
 
 def train_worker(values: dict[str, Any]) -> None:
     """Ray Train's entry point: one worker's whole run, from the newest checkpoint if there is one."""
-    Worker(values["job"], values["reports"]).run()
+    Worker(values["job"], values["channel"]).run()
 
 
 class Worker:
     """One worker's model, data and place in the run."""
 
-    def __init__(self, job: Job, reports: Queue) -> None:
-        self._reports = reports
+    def __init__(self, job: Job, channel: Channel) -> None:
+        self._channel, self._stop = channel, channel.watch()
         context = ray.train.get_context()
         self._rank, self._world = context.get_world_rank(), context.get_world_size()
         self._job, self._config = job, validate(TrainConfig, job.config.model_dump())
@@ -84,7 +84,8 @@ class Worker:
         if found is not None:
             load_weights(model, found.model, self._folder.checkpoints)
         self._progress = found.progress if found else Progress()
-        self._model = ray.train.torch.prepare_model(model)
+        constant_buffers = {"broadcast_buffers": False}
+        self._model = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
         self._optimizer = build_optimizer(self._model, self._config.optimizer)
         if found is not None:
             self._optimizer.load_state_dict(found.optimizer)
@@ -97,7 +98,7 @@ class Worker:
         return inner
 
     def run(self) -> None:
-        """Train from the current step to the end, or to an early stop."""
+        """Train from the current step to the end, to an early stop, or to a request to stop."""
         self._log = None
         if self._rank == 0:
             place = self._folder.location / "metrics.jsonl"
@@ -187,8 +188,11 @@ class Worker:
             self._save()
 
     def _should_stop(self) -> bool:
+        """Whether validation has stopped gaining, or a stop was requested, as all workers agree."""
         patience = self._config.training.patience
-        return patience is not None and self._progress.flat_validations >= patience
+        if patience is not None and self._progress.flat_validations >= patience:
+            return True
+        return not agree_all(not self._stop.requested(), self._device)
 
     def _report(self, values: dict[str, float]) -> None:
         """The first worker logs a point and sends it to the driver, without waiting for either.
@@ -197,8 +201,7 @@ class Worker:
         """
         if self._log is not None:
             self._log.add(values, self._progress.step)
-            report = {**values, "step": self._progress.step, "total_steps": self._total}
-            self._reports.actor.put.remote(report)  # type: ignore[attr-defined]
+            self._channel.report({**values, "step": self._progress.step, "total_steps": self._total})
 
     def _save_if_new(self) -> None:
         if self._rank == 0 and not is_complete(self._folder.checkpoint_at(self._progress.step)):

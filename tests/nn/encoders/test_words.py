@@ -13,18 +13,20 @@ def _encoder(**config):
     return WordEncoder(5, 3, WordEncoderConfig(hidden_dim=6, **config)).double()
 
 
-@pytest.mark.parametrize("pooling", ["max", "mean"])
+@pytest.mark.parametrize("pooling", ["max", "mean", "max_mean"])
 def test_pooling_equals_slow_code(pooling):
     encoder = _encoder(pooling=pooling)
     encoded = encoder(TOKENS)
     for row, tokens in enumerate(TOKENS):
         words = [encoder.linear(encoder.vectors.weight[token]).relu() for token in tokens if token]
-        pooled = {"max": lambda w: torch.stack(w).amax(0), "mean": lambda w: sum(w) / len(w)}[pooling]
-        expected = pooled(words) if words else torch.zeros(6, dtype=torch.float64)
+        pooled = {"max": lambda w: torch.stack(w).amax(0), "mean": lambda w: sum(w) / len(w)}
+        expected = torch.zeros(encoder.out_dim, dtype=torch.float64)
+        if words:
+            expected = torch.cat([pooled[part](words) for part in pooling.split("_")])
         torch.testing.assert_close(encoded[row], expected, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("pooling", ["max", "mean"])
+@pytest.mark.parametrize("pooling", ["max", "mean", "max_mean"])
 def test_padding_changes_nothing(pooling):
     encoder = _encoder(pooling=pooling)
     with torch.no_grad():
@@ -68,3 +70,12 @@ def test_word_dropout_only_in_training():
     encoder = _encoder(word_dropout=0.8)
     torch.testing.assert_close(encoder.eval()(TOKENS), _encoder().eval()(TOKENS))
     assert not torch.equal(encoder.train()(TOKENS.repeat(20, 1)), _encoder()(TOKENS.repeat(20, 1)))
+
+
+def test_dropout_acts_on_pooled_words_in_training_only():
+    encoder, plain = _encoder(dropout=0.5), _encoder()
+    dropped = encoder(TOKENS)
+    kept = dropped != 0
+    assert kept.sum() < (plain(TOKENS) != 0).sum()
+    torch.testing.assert_close(dropped[kept], 2 * plain(TOKENS)[kept])
+    torch.testing.assert_close(encoder.eval()(TOKENS), plain(TOKENS))

@@ -10,6 +10,9 @@ from vtr_core.data.split import assign_splits
 from vtr_core.data.synthetic import SyntheticSettings, captions, clip_id, truth, video_id
 from vtr_core.data.synthetic_features import Recorder
 
+TOLD_VIDEOS = 20_000
+"""Videos whose narrations make the vocabulary: the world's words are few, so a large one need not tell them all."""
+
 FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
 
 
@@ -33,8 +36,8 @@ class Synthetic(SyntheticSettings):
         return [VideoEntry(video, index, splits[video]) for index, video in enumerate(ids)]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
-        """The narrations of `videos`."""
-        for video in videos:
+        """The narrations of the first `videos`, enough for every word of the world to be among them."""
+        for video in videos[:TOLD_VIDEOS]:
             yield from captions(self, video.content, truth(self, video.content))
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:  # noqa: ARG002

@@ -1,0 +1,216 @@
+"""The capsule network against ridge regression on held-out MSR-VTT videos; single captions search for their video.
+
+Both learn from the same training videos and the same text. Everything of the network goes through the product: ingest,
+`vtr train capsule-msrvtt` with three seeds, `vtr evaluate`. Run from the repository:
+
+    python -m benchmarks.msrvtt_ridge --data ../shared/data
+"""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.caption_vectors import caption_vectors, write_glove
+from benchmarks.ridge import Fit, all_fits, read_videos, selected
+from pipelines.arguments import parse
+from pipelines.evaluate import EvaluateFlags, evaluate
+from pipelines.ingest import IngestFlags, ingest
+from pipelines.train import TrainFlags, train
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.sources.msrvtt import Msrvtt
+from vtr_core.data.sources.msrvtt_annotations import read_annotations
+from vtr_core.data.sources.source import Drops
+from vtr_core.data.split import assign_splits
+
+PRESET = "capsule-msrvtt"
+SHARES = {"train": 0.65, "val": 0.10, "test": 0.25}
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Where the data is, where to work, and how often to train."""
+
+    data: str = "../shared/data"
+    """Folder that holds msrvtt/annotations and msrvtt/features."""
+    work: str = "runs/msrvtt-ridge"
+    """Folder for data sets and runs; it must not hold an earlier comparison's runs."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """One training for each."""
+    split_seed: int = 0
+    """Of the split by video."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The captions that may be learned from: of training videos, and of videos whose features nobody has."""
+
+    train: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One trained network: its seed, the seconds that its training took, its test figures."""
+
+    seed: int
+    seconds: float
+    test: dict[str, float]
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the comparison, print it, and write it to benchmarks/results."""
+    flags = parse(Flags, argv, "python -m benchmarks.msrvtt_ridge")
+    source, work = msrvtt(Path(flags.data)), Path(flags.work)
+    text = allowed_text(source, flags.split_seed)
+    sets = prepare(source, text, work, flags.split_seed)
+    trained = [train_one(sets, work / f"seed-{seed}", seed) for seed in flags.seeds]
+    baselines = ridge(sets, text)
+    figures = _figures(sets, trained, baselines)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "msrvtt_ridge.json").write_text(json.dumps(figures, indent=1) + "\n")
+    page = markdown(figures)
+    (RESULTS / "msrvtt_ridge.md").write_text(page)
+    print(page)
+
+
+def msrvtt(data: Path) -> Msrvtt:
+    """The videos as mean and deviation of their frame features, not brought to length 1."""
+    folder = data / "msrvtt"
+    return Msrvtt(
+        annotations=str(folder / "annotations"),
+        feature_folder=str(folder / "features"),
+        pool="mean_std",
+        normalise=False,
+    )
+
+
+def allowed_text(source: Msrvtt, split_seed: int) -> Text:
+    """No caption of a validation or test video is among them."""
+    present = {video.video_id: video.content.captions for video in source.videos(Drops())}
+    split = assign_splits(present, SHARES, split_seed)
+    annotated = read_annotations(source.annotations, "official", Drops())
+    return Text(
+        train=tuple(c for video, captions in present.items() if split[video] == "train" for c in captions),
+        more=tuple(c for video in annotated if video.video_id not in present for c in video.captions),
+    )
+
+
+def prepare(source: Msrvtt, text: Text, work: Path, split_seed: int) -> dict[str, Manifest]:
+    """Word vectors of the allowed text, and the data sets train, val and test made with them."""
+    work.mkdir(parents=True, exist_ok=True)
+    vectors = work / "caption_vectors.txt"
+    write_glove(caption_vectors([*text.train, *text.more]), vectors)
+    flags = IngestFlags(
+        out=str(work / "data"), splits=SHARES, split_seed=split_seed, word_vectors=str(vectors), videos_per_shard=64
+    )
+    ingest(source, flags)
+    return {split: Manifest.load(str(work / "data" / split)) for split in SHARES}
+
+
+def train_one(
+    sets: Mapping[str, Manifest], run: Path, seed: int, changes: Mapping[str, object] | None = None
+) -> Trained:
+    """Train the preset, choose the checkpoint by validation, and evaluate it on the test videos."""
+    config = override(preset(PRESET), {"seed": seed, **(changes or {})})
+    began = perf_counter()
+    flags = TrainFlags(data=sets["train"].uri, validation=sets["val"].uri, out=str(run), experiment="msrvtt-ridge")
+    finished = train(config, flags)
+    seconds = perf_counter() - began
+    (result,) = evaluate(EvaluateFlags(finished.checkpoint, (sets["test"].uri,), experiment="msrvtt-ridge"))
+    found = next(direction for direction in result.directions if direction.name == "t2v").metrics
+    recalls = {f"r{k}": 100 * value for k, value in found.recall.items()}
+    return Trained(seed, seconds, {**recalls, "medr": found.median_rank})
+
+
+def ridge(sets: Mapping[str, Manifest], text: Text) -> dict[str, list[Fit]]:
+    """All settings of the baseline, with the text of the training videos alone and with all allowed text."""
+    parts = [read_videos(sets[split]) for split in ("train", "val", "test")]
+    fits = {"training captions": all_fits(*parts, ())}
+    if text.more:
+        fits["all allowed captions"] = all_fits(*parts, text.more)
+    return fits
+
+
+def _figures(
+    sets: Mapping[str, Manifest], trained: Sequence[Trained], baselines: Mapping[str, list[Fit]]
+) -> dict[str, object]:
+    ours = {name: float(np.mean([one.test[name] for one in trained])) for name in trained[0].test}
+    best = max((selected(fits) for fits in baselines.values()), key=lambda fit: fit.test["r10"])
+    ceiling = max(fit.test["r10"] for fits in baselines.values() for fit in fits)
+    return {
+        "preset": PRESET,
+        "videos": {split: manifest.videos for split, manifest in sets.items()},
+        "test_captions": sets["test"].rows,
+        "chance_r10": 1000 / sets["test"].videos,
+        "trained": [asdict(one) for one in trained],
+        "mean": ours,
+        "ridge": {name: asdict(selected(fits)) for name, fits in baselines.items()},
+        "ratio_r10": ours["r10"] / best.test["r10"],
+        "ridge_best_on_test_r10": ceiling,
+        "ratio_r10_to_ridge_best_on_test": ours["r10"] / ceiling,
+        "machine": f"{platform.machine()}, {_cores()} cores, {_processor()}",
+        "versions": {name: version(name) for name in ("torch", "ray", "numpy", "scikit-learn")}
+        | {"python": platform.python_version()},
+    }
+
+
+def markdown(figures: Mapping[str, object]) -> str:
+    """The comparison as a page."""
+    value: dict = dict(figures)
+    rows = [_row(f"{value['preset']}, seed {one['seed']}", one["test"]) for one in value["trained"]]
+    rows.append(_row(f"**{value['preset']}, mean**", value["mean"]))
+    rows += [_row(f"ridge, text: {name} ({_setting(fit)})", fit["test"]) for name, fit in value["ridge"].items()]
+    seconds = np.mean([one["seconds"] for one in value["trained"]])
+    videos = " / ".join(f"{count} {split}" for split, count in value["videos"].items())
+    return "\n".join(
+        [
+            "# MSR-VTT: the capsule network and ridge regression on held-out videos",
+            "",
+            f"Videos: {videos}. {value['test_captions']} single captions search the test videos;",
+            f"chance R@10 is {value['chance_r10']:.1f}. All settings were chosen by validation.",
+            "",
+            "| | R@1 | R@5 | R@10 | MedR |",
+            "|---|---:|---:|---:|---:|",
+            *rows,
+            "",
+            f"R@10, network to the better ridge: **{value['ratio_r10']:.3f}**"
+            f" (to the ridge that is best on the *test* videos, {value['ridge_best_on_test_r10']:.1f}:"
+            f" {value['ratio_r10_to_ridge_best_on_test']:.3f}).",
+            "",
+            f"Training took {seconds:.0f} s a seed with one worker, its start included, on {value['machine']};",
+            ", ".join(f"{name} {number}" for name, number in value["versions"].items()) + ".",
+            "",
+        ]
+    )
+
+
+def _row(title: str, test: Mapping[str, float]) -> str:
+    return f"| {title} | {test['r1']:.1f} | {test['r5']:.1f} | {test['r10']:.1f} | {test['medr']:.1f} |"
+
+
+def _setting(fit: Mapping[str, object]) -> str:
+    return f"LSA {fit['lsa_dim']}, α {fit['alpha']:g}, stop words {fit['stop_words'] or 'kept'}"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,64 @@
+"""Statistics of features equal those of all their present rows, and depend on the data set alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.toy import toy_dataset
+from vtr_core.data.assemble import RowGroupReader
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.statistics import feature_statistics
+from vtr_core.errors import DatasetError
+from vtr_core.retrieval.embed import row_groups
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Manifest:
+    return toy_dataset(tmp_path / "d", clips_of=[1 + i % 5 for i in range(23)], videos_per_shard=2)[0]
+
+
+def present_rows(manifest: Manifest, name: str, groups: list[int]) -> np.ndarray:
+    reader = RowGroupReader(manifest, [name, f"has_{name}"])
+    parts = [reader.read(row_groups(manifest)[group]) for group in groups]
+    return np.concatenate([part[name][part[f"has_{name}"]] for part in parts]).astype(np.float64)
+
+
+def test_they_are_those_of_the_present_rows(manifest: Manifest) -> None:
+    number = len(row_groups(manifest))
+    found = feature_statistics(manifest, max_row_groups=1000)
+    assert set(found) == {"video", "audio"}
+    video, audio = (present_rows(manifest, name, list(range(number))) for name in ("video", "audio"))
+    np.testing.assert_allclose(found["video"].mean, video.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found["video"].std, video.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found["audio"].mean, audio.mean(axis=0), rtol=1e-6)
+    assert audio.std(axis=0)[1] == 0
+    assert found["audio"].std[1] == 1
+    assert {values.mean.dtype for values in found.values()} == {np.dtype(np.float32)}
+
+
+def test_few_row_groups_are_evenly_spaced(manifest: Manifest) -> None:
+    assert len(row_groups(manifest)) == 12
+    found = feature_statistics(manifest, max_row_groups=3)["video"]
+    np.testing.assert_allclose(found.mean, present_rows(manifest, "video", [0, 6, 11]).mean(axis=0), rtol=1e-6)
+
+
+def test_a_large_mean_does_not_eat_the_deviation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = toy_dataset(tmp_path / "d", clips_of=[4] * 8, videos_per_shard=4)[0]
+    rows = (60000 + 32 * np.arange(4))[:, None].astype(np.float16)
+    read = {"video": np.tile(rows, (1, 3)), "has_video": np.ones(4, bool), "audio": rows, "has_audio": np.ones(4, bool)}
+    monkeypatch.setattr(RowGroupReader, "read", lambda reader, place: read)
+    found = feature_statistics(manifest)["video"]
+    np.testing.assert_allclose(found.std, rows.astype(np.float64).std(), rtol=1e-6)
+
+
+def test_a_feature_that_no_row_has_is_an_error(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = RowGroupReader.read
+
+    def silent(reader: RowGroupReader, place: object) -> dict[str, np.ndarray]:
+        columns = read(reader, place)
+        return {**columns, "has_audio": np.zeros_like(columns["has_audio"])}
+
+    monkeypatch.setattr(RowGroupReader, "read", silent)
+    with pytest.raises(DatasetError, match=r"has audio; set model\.standardize to False"):
+        feature_statistics(manifest)
