@@ -19,7 +19,7 @@ from vtr_core.retrieval.embed import row_groups
 from vtr_core.text.vocabulary import tokenise
 
 ALPHAS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
-LSA_DIMS = (50, 100, 200, 400)
+LSA_DIMS = (100, 200, 400, 800)
 STOP_WORDS = (None, "english")
 
 

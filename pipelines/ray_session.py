@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+from functools import partial
 
 import ray
 import ray.data  # sets up the loggers that are quieted here
@@ -14,16 +15,12 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     _quiet()
+    cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
+    start = partial(ray.init, log_to_driver=worker_logs, logging_level=logging.WARNING)
     try:
-        ray.init(address="auto", log_to_driver=worker_logs, logging_level=logging.WARNING)
-    except ConnectionError:
-        ray.init(
-            address="local",
-            num_cpus=max(os.cpu_count() or 1, math.ceil(local_cpus)),
-            include_dashboard=False,
-            log_to_driver=worker_logs,
-            logging_level=logging.WARNING,
-        )
+        start(num_cpus=cpus, include_dashboard=False)
+    except ValueError:  # RAY_ADDRESS or `ray start` names a cluster, which has its own number of CPUs
+        start()
 
 
 def _quiet() -> None:

@@ -118,8 +118,9 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         tracking_uri=default_tracking_uri(),
         experiment=flags.experiment,
     )
+    _connect(config, flags.worker_logs)
     folder.claim(record, config)
-    return _run(folder, record, config, flags.worker_logs)
+    return _run(folder, record, config)
 
 
 def resume(uri: str, worker_logs: bool = False) -> Finished:
@@ -132,7 +133,8 @@ def resume(uri: str, worker_logs: bool = False) -> Finished:
     record, config = folder.read()
     if Manifest.load(record.data).fingerprint != record.data_fingerprint:
         raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
-    return _run(folder, record, config, worker_logs)
+    _connect(config, worker_logs)
+    return _run(folder, record, config)
 
 
 def _data_sets(flags: TrainFlags) -> "tuple[Manifest, Manifest | None]":
@@ -145,16 +147,22 @@ def _data_sets(flags: TrainFlags) -> "tuple[Manifest, Manifest | None]":
     return data, Manifest.load(validation) if validation else None
 
 
-def _run(folder: "RunFolder", record: "RunRecord", config: TrainConfig, worker_logs: bool) -> Finished:
-    """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
+def _connect(config: TrainConfig, worker_logs: bool) -> None:
+    """Connect to Ray and make sure that the run fits, before anything is written."""
     from pipelines.ray_session import connect
+    from vtr_core.train.trainer import check_resources
+
+    connect(config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus, worker_logs)
+    check_resources(config)
+
+
+def _run(folder: "RunFolder", record: "RunRecord", config: TrainConfig) -> Finished:
+    """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
     from vtr_core.tracking.provenance import provenance
     from vtr_core.train.tracked import tracked_run
     from vtr_core.train.trainer import fit
     from vtr_core.train.worker import Job
 
-    scaling = config.scaling
-    connect(scaling.workers * scaling.cpus_per_worker + scaling.reading_cpus, worker_logs)
     origin = provenance()
     with tracked_run(folder, record, config, origin) as tracked:
         print(f"run {folder.location}", flush=True)

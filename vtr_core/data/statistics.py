@@ -31,15 +31,16 @@ def feature_statistics(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS)
     columns = [name for feature in manifest.schema.features for name in (feature.name, feature.presence)]
     reader = RowGroupReader(manifest, columns)
     sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
-    for place in _evenly_spaced(manifest, max_row_groups):
+    places = _evenly_spaced(manifest, max_row_groups)
+    for place in places:
         group = reader.read(place)
         for feature in manifest.schema.features:
             sums[feature.name].add(group[feature.name], group[feature.presence])
     absent = [name for name, values in sums.items() if values.rows == 0]
     if absent:
         raise DatasetError(
-            f"{manifest.uri}: no row of {min(max_row_groups, len(manifest.shards))} row groups has "
-            f"{', '.join(absent)}; set model.standardize to False"
+            f"{manifest.uri}: no row of {len(places)} row groups has {', '.join(absent)}; "
+            "set model.standardize to False"
         )
     return {name: values.statistics() for name, values in sums.items()}
 
@@ -70,5 +71,5 @@ class _Sums:
     def statistics(self) -> FeatureStatistics:
         shift = self._total / self.rows
         std = np.sqrt(np.maximum(self._squares / self.rows - shift**2, 0))
-        std[std < 1e-6 * np.maximum(1e-6, np.abs(self._origin + shift))] = 1
+        std[std == 0] = 1
         return FeatureStatistics((self._origin + shift).astype(np.float32), std.astype(np.float32))

@@ -59,7 +59,6 @@ def fit(job: Job, on_report: Callable[[Report], None]) -> None:
     in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a checkpoint,
     with Interrupted.
     """
-    check_resources(job.config)
     channel = Channel()
     run = _Run(job, channel)
     with graceful(channel.request_stop):
