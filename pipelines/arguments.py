@@ -16,6 +16,7 @@ from vtr_core.errors import ConfigError
 T = TypeVar("T")
 U = TypeVar("U")
 _MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
+_HELP_WORDS = ("-h", "--help")
 _FRAME = re.compile(r"[╭╮╰╯│─]+")
 _REMARKS = (
     re.compile(r"\[type=.*?\]"),
@@ -34,12 +35,19 @@ def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
     return parsed
 
 
-def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str) -> tuple[T, U]:
-    """Two classes filled from the flags of one command."""
+def parse_known(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, list[str]]:
+    """`options` filled from the flags that it knows, and the words that are left; a request for help is left too."""
+    asked = [word for word in argv if word in _HELP_WORDS]
+    parsed, rest = _tyro(options, [word for word in argv if word not in _HELP_WORDS], prog)
+    return parsed, [*rest, *asked]
+
+
+def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, *known: type[Any]) -> tuple[T, U]:
+    """Two classes filled from the flags of one command; `known`: further classes, parsed before, to hint at."""
     parsed, rest = _tyro(first, argv, prog)
     other, rest = _tyro(second, rest, prog)
     if rest:
-        raise unknown_flag(rest[0], prog, first, second)
+        raise unknown_flag(rest[0], prog, first, second, *known)
     return parsed, other
 
 
@@ -51,7 +59,7 @@ def parse_with_changes(options: type[T], argv: Sequence[str], prog: str) -> tupl
 
 def wants_help(argv: Sequence[str]) -> bool:
     """Whether help was asked for."""
-    return "-h" in argv or "--help" in argv
+    return any(word in argv for word in _HELP_WORDS)
 
 
 def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, Any]:

@@ -54,12 +54,12 @@ def main(argv: Sequence[str]) -> None:
 def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print one table per data set, and log all figures as one run of the experiment."""
     from vtr_core import storage
-    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.checks import usable_clips
     from vtr_core.retrieval.embed import check_features
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint import load_model
 
-    manifests = [Manifest.load(uri) for uri in flags.data]
+    manifests = [usable_clips(uri) for uri in flags.data]
     loaded = load_model(flags.checkpoint, _device())
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)

@@ -2,28 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from pipelines.arguments import parse_both, print_help, wants_help
+from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest import IngestPlan, IngestResult, ShardTask
     from vtr_core.data.word_table import WordTable
 
+Records = Literal["clips", "videos"]
 SOURCES = ("howto100m", "msrvtt", "pairs", "synthetic")
 HELP = f"""\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
   howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
-  msrvtt      the official MSR-VTT annotation files and per-video .npy features
+  msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps frames
   pairs       your own data: a table of ids, feature files and captions
   synthetic   a deterministic world of narrated videos, of any size
 
 sources: {", ".join(SOURCES)}
 """
+
+
+@dataclass(frozen=True)
+class RecordFlags:
+    """What a row is; it decides which settings a source has."""
+
+    records: Records = "clips"
+    """clips: a row per clip and caption, pooled; videos (msrvtt only): a row per video, all frames and captions."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +65,19 @@ def main(argv: Sequence[str]) -> None:
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
         return
-    prog, source_class = f"vtr ingest {argv[0]}", _source(argv[0])
-    if wants_help(argv):
-        print_help(prog, IngestFlags, source_class)
+    prog = f"vtr ingest {argv[0]}"
+    kind, rest = parse_known(RecordFlags, argv[1:], prog)
+    source_class = _source(argv[0], kind.records)
+    if wants_help(rest):
+        print_help(prog, RecordFlags, IngestFlags, source_class)
         return
-    flags, source = parse_both(IngestFlags, source_class, argv[1:], prog)
+    flags, source = parse_both(IngestFlags, source_class, rest, prog, RecordFlags)
     report(ingest(source, flags))
 
 
-def _source(name: str) -> type[Any]:
+def _source(name: str, records: Records) -> type[Any]:
+    if records == "videos":
+        return _video_source(name)
     match name:
         case "howto100m":
             from vtr_core.data.sources.howto100m import HowTo100M
@@ -83,7 +96,23 @@ def _source(name: str) -> type[Any]:
 
             return Synthetic
         case _:
-            raise ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+            raise _no_source(name)
+
+
+def _video_source(name: str) -> type[Any]:
+    match name:
+        case "msrvtt":
+            from vtr_core.data.sources.msrvtt import MsrvttVideos
+
+            return MsrvttVideos
+        case _ if name in SOURCES:
+            raise ConfigError(f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt")
+        case _:
+            raise _no_source(name)
+
+
+def _no_source(name: str) -> ConfigError:
+    return ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
 
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
@@ -162,8 +191,9 @@ def report(result: "IngestResult") -> None:
     for manifest in result.manifests:
         features = ", ".join(f"{f.name} {f.dim}" for f in manifest.schema.features)
         print(
-            f"{manifest.uri}: {manifest.rows} rows of {manifest.videos} videos in {len(manifest.shards)} shards; "
-            f"{features}; {manifest.vocabulary.num_words} words; fingerprint {short(manifest.fingerprint)}"
+            f"{manifest.uri}: {manifest.schema.label()}, {manifest.rows} rows of {manifest.videos} videos "
+            f"in {len(manifest.shards)} shards; {features}; {manifest.vocabulary.num_words} words; "
+            f"fingerprint {short(manifest.fingerprint)}"
         )
     for reason, count in sorted(result.drops.counts.items()):
         print(f"dropped {count} × {reason}, for instance {result.drops.examples[reason][0]}")

@@ -125,13 +125,13 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
 
 def resume(uri: str, worker_logs: bool = False) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
-    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.checks import usable_clips
     from vtr_core.errors import DatasetError
     from vtr_core.train.run_folder import RunFolder
 
     folder = RunFolder.at(uri)
     record, config = folder.read()
-    if Manifest.load(record.data).fingerprint != record.data_fingerprint:
+    if usable_clips(record.data).fingerprint != record.data_fingerprint:
         raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
     _connect(config, worker_logs)
     return _run(folder, record, config)
@@ -139,12 +139,13 @@ def resume(uri: str, worker_logs: bool = False) -> Finished:
 
 def _data_sets(flags: TrainFlags) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
-    from vtr_core.data.manifest import Manifest, splits
+    from vtr_core.data.checks import usable_clips
+    from vtr_core.data.manifest import splits
 
     inner = splits(flags.data)
-    data = Manifest.load(inner.get("train", flags.data))
+    data = usable_clips(inner.get("train", flags.data))
     validation = flags.validation or inner.get("val")
-    return data, Manifest.load(validation) if validation else None
+    return data, usable_clips(validation) if validation else None
 
 
 def _connect(config: TrainConfig, worker_logs: bool) -> None:

@@ -1,4 +1,4 @@
-"""A source of invented clips whose content tells where it came from, and data sets made of it without Ray."""
+"""Sources of invented clips and videos whose content tells where it came from, and data sets made without Ray."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import numpy as np
 from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.data.sources.source import Clip, ClipSource, Drops, Video, VideoEntry, VideoSource
 from vtr_core.storage import locate
 
 DIM = 3
@@ -49,6 +49,43 @@ class Toy:
             yield Clip(f"v{v}:{c}", float(c), c + 1.0, f"video number{v}", features)
 
 
+@dataclass(frozen=True)
+class ToyVideos:
+    """Video v has `frames_of[v]` frames, frame t of it [v, t, v + t], v + 1 captions, and every third one audio."""
+
+    frames_of: Sequence[int] = (3, 1, 4, 0, 5)
+    fail_at: frozenset[int] = field(default_factory=frozenset)
+    name: ClassVar[str] = "toy"
+
+    def settings(self) -> dict[str, Any]:
+        return {"frames_of": list(self.frames_of)}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        return FeatureSpec("video", DIM), FeatureSpec("audio", 2)
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        return [VideoEntry(f"v{v}", v) for v in range(len(self.frames_of))]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        for video in videos:
+            yield from self._captions(video.content)
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        v = video.content
+        if v in self.fail_at:
+            drops.drop("unreadable_file", f"v{v} cannot be read")
+            return None
+        features: dict[str, np.ndarray] = {}
+        if self.frames_of[v]:
+            features["video"] = np.array([[v, t, v + t] for t in range(self.frames_of[v])], np.float16)
+        if v % 3 == 0:
+            features["audio"] = np.full((2, 2), v, np.float16)
+        return Video(f"v{v}", self._captions(v), features)
+
+    def _captions(self, v: int) -> list[str]:
+        return [f"Caption number{c} of video number{v}" for c in range(v + 1)]
+
+
 def toy_dataset(
     folder: Path,
     clips_of: Sequence[int] = (3, 1, 4, 2, 5),
@@ -56,8 +93,17 @@ def toy_dataset(
     videos_per_shard: int = 2,
 ) -> list[Manifest]:
     """Ingest a `Toy` into `folder`, one shard after another."""
-    options = IngestOptions(splits=splits or {}, videos_per_shard=videos_per_shard)
-    plan = plan_ingest(Toy(tuple(clips_of)), locate(str(folder)), None, options)
+    return written(Toy(tuple(clips_of)), folder, IngestOptions(splits=splits or {}, videos_per_shard=videos_per_shard))
+
+
+def toy_videos(folder: Path, frames_of: Sequence[int] = (3, 1, 4, 0, 5), videos_per_shard: int = 2) -> Manifest:
+    """Ingest `ToyVideos` into `folder`."""
+    return written(ToyVideos(tuple(frames_of)), folder, IngestOptions(videos_per_shard=videos_per_shard))[0]
+
+
+def written(source: ClipSource | VideoSource, folder: Path, options: IngestOptions) -> list[Manifest]:
+    """Ingest `source` into `folder`, one shard after another."""
+    plan = plan_ingest(source, locate(str(folder)), None, options)
     for task in begin(plan):
         do(plan, task)
     return list(finish(plan).manifests)

@@ -10,7 +10,8 @@ from vtr_core.config.train import BatchConfig
 from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
-from vtr_core.errors import DatasetError
+from vtr_core.data.schema import VideoSchema
+from vtr_core.errors import DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 
 
@@ -43,6 +44,11 @@ def test_features_are_float16_and_tokens_int32(manifest: Manifest) -> None:
     assert columns["video"].dtype == np.float16
     assert columns["tokens"].dtype == np.int32
     assert columns["tokens"].shape[1] == manifest.schema.max_words
+
+
+def test_whole_videos_have_no_columns_to_train_on() -> None:
+    with pytest.raises(SchemaMismatch, match="is videos/1, training and evaluation read clips/1"):
+        training_columns(VideoSchema(()))
 
 
 def test_a_missing_and_a_truncated_shard_are_named(manifest: Manifest) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.toy import toy_dataset
+from tests.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError, SchemaMismatch, VtrError
 from vtr_core.fingerprint import fingerprint
@@ -34,6 +34,20 @@ def test_another_schema_version_is_named(folder: Path) -> None:
     edit(folder, lambda value: value.update(version=2))
     with pytest.raises(SchemaMismatch, match=r"is clips/2, this code reads clips/1; rebuild it with vtr ingest"):
         Manifest.load(str(folder))
+
+
+def test_an_unknown_record_kind_is_named(folder: Path) -> None:
+    edit(folder, lambda value: value.update(kind="images"))
+    with pytest.raises(SchemaMismatch, match=r"is images/1, this code reads clips/1 and videos/1; rebuild it"):
+        Manifest.load(str(folder))
+
+
+def test_whole_videos_are_not_clips(folder: Path, tmp_path: Path) -> None:
+    assert Manifest.load(str(folder)).require_clips().rows == 15
+    toy_videos(tmp_path / "whole")
+    whole = Manifest.load(str(tmp_path / "whole"))
+    with pytest.raises(SchemaMismatch, match=r"whole is videos/1, .* read clips/1; .*vtr ingest .*--records clips"):
+        whole.require_clips()
 
 
 def test_an_edited_manifest_is_noticed(folder: Path) -> None:

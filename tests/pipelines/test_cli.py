@@ -9,7 +9,7 @@ import pytest
 from pipelines.arguments import dotted_changes, parse
 from pipelines.evaluate import EvaluateFlags
 from pipelines.train import TrainFlags
-from tests.toy import toy_dataset
+from tests.toy import toy_dataset, toy_videos
 from vtr_core.errors import ConfigError
 
 COMMANDS = ["ingest", "train", "evaluate", "demo"]
@@ -32,6 +32,7 @@ def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str
         ["--help"],
         *([command, "--help"] for command in COMMANDS),
         *(["ingest", source, "--help"] for source in SOURCES),
+        ["ingest", "msrvtt", "--records", "videos", "--help"],
         ["train", "capsule-howto", "--help"],
     ],
     ids=" ".join,
@@ -52,6 +53,14 @@ FAULTS = [
     (["ingest", "synthetic", "--out", "x", "--mention", "2"], "less than or equal to 1"),
     (["ingest", "synthetic", "--out", "x", "--num-clips", "many"], "--num-clips"),
     (["ingest", "pairs", "--out", "x", "--table", "none.csv"], "none.csv"),
+    (["ingest", "howto100m", "--out", "x", "--records", "videos"], "howto100m cannot keep videos whole"),
+    (["ingest", "nothing", "--out", "x", "--records", "videos"], "there is no source 'nothing'"),
+    (["ingest", "msrvtt", "--out", "x", "--records", "images"], "--records"),
+    (["ingest", "msrvtt", "--out", "x", "--annotations", "a", "--record", "clips"], "--record"),
+    (["ingest", "msrvtt", "--out", "x", "--records", "videos", "--pool", "max"], "--pool"),
+    (["train", "capsule-howto", "--data", "w"], "w is videos/1, training and evaluation read clips/1"),
+    (["train", "capsule-howto", "--data", "d", "--validation", "w"], "w is videos/1"),
+    (["evaluate", "none", "--data", "w"], "w is videos/1"),
     (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
@@ -71,6 +80,7 @@ FAULTS = [
 @pytest.mark.parametrize(("words", "message"), FAULTS, ids=[" ".join(words) for words, _ in FAULTS])
 def test_a_fault_is_one_line_and_leaves_nothing(words: list[str], message: str, tmp_path: Path) -> None:
     toy_dataset(tmp_path / "d")
+    toy_videos(tmp_path / "w")
     before = sorted(tmp_path.rglob("*"))
     done = vtr(*words, cwd=tmp_path)
     said = [line for line in done.stderr.splitlines() if not line.startswith("import time:")]
@@ -78,6 +88,13 @@ def test_a_fault_is_one_line_and_leaves_nothing(words: list[str], message: str, 
     assert len(said) == 1
     assert message in said[0]
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_help_shows_the_settings_of_the_record_kind() -> None:
+    assert "--pool" in vtr("ingest", "msrvtt", "--help").stdout
+    whole = vtr("ingest", "msrvtt", "--help", "--records", "videos").stdout
+    assert "--feature-folder" in whole
+    assert "--pool" not in whole
 
 
 def test_dotted_flags() -> None:

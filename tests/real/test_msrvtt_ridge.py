@@ -8,7 +8,7 @@ from benchmarks.msrvtt_ridge import Text, allowed_text, msrvtt, prepare, ridge, 
 from benchmarks.ridge import selected
 
 pytestmark = [pytest.mark.real, pytest.mark.integration]
-SHORT = {"training.epochs": 25, "training.validate_every": 5}
+SHORT = {"training.epochs": 25, "training.validate_every": 5, "batch.clips_per_video": 2}
 
 
 def test_the_network_beats_ridge(shared_data: Path, tmp_path: Path, local_ray: None) -> None:

@@ -4,8 +4,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tests.toy import written
+from vtr_core.data.assemble import RowGroupReader
+from vtr_core.data.binary_columns import as_sequences
+from vtr_core.data.frames import padded
+from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.schema import TOKEN_DTYPE
 from vtr_core.data.sources.howto100m import HowTo100M
-from vtr_core.data.sources.msrvtt import Msrvtt
+from vtr_core.data.sources.msrvtt import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 
@@ -42,6 +49,25 @@ def test_msrvtt_gives_twenty_rows_for_each_of_800_videos(shared_data):
     assert {video.split for video in videos} == {"train"}
     assert drops.counts == {"missing_file": 184000}
     assert source.features()[0].dim == 128
+
+
+def test_msrvtt_keeps_the_frames_and_captions_of_800_videos(shared_data, tmp_path):
+    folder = shared_data / "msrvtt"
+    source = MsrvttVideos(annotations=str(folder / "annotations"), feature_folder=str(folder / "features"))
+    (manifest,) = written(source, tmp_path, IngestOptions(videos_per_shard=300))
+    assert (manifest.rows, manifest.videos, len(manifest.shards)) == (800, 800, 3)
+    assert sum(manifest.dropped.values()) == 0
+    reader = RowGroupReader(manifest, ["video_id", "captions", "tokens", "video", "num_video"])
+    places = [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+    for place in places:
+        columns = reader.read_arrow(place)
+        frames = padded(columns["video"], 128, 64)
+        assert frames.values.shape[1:] == (50, 128)
+        assert frames.mask.all()
+        assert set(as_sequences(columns["tokens"], 20, TOKEN_DTYPE).counts.tolist()) == {20}
+        assert {len(captions) for captions in columns["captions"].to_pylist()} == {20}
+        first = np.load(folder / "features" / f"{columns['video_id'][0]}.npy")
+        np.testing.assert_array_equal(frames.values[0], first.astype(np.float16))
 
 
 def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vtr_core.data.binary_columns import as_rows
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, RowGroup
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, ClipSchema, as_rows
+from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, require_clips
 from vtr_core.errors import DatasetError
 
 Columns = dict[str, np.ndarray]
@@ -19,9 +20,13 @@ Columns = dict[str, np.ndarray]
 KEYS = ("clip_key", "video_key", "caption_key")
 
 
-def training_columns(schema: ClipSchema) -> list[str]:
-    """The columns that training and evaluation read: features with their presence, tokens and keys, no strings."""
-    names = [name for feature in schema.features for name in (feature.name, feature.presence)]
+def training_columns(schema: Schema) -> list[str]:
+    """The columns that training and evaluation read: features with their presence, tokens and keys, no strings.
+
+    Raises SchemaMismatch for a schema of anything but clips.
+    """
+    clips = require_clips(schema, "the data set")
+    names = [name for feature in clips.features for name in (feature.name, feature.presence)]
     return [*names, "tokens", *KEYS]
 
 
@@ -33,7 +38,11 @@ class RowGroupReader:
     columns: Sequence[str]
 
     def read(self, place: RowGroup) -> Columns:
-        """One row group as arrays; fixed-size columns are views of Arrow's buffers."""
+        """One row group of clips as arrays; fixed-size columns are views of Arrow's buffers."""
+        return {name: self._array(name, column) for name, column in self.read_arrow(place).items()}
+
+    def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
+        """One row group of any record kind as Arrow arrays, each in one piece."""
         shard = self.manifest.shards[place.shard]
         location = self.manifest.location / shard.file
         try:
@@ -45,13 +54,16 @@ class RowGroupReader:
             raise DatasetError(
                 f"{location} (sha256 {shard.sha256[:12]}…) cannot be read: {_one_line(error)}; restore or rebuild it"
             ) from error
-        return {name: self._array(name, table.column(name)) for name in self.columns}
+        return {name: _whole(table.column(name)) for name in self.columns}
 
-    def _array(self, name: str, column: pa.ChunkedArray) -> np.ndarray:
-        array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    def _array(self, name: str, array: pa.Array) -> np.ndarray:
         if pa.types.is_fixed_size_binary(array.type):
             return as_rows(array, TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE)
         return array.to_numpy(zero_copy_only=False)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def assemble(reader: RowGroupReader, places: Sequence[RowGroup], batches: Sequence[BatchPlan]) -> Iterator[Columns]:

@@ -1,19 +1,21 @@
 """An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
 from vtr_core import storage
+from vtr_core.data.clip_shards import clip_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
-from vtr_core.data.schema import ClipSchema
-from vtr_core.data.sources.source import Drops, Source, VideoEntry
+from vtr_core.data.schema import ClipSchema, Schema, VideoSchema
+from vtr_core.data.sources.source import ClipSource, Drops, VideoEntry, VideoSource
 from vtr_core.data.split import assign_splits
+from vtr_core.data.video_shards import video_groups
 from vtr_core.data.word_table import WordTable
-from vtr_core.data.writing import ShardWriter
+from vtr_core.data.writing import GroupTable, write_shard
 from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
@@ -63,9 +65,9 @@ class ShardTask:
 class IngestPlan:
     """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
 
-    source: Source
+    source: ClipSource | VideoSource
     out: Location
-    schema: ClipSchema
+    schema: Schema
     words: WordTable
     tasks: Sequence[ShardTask]
     options: IngestOptions
@@ -94,17 +96,29 @@ class IngestPlan:
         return self.out / RECORDS / f"{task.name}.json"
 
 
-def plan_ingest(source: Source, out: Location, words: WordTable | None, options: IngestOptions) -> IngestPlan:
+def plan_ingest(
+    source: ClipSource | VideoSource, out: Location, words: WordTable | None, options: IngestOptions
+) -> IngestPlan:
     """List the videos, split and shuffle them, and settle the vocabulary (`words`, or one built from captions)."""
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
         raise DatasetError(f"the source holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
-    schema = ClipSchema(source.features(), options.max_words)
+    schema = _schema(source, options.max_words)
     words = words or WordTable.from_captions(source.captions(by_split.get("train", videos)), options.min_count)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)
+
+
+def _schema(source: ClipSource | VideoSource, max_words: int) -> Schema:
+    match source:
+        case ClipSource():
+            return ClipSchema(source.features(), max_words)
+        case VideoSource():
+            return VideoSchema(source.features(), max_words)
+        case _:
+            assert_never(source)
 
 
 def _by_split(videos: Sequence[VideoEntry], options: IngestOptions) -> dict[str, list[VideoEntry]]:
@@ -150,11 +164,22 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     """Write one shard and its record; return the record."""
     drops = Drops(plan.options.strict)
     folder = plan.folder(task.split)
-    writer = ShardWriter(plan.schema, plan.words.vocabulary)
-    shard = writer.write(plan.source, task.videos, folder / task.file, drops)
+    shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
     record = {"shard": shard.to_json(), "dropped": dict(drops.counts), "examples": drops.examples}
     storage.write_json(plan.record(task), record)
     return record
+
+
+def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTable]:
+    match plan.schema:
+        case ClipSchema():
+            assert isinstance(plan.source, ClipSource)
+            return clip_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        case VideoSchema():
+            assert isinstance(plan.source, VideoSource)
+            return video_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        case _:
+            assert_never(plan.schema)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.data.schema import ClipSchema
+from vtr_core.data.schema import Schema, read_schema, require_clips
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, locate
@@ -14,7 +14,10 @@ FILE = "manifest.json"
 
 @dataclass(frozen=True)
 class Shard:
-    """One Parquet file. `row_groups[g]` lists the clip counts of the videos of row group g, in row order."""
+    """One Parquet file. `row_groups[g]` lists the rows of each video of row group g, in row order.
+
+    A video of a `clips` data set has a row per clip and caption, a video of a `videos` data set has one.
+    """
 
     file: str
     rows: int
@@ -54,7 +57,7 @@ class Manifest:
     """A complete data set: schema, vocabulary, shards, where it came from and what was dropped on the way."""
 
     uri: str
-    schema: ClipSchema
+    schema: Schema
     vocabulary: VocabularyRecord
     shards: tuple[Shard, ...]
     source: dict[str, Any]
@@ -62,7 +65,7 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Rows (clip and caption) in all shards."""
+        """Rows in all shards: clips and captions, or whole videos."""
         return sum(shard.rows for shard in self.shards)
 
     @property
@@ -79,6 +82,11 @@ class Manifest:
     def location(self) -> Location:
         """The folder of the data set."""
         return locate(self.uri)
+
+    def require_clips(self) -> "Manifest":
+        """This data set, if it is one of clips; SchemaMismatch, with the remedy, for any other kind."""
+        require_clips(self.schema, self.uri)
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """The manifest as it is written, without the place where it lies and without its own fingerprint."""
@@ -118,7 +126,7 @@ class Manifest:
     def _from_json(cls, uri: str, value: dict[str, Any]) -> "Manifest":
         return cls(
             uri=uri,
-            schema=ClipSchema.from_json(value, uri),
+            schema=read_schema(value, uri),
             vocabulary=VocabularyRecord(**value["vocabulary"]),
             shards=tuple(Shard.from_json(record) for record in value["shards"]),
             source=value["source"],

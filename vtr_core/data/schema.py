@@ -1,22 +1,24 @@
 """The record kinds of shards as versioned Arrow schemas.
 
-Feature columns are fixed-size *binary*: one contiguous buffer per column chunk, read without a copy. Their dtype and
-dimension stand in the schema's metadata.
+Feature columns are *binary*: fixed-size where a row has one vector, of variable length where it has many; one buffer
+per column chunk either way. Their dtype and dimension stand in the schema's metadata.
 """
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from vtr_core.errors import SchemaMismatch
 
-KIND = "clips"
-VERSION = 1
 FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
 _METADATA_KEY = b"vtr"
+
+S = TypeVar("S", bound="RecordSchema")
 
 CLIP_COLUMNS = (
     ("clip_id", pa.string()),
@@ -30,51 +32,70 @@ CLIP_COLUMNS = (
 )
 """Columns of every `clips` shard beside tokens and features. A key is the 64-bit hash of the id or caption."""
 
+VIDEO_COLUMNS = (
+    ("video_id", pa.string()),
+    ("video_key", pa.int64()),
+    ("captions", pa.list_(pa.field("element", pa.string(), nullable=False))),
+    ("caption_keys", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+    ("tokens", pa.binary()),
+)
+"""Columns of every `videos` shard beside features. A cell of tokens is (captions, max_words) int32."""
+
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """A feature column: `dim` values of float16 per clip, and whether the clip has it in `has_<name>`."""
+    """A feature column of float16: `dim` values per clip, or per frame of a video."""
 
     name: str
     dim: int
 
     @property
     def presence(self) -> str:
-        """The name of the boolean column that says whether a clip has this feature."""
+        """The name of the boolean column of a `clips` shard that says whether a clip has this feature."""
         return f"has_{self.name}"
+
+    @property
+    def count(self) -> str:
+        """The name of the column of a `videos` shard that says how many frames a video has; 0 where it has none."""
+        return f"num_{self.name}"
 
 
 @dataclass(frozen=True)
-class ClipSchema:
-    """`clips/1`: one row per clip and caption; rows that share a `clip_id` show the same clip."""
+class RecordSchema(ABC):
+    """What all record kinds have: features, and captions of at most `max_words` words."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int]
 
     features: tuple[FeatureSpec, ...]
     max_words: int = 20
 
+    @classmethod
+    def label(cls) -> str:
+        """Kind and version as shown to people: `clips/1`."""
+        return f"{cls.kind}/{cls.version}"
+
     def arrow(self) -> pa.Schema:
         """The Arrow schema, with kind, version, dimensions and dtypes in its metadata."""
-        fields = [pa.field(name, kind, nullable=False) for name, kind in CLIP_COLUMNS]
-        fields.append(pa.field("tokens", pa.binary(self.max_words * TOKEN_DTYPE.itemsize), nullable=False))
-        for feature in self.features:
-            fields.append(pa.field(feature.name, pa.binary(feature.dim * FEATURE_DTYPE.itemsize), nullable=False))
-            fields.append(pa.field(feature.presence, pa.bool_(), nullable=False))
-        return pa.schema(fields, metadata={_METADATA_KEY: json.dumps(self.to_json()).encode()})
+        return pa.schema(self._fields(), metadata={_METADATA_KEY: json.dumps(self.to_json()).encode()})
+
+    @abstractmethod
+    def _fields(self) -> list[pa.Field]: ...
 
     def to_json(self) -> dict[str, object]:
         """The schema as the manifest and the Parquet metadata hold it."""
         return {
-            "kind": KIND,
-            "version": VERSION,
+            "kind": self.kind,
+            "version": self.version,
             "max_words": self.max_words,
             "features": {f.name: {"dim": f.dim, "dtype": FEATURE_DTYPE.name} for f in self.features},
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, object], where: str) -> "ClipSchema":
+    def from_json(cls: type[S], value: dict[str, Any], where: str) -> S:
         """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
-        found = f"{value.get('kind')}/{value.get('version')}"
-        if found != f"{KIND}/{VERSION}":
-            raise SchemaMismatch(f"{where} is {found}, this code reads {KIND}/{VERSION}; rebuild it with vtr ingest")
+        if (value.get("kind"), value.get("version")) != (cls.kind, cls.version):
+            raise _mismatch(value, where, cls.label())
         features, max_words = value["features"], value["max_words"]
         assert isinstance(features, dict)
         assert isinstance(max_words, int)
@@ -84,17 +105,61 @@ class ClipSchema:
         return cls(tuple(FeatureSpec(name, spec["dim"]) for name, spec in features.items()), max_words)
 
 
-def fixed_size_binary(rows: np.ndarray) -> pa.Array:
-    """A 2-D array as a fixed-size binary column: row i is the bytes of `rows[i]`, without copying."""
-    rows = np.ascontiguousarray(rows)
-    width = rows.shape[1] * rows.itemsize
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
+@dataclass(frozen=True)
+class ClipSchema(RecordSchema):
+    """`clips/1`: one row per clip and caption; rows that share a `clip_id` show the same clip."""
+
+    kind = "clips"
+    version = 1
+
+    def _fields(self) -> list[pa.Field]:
+        fields = [pa.field(name, kind, nullable=False) for name, kind in CLIP_COLUMNS]
+        fields.append(pa.field("tokens", pa.binary(self.max_words * TOKEN_DTYPE.itemsize), nullable=False))
+        for feature in self.features:
+            fields.append(pa.field(feature.name, pa.binary(feature.dim * FEATURE_DTYPE.itemsize), nullable=False))
+            fields.append(pa.field(feature.presence, pa.bool_(), nullable=False))
+        return fields
 
 
-def as_rows(column: pa.FixedSizeBinaryArray, dtype: np.dtype) -> np.ndarray:
-    """The inverse of `fixed_size_binary`: a (rows, dim) view of the column's buffer, without copying."""
-    width = column.type.byte_width
-    start = column.offset * width
-    buffer = column.buffers()[1]
-    flat = np.frombuffer(buffer, dtype, len(column) * width // dtype.itemsize, start)
-    return flat.reshape(len(column), width // dtype.itemsize)
+@dataclass(frozen=True)
+class VideoSchema(RecordSchema):
+    """`videos/1`: one row per video with all its captions; a cell of a feature is (frames, dim), empty where absent."""
+
+    kind = "videos"
+    version = 1
+
+    def _fields(self) -> list[pa.Field]:
+        fields = [pa.field(name, kind, nullable=False) for name, kind in VIDEO_COLUMNS]
+        for feature in self.features:
+            fields.append(pa.field(feature.name, pa.binary(), nullable=False))
+            fields.append(pa.field(feature.count, pa.int32(), nullable=False))
+        return fields
+
+
+Schema = ClipSchema | VideoSchema
+
+
+def read_schema(value: dict[str, Any], where: str) -> Schema:
+    """The schema of any kind that `to_json` wrote at `where`; SchemaMismatch for an unknown kind, version or dtype."""
+    match value.get("kind"):
+        case ClipSchema.kind:
+            return ClipSchema.from_json(value, where)
+        case VideoSchema.kind:
+            return VideoSchema.from_json(value, where)
+        case _:
+            raise _mismatch(value, where, f"{ClipSchema.label()} and {VideoSchema.label()}")
+
+
+def require_clips(schema: Schema, where: str) -> ClipSchema:
+    """`schema` if it is of clips; SchemaMismatch, with the remedy, where the data set at `where` holds whole videos."""
+    if isinstance(schema, ClipSchema):
+        return schema
+    raise SchemaMismatch(
+        f"{where} is {schema.label()}, training and evaluation read {ClipSchema.label()}; "
+        "ingest its source again with vtr ingest <source> … --records clips --out <another folder>"
+    )
+
+
+def _mismatch(value: dict[str, Any], where: str, readable: str) -> SchemaMismatch:
+    found = f"{value.get('kind')}/{value.get('version')}"
+    return SchemaMismatch(f"{where} is {found}, this code reads {readable}; rebuild it with vtr ingest")

@@ -1,103 +1,85 @@
-"""Shards from clips: Parquet files whose row groups hold whole videos."""
+"""Shards of any record kind: one Parquet file of bounded row groups that hold whole videos, hashed as it is written."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.manifest import Shard
-from vtr_core.data.schema import FEATURE_DTYPE, ClipSchema, FeatureSpec, fixed_size_binary
-from vtr_core.data.sources.source import Clip, Drops, Source, VideoEntry
+from vtr_core.data.schema import Schema
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, open_for_writing
-from vtr_core.text.vocabulary import Vocabulary, tokenise
+from vtr_core.text.vocabulary import tokenise
 
-ROWS_PER_GROUP = 1000
-"""Rows after which a row group is closed, at the end of a video."""
+MAX_GROUP_ROWS = 1000
+MAX_GROUP_BYTES = 32 * 2**20
+"""A row group holds at most so many rows and bytes of features, or one video alone; training holds several at once."""
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class VideoClips:
-    """The clips that one video gave, at least one."""
+class GroupSize:
+    """What a row group, or a video's part of it, takes."""
 
-    video_id: str
-    clips: Sequence[Clip]
+    rows: int
+    bytes: int
+
+    def __add__(self, other: "GroupSize") -> "GroupSize":
+        return GroupSize(self.rows + other.rows, self.bytes + other.bytes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a row group may be as large."""
+        return self.rows <= MAX_GROUP_ROWS and self.bytes <= MAX_GROUP_BYTES
 
 
-class ShardWriter:
-    """Makes one Parquet file of a schema and vocabulary."""
+@dataclass(frozen=True)
+class GroupTable:
+    """One row group to be: its rows, and how many of them each of its videos has, in row order."""
 
-    def __init__(self, schema: ClipSchema, vocabulary: Vocabulary) -> None:
-        self._schema = schema
-        self._vocabulary = vocabulary
+    table: pa.Table
+    counts: tuple[int, ...]
 
-    def write(self, source: Source, videos: Iterable[VideoEntry], location: Location, drops: Drops) -> Shard:
-        """Write the clips of `videos` to `location`; the file is there whole or not at all."""
-        groups: list[tuple[int, ...]] = []
-        with open_for_writing(location) as sink:
-            hashing = _HashingSink(sink)
-            with pq.ParquetWriter(hashing, self._schema.arrow(), **_LAYOUT) as writer:
-                for group in _row_groups(source, videos, drops):
-                    writer.write_table(self._table(group), row_group_size=2**31 - 1)
-                    groups.append(tuple(len(video.clips) for video in group))
-        rows = sum(sum(group) for group in groups)
-        return Shard(location.name, rows, hashing.size, hashing.digest.hexdigest(), tuple(groups))
 
-    def _table(self, group: Sequence[VideoClips]) -> pa.Table:
-        clips = [clip for video in group for clip in video.clips]
-        video_ids = [video.video_id for video in group for _ in video.clips]
-        columns: dict[str, pa.Array | list[object]] = {
-            "clip_id": [clip.clip_id for clip in clips],
-            "video_id": list(video_ids),
-            "start": [clip.start for clip in clips],
-            "end": [clip.end for clip in clips],
-            "caption": [clip.caption for clip in clips],
-            "clip_key": [key64(clip.clip_id) for clip in clips],
-            "video_key": [key64(video_id) for video_id in video_ids],
-            "caption_key": [key64(" ".join(tokenise(clip.caption))) for clip in clips],
-            "tokens": fixed_size_binary(self._tokens(clips)),
-        }
-        for feature in self._schema.features:
-            columns[feature.name] = fixed_size_binary(_stack(clips, feature))
-            columns[feature.presence] = [feature.name in clip.features for clip in clips]
-        return pa.table(columns, schema=self._schema.arrow())
+def row_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[list[V]]:
+    """`videos` in order, cut into the longest groups that fit; a video that does not fit alone is a group."""
+    group: list[V] = []
+    total = GroupSize(0, 0)
+    for video in videos:
+        added = size(video)
+        if group and not (total + added).fits:
+            yield group
+            group, total = [], GroupSize(0, 0)
+        group.append(video)
+        total += added
+    if group:
+        yield group
 
-    def _tokens(self, clips: Sequence[Clip]) -> np.ndarray:
-        return np.stack([self._vocabulary.encode(clip.caption, self._schema.max_words) for clip in clips])
+
+def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location) -> Shard:
+    """Write row groups to `location`; the file is there whole or not at all."""
+    counts: list[tuple[int, ...]] = []
+    with open_for_writing(location) as sink:
+        hashing = _HashingSink(sink)
+        with pq.ParquetWriter(hashing, schema.arrow(), **_LAYOUT) as writer:
+            for group in groups:
+                writer.write_table(group.table, row_group_size=2**31 - 1)
+                counts.append(group.counts)
+    rows = sum(map(sum, counts))
+    return Shard(location.name, rows, hashing.size, hashing.digest.hexdigest(), tuple(counts))
 
 
 _LAYOUT = {"compression": "none", "use_dictionary": ["video_id"], "write_statistics": False}
 """Uncompressed and without dictionaries on features: the layout that reads at the disk's rate."""
 
 
-def _row_groups(source: Source, videos: Iterable[VideoEntry], drops: Drops) -> Iterator[list[VideoClips]]:
-    """Whole videos gathered until there are ROWS_PER_GROUP rows. A video without a usable clip leaves no trace."""
-    group: list[VideoClips] = []
-    rows = 0
-    for video in videos:
-        clips = list(source.clips(video, drops))
-        if not clips:
-            continue
-        group.append(VideoClips(video.video_id, clips))
-        rows += len(clips)
-        if rows >= ROWS_PER_GROUP:
-            yield group
-            group, rows = [], 0
-    if group:
-        yield group
-
-
-def _stack(clips: Sequence[Clip], feature: FeatureSpec) -> np.ndarray:
-    """(clips, dim) float16; zeros where a clip lacks the feature, which its presence column tells."""
-    stacked = np.zeros((len(clips), feature.dim), FEATURE_DTYPE)
-    for row, clip in zip(stacked, clips, strict=True):
-        if feature.name in clip.features:
-            row[:] = clip.features[feature.name]
-    return stacked
+def caption_key(caption: str) -> int:
+    """Equal for captions of equal words: the 64-bit hash of its tokens."""
+    return key64(" ".join(tokenise(caption)))
 
 
 class _HashingSink:

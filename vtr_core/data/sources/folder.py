@@ -1,7 +1,7 @@
 """A folder of feature files, one stream of a data set: how a file is found, read, cut to a clip and pooled."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -61,22 +61,26 @@ class FeatureFolder:
         return len(array) / self.fps if array.ndim > 1 else 0.0
 
     def dim(self, names: Iterable[str]) -> int:
-        """The commonest length of a pooled vector among the first readable files of `names`.
+        """The commonest length of a pooled vector among the first readable files of `names`, as `commonest_dim`."""
+        return commonest_dim(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
 
-        Raises InputError, with the first fault, where no file can be read.
-        """
-        faults: list[str] = []
-        found = Counter(islice(self._dims(names, faults), PROBES))
-        if not found:
-            reason = faults[0] if faults else "none is named"
-            raise InputError(
-                f"no feature file in {self.location} can be used ({reason}); give the folder of the .npy files"
-            )
-        return found.most_common(1)[0][0]
 
-    def _dims(self, names: Iterable[str], faults: list[str]) -> Iterator[int]:
-        for name in names:
-            try:
-                yield pooled_dim(self.read(name), self.how)
-            except UnusableError as fault:
-                faults.append(str(fault))
+def commonest_dim(folder: Location, names: Iterable[str], dim: Callable[[str], int]) -> int:
+    """The commonest `dim(name)` among the first PROBES files of `names` in `folder` that can be read.
+
+    Raises InputError, with the first fault, where none can.
+    """
+    faults: list[str] = []
+    found = Counter(islice(_readable(names, dim, faults), PROBES))
+    if not found:
+        reason = faults[0] if faults else "none is named"
+        raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the .npy files")
+    return found.most_common(1)[0][0]
+
+
+def _readable(names: Iterable[str], dim: Callable[[str], int], faults: list[str]) -> Iterator[int]:
+    for name in names:
+        try:
+            yield dim(name)
+        except UnusableError as fault:
+            faults.append(str(fault))

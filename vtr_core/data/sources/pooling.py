@@ -54,11 +54,11 @@ def l2(vector: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
     return vector / norm if norm > 0 else vector
 
 
-def to_float16(vector: Float[np.ndarray, " dim"], what: str) -> Float16[np.ndarray, " dim"]:
-    """`vector` as it is stored; UnusableError (not_finite), naming `what`, where float16 cannot hold a value."""
+def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarray, "*shape"]:
+    """`values` as they are stored; UnusableError (not_finite), naming `what`, where float16 cannot hold one."""
     with np.errstate(over="ignore", invalid="ignore"):
-        stored = vector.astype(np.float16)
+        stored = values.astype(np.float16)
     if not np.isfinite(stored).all():
         limit = f"{np.finfo(np.float16).max:.0f}"
-        raise UnusableError(Reason.NOT_FINITE, f"{what}: pooled values leave the range of float16 (at most {limit})")
+        raise UnusableError(Reason.NOT_FINITE, f"{what}: values leave the range of float16 (at most {limit})")
     return stored

@@ -1,4 +1,4 @@
-"""What an adapter gives the ingest: a list of videos, and the clips of each of them."""
+"""What an adapter gives the ingest: a list of videos, and the clips of each of them, or each of them whole."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,16 @@ class Clip:
     features: Mapping[str, Float16[np.ndarray, " dim"]]
 
 
+@dataclass(frozen=True)
+class Video:
+    """One row to be: a video with all its captions, at least one. A feature that it does not have is absent."""
+
+    video_id: str
+    captions: Sequence[str]
+    features: Mapping[str, Float16[np.ndarray, "_ _"]]
+    """By name, (frames, dim)."""
+
+
 @dataclass
 class Drops:
     """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError."""
@@ -54,7 +64,10 @@ class Drops:
 
 @runtime_checkable
 class Source(Protocol):
-    """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data."""
+    """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data.
+
+    Every source is a ClipSource or a VideoSource; the kind of records that an ingest writes follows from it.
+    """
 
     name: ClassVar[str]
 
@@ -63,7 +76,7 @@ class Source(Protocol):
         ...
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """The feature columns; InputError where the files do not tell."""
+        """The feature columns, dimensions per clip or per frame; InputError where the files do not tell."""
         ...
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
@@ -74,6 +87,20 @@ class Source(Protocol):
         """The caption texts of `videos`, for building a vocabulary."""
         ...
 
+
+@runtime_checkable
+class ClipSource(Source, Protocol):
+    """A source of `clips`: one row per clip and caption."""
+
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """The clips of one video, each checked; whatever cannot be used is dropped and counted."""
+        ...
+
+
+@runtime_checkable
+class VideoSource(Source, Protocol):
+    """A source of `videos`: one row per video."""
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The video whole, its frames checked; None, dropped and counted, where it cannot be used."""
         ...

@@ -1,0 +1,55 @@
+"""A schema is what its JSON says, and names what it is not."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from vtr_core.data.schema import ClipSchema, FeatureSpec, Schema, VideoSchema, read_schema, require_clips
+from vtr_core.errors import SchemaMismatch
+
+FEATURES = (FeatureSpec("video", 4), FeatureSpec("audio", 2))
+KINDS = [ClipSchema(FEATURES, 7), VideoSchema(FEATURES, 7)]
+
+
+@pytest.mark.parametrize("schema", KINDS)
+def test_json_and_parquet_metadata_give_the_schema_back(schema: Schema) -> None:
+    assert read_schema(schema.to_json(), "x") == schema
+    assert read_schema(json.loads(schema.arrow().metadata[b"vtr"]), "x") == schema
+
+
+def test_kinds_of_equal_features_differ() -> None:
+    clips, videos = KINDS
+    assert clips != videos
+    assert (clips.label(), videos.label()) == ("clips/1", "videos/1")
+
+
+def test_features_are_of_fixed_size_in_clips_and_of_variable_size_in_videos() -> None:
+    clips, videos = (schema.arrow() for schema in KINDS)
+    assert (clips.field("video").type, clips.field("has_audio").type) == (pa.binary(8), pa.bool_())
+    assert (videos.field("video").type, videos.field("num_audio").type) == (pa.binary(), pa.int32())
+    assert (clips.field("tokens").type, videos.field("tokens").type) == (pa.binary(28), pa.binary())
+    assert not any(field.nullable for schema in (clips, videos) for field in schema)
+
+
+@pytest.mark.parametrize("schema", KINDS)
+def test_another_version_or_dtype_is_named(schema: Schema) -> None:
+    later = {**schema.to_json(), "version": 2}
+    with pytest.raises(SchemaMismatch, match=f"x is {schema.kind}/2, this code reads {schema.label()}; rebuild"):
+        read_schema(later, "x")
+    wide = {**schema.to_json(), "features": {"video": {"dim": 4, "dtype": "float32"}}}
+    with pytest.raises(SchemaMismatch, match="x: column video is float32, this code reads float16"):
+        read_schema(wide, "x")
+
+
+@pytest.mark.parametrize(("value", "found"), [({}, "None/None"), ({"kind": "images", "version": 1}, "images/1")])
+def test_another_kind_is_named(value: dict[str, object], found: str) -> None:
+    with pytest.raises(SchemaMismatch, match=f"x is {found}, this code reads clips/1 and videos/1"):
+        read_schema(value, "x")
+
+
+def test_clips_are_required() -> None:
+    clips, videos = KINDS
+    assert require_clips(clips, "x") is clips
+    with pytest.raises(SchemaMismatch, match=r"x is videos/1.*--records clips"):
+        require_clips(videos, "x")

@@ -1,0 +1,55 @@
+"""Arrays as binary Arrow columns and back: a row is a vector (fixed size) or a sequence of vectors (variable size)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int64, Shaped
+
+MAX_CELL_BYTES = 2**30
+"""What one variable-length cell may hold, so that a row group's column stays within Arrow's 32-bit offsets."""
+
+
+def fixed_size_binary(rows: Shaped[np.ndarray, "rows dim"]) -> pa.FixedSizeBinaryArray:
+    """A 2-D array as a fixed-size binary column: row i is the bytes of `rows[i]`, without copying."""
+    rows = np.ascontiguousarray(rows)
+    width = rows.shape[1] * rows.itemsize
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
+
+
+def as_rows(column: pa.FixedSizeBinaryArray, dtype: np.dtype) -> Shaped[np.ndarray, "rows dim"]:
+    """The inverse of `fixed_size_binary`: a (rows, dim) view of the column's buffer, without copying."""
+    width = column.type.byte_width
+    start = column.offset * width
+    buffer = column.buffers()[1]
+    flat = np.frombuffer(buffer, dtype, len(column) * width // dtype.itemsize, start)
+    return flat.reshape(len(column), width // dtype.itemsize)
+
+
+def sequence_binary(cells: Sequence[Shaped[np.ndarray, "_ dim"] | None]) -> pa.BinaryArray:
+    """Sequences of vectors as a binary column: row i is the bytes of `cells[i]`, none where it is None."""
+    return pa.array([b"" if cell is None else cell.tobytes() for cell in cells], pa.binary())
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The vectors of all rows of a column, one row's after another's, and how many each row has."""
+
+    vectors: Shaped[np.ndarray, "total dim"]
+    counts: Int64[np.ndarray, " rows"]
+
+
+def as_sequences(column: pa.BinaryArray, dim: int, dtype: np.dtype) -> Sequences:
+    """The inverse of `sequence_binary` for vectors of `dim` values: views of the column's buffer, without copying."""
+    if len(column) == 0:
+        return Sequences(np.zeros((0, dim), dtype), np.zeros(0, np.int64))
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
+    width = dim * dtype.itemsize
+    lengths = np.diff(bounds)
+    assert not (lengths % width).any(), f"cells do not hold whole vectors of {dim} {dtype}"
+    if bounds[-1] == bounds[0]:
+        return Sequences(np.zeros((0, dim), dtype), lengths)
+    flat = np.frombuffer(data, dtype, int(bounds[-1] - bounds[0]) // dtype.itemsize, int(bounds[0]))
+    return Sequences(flat.reshape(-1, dim), lengths // width)

@@ -1,0 +1,86 @@
+"""MSR-VTT's videos with their captions, for those that have a feature file; the rows come from `msrvtt`."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from vtr_core import storage
+from vtr_core.config.settings import Settings
+from vtr_core.data.sources.features import check_id
+from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.storage import Location, locate
+from vtr_core.text.vocabulary import tokenise
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A video's duration in seconds and its captions."""
+
+    duration: float
+    captions: tuple[str, ...]
+
+
+class MsrvttListing(Settings):
+    """What both record kinds of MSR-VTT share: annotations, a folder of feature files, and the split."""
+
+    name: ClassVar[str] = "msrvtt"
+
+    annotations: str
+    """Folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    feature_folder: str
+    """Folder of frame features, <video id>.npy each: (time, dim) or (dim,)."""
+    split: Literal["official", "1k-a"] = "official"
+    """The split of the annotation files, or that of MSRVTT_train.9k.csv and MSRVTT_JSFUSION_test.csv beside them."""
+
+    def settings(self) -> dict[str, Any]:
+        """All fields."""
+        return self.model_dump(mode="json")
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The videos that have features, in the order of the annotations; `VideoEntry.content` is a Captioned."""
+        present = {file.name for file in storage.children(self._location)}
+        entries = []
+        for video in read_annotations(self.annotations, self.split, drops):
+            try:
+                self._check(video, present)
+            except UnusableError as fault:
+                drops.drop(fault.reason, str(fault), self._rows(video))
+                continue
+            content = Captioned(video.duration, tuple(_usable(video.video_id, video.captions, drops)))
+            entries.append(VideoEntry(video.video_id, content, video.split))
+        return entries
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from video.content.captions
+
+    @abstractmethod
+    def _rows(self, video: AnnotatedVideo) -> int:
+        """The rows that are lost with a video."""
+
+    def _check(self, video: AnnotatedVideo, present: set[str]) -> None:
+        check_id(video.video_id)
+        if f"{video.video_id}.npy" not in present:
+            what = f"there is no file {self._location / f'{video.video_id}.npy'}"
+            raise UnusableError(Reason.MISSING_FILE, what)
+
+    @property
+    def _location(self) -> Location:
+        return locate(self.feature_folder)
+
+    def _feature_ids(self) -> Iterator[str]:
+        """The ids of all feature files, annotated or not."""
+        names = (file.name for file in storage.children(self._location))
+        return (name.removesuffix(".npy") for name in names if name.endswith(".npy"))
+
+
+def _usable(video_id: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:
+    for caption in captions:
+        if tokenise(caption):
+            yield caption
+        else:
+            drops.drop(Reason.EMPTY_CAPTION, f"{video_id}: the caption {caption!r} holds no word")
