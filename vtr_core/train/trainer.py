@@ -12,8 +12,10 @@ from ray.train import RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 from ray.train.v2.api.exceptions import TrainingFailedError, WorkerGroupError
 
+from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError, TrainingError, VtrError
+from vtr_core.storage import Location, locate
 from vtr_core.train.channel import Channel, Report
 from vtr_core.train.interrupts import graceful
 from vtr_core.train.worker import Job, train_worker
@@ -72,10 +74,16 @@ def fit(job: Job, on_report: Callable[[Report], None]) -> None:
         raise run.error
 
 
+def _scratch(job: Job) -> Location:
+    """Where Ray Train keeps its own state while a run goes on."""
+    return locate(job.run) / "ray_train"
+
+
 def _fit_with_restarts(job: Job, channel: Channel) -> None:
     for restarts_left in range(job.config.scaling.max_restarts, -1, -1):
         try:
             _trainer(job, channel).fit()
+            storage.delete_folder(_scratch(job))
             return
         except TrainingFailedError as error:
             _raise_if_final(error, restarts_left)
@@ -90,7 +98,7 @@ def _trainer(job: Job, channel: Channel) -> TorchTrainer:
         resources_per_worker={"CPU": job.config.scaling.cpus_per_worker, **({"GPU": 1} if gpu else {})},
     )
     # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.
-    run = RunConfig(name=uuid.uuid4().hex, storage_path=f"{job.run}/ray_train")
+    run = RunConfig(name=uuid.uuid4().hex, storage_path=_scratch(job).uri)
     return TorchTrainer(
         train_worker,
         train_loop_config={"job": job, "channel": channel},
