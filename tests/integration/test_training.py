@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -88,6 +89,47 @@ def test_a_run_that_was_interrupted_saves_and_ends_bit_equal(
     undisturbed, resumed = weights(one_worker, 6), weights(out, 6)
     assert all(torch.equal(undisturbed[name], resumed[name]) for name in undisturbed)
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FINISHED"
+
+
+def test_a_lost_worker_is_replaced_and_nothing_changes(world: Path, tmp_path: Path) -> None:
+    undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
+    longer = {"training.epochs": 20, "training.checkpoint_every": 3, "training.validate_every": 20}
+    train(config(2, **longer), TrainFlags(data=str(world), out=str(undisturbed)))
+    killer = threading.Thread(target=_kill_a_worker, args=(disturbed,))
+    killer.start()
+    train(config(2, **longer), TrainFlags(data=str(world), out=str(disturbed)))
+    killer.join()
+    expected, found = weights(undisturbed, 40), weights(disturbed, 40)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    assert losses(disturbed) == losses(undisturbed)
+
+
+def _kill_a_worker(run: Path) -> None:
+    """SIGKILL one train worker of this test's Ray, once the run has a checkpoint."""
+    while not list(run.glob("checkpoints/step-*/checkpoint.json")):
+        time.sleep(0.02)
+    ours = [pid for pid in _processes("RayTrainWorker") if os.getpid() in _ancestors(pid)]
+    os.kill(ours[0], signal.SIGKILL)
+
+
+def _processes(name: str) -> list[int]:
+    folders = [folder for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    return [int(folder.name) for folder in folders if name in _read(folder / "cmdline")]
+
+
+def _ancestors(pid: int) -> list[int]:
+    parents = []
+    while pid > 1:
+        pid = int((_read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split() or ["", "0"])[1])
+        parents.append(pid)
+    return parents
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:  # the process has ended
+        return ""
 
 
 def _train_and_kill(world: Path, out: Path) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import ray
 import ray.train
-from ray.exceptions import RayActorError
+from ray.exceptions import RayError
 from ray.train import RunConfig, ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
+from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError
 from ray.train.v2.api.exceptions import TrainingFailedError, WorkerGroupError
 
 from vtr_core import storage
@@ -86,8 +87,8 @@ def _fit_with_restarts(job: Job, channel: Channel) -> None:
             storage.delete_folder(_scratch(job))
             return
         except TrainingFailedError as error:
-            _raise_if_final(error, restarts_left)
-            logger.warning("a worker was lost (%s); starting again from the newest checkpoint", _last_line(error))
+            _raise_if_final(error, job.config.scaling.workers, restarts_left)
+            logger.warning("a worker was lost; starting again from the newest checkpoint (%s)", _first_line(error))
 
 
 def _trainer(job: Job, channel: Channel) -> TorchTrainer:
@@ -108,21 +109,24 @@ def _trainer(job: Job, channel: Channel) -> TorchTrainer:
     )
 
 
-def _raise_if_final(error: TrainingFailedError, restarts_left: int) -> None:
-    failures = error.worker_failures if isinstance(error, WorkerGroupError) else {}
-    for failure in failures.values():
-        cause = getattr(failure, "cause", None) or failure.__cause__ or failure
-        if isinstance(cause, VtrError):
-            raise cause from error
-    lost = any(isinstance(failure, RayActorError) for failure in failures.values())
-    if failures and not lost:
+def _raise_if_final(error: TrainingFailedError, workers: int, restarts_left: int) -> None:
+    """Return where starting again can help: a worker was lost, or, as its peers see it, a collective broke."""
+    failures = list(error.worker_failures.values()) if isinstance(error, WorkerGroupError) else []
+    for failure in failures:
+        if isinstance(failure, VtrError):
+            raise failure from error
+    lost = any(isinstance(failure, (RayError, WorkerHealthCheckFailedError)) for failure in failures)
+    broken = workers > 1 and any(isinstance(failure, RuntimeError) for failure in failures)
+    if failures and not lost and not broken:
         raise error
     if restarts_left == 0:
-        raise TrainingError(f"workers were lost too often (scaling.max_restarts): {_last_line(error)}") from error
+        raise TrainingError(f"workers were lost too often (scaling.max_restarts): {_first_line(error)}") from error
 
 
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
+def _first_line(error: Exception) -> str:
+    """The first line that says something of its own; Ray's own first line is a heading."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[1] if len(lines) > 1 else str(error)
 
 
 class _Run(threading.Thread):
