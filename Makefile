@@ -1,6 +1,6 @@
 # Every target does its own set-up: the virtual environment .venv with the pinned packages of constraints.txt.
 VENV ?= .venv
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
 
 .PHONY: install demo test check format clean
