@@ -18,7 +18,7 @@ from pipelines.train import TrainFlags, resume, train
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
@@ -182,6 +182,12 @@ def test_a_failed_run_is_failed(world: Path, tmp_path: Path, own_tracking_store:
         train(config(**{"training.metric": "val/nothing"}), TrainFlags(data=str(world), out=str(out)))
     run_id = json.loads((out / "run.json").read_text())["mlflow_run_id"]
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FAILED"
+
+
+def test_a_loss_that_stays_not_finite_ends_the_run(world: Path, tmp_path: Path) -> None:
+    wild = config(**{"optimizer.learning_rate": 1e30, "training.max_nonfinite": 2, "training.validate_every": 3})
+    with pytest.raises(TrainingError, match=r"not finite in 3 steps in a row.*part-00000\.parquet \(row group 0\)"):
+        train(wild, TrainFlags(data=str(world), out=str(tmp_path / "wild")))
 
 
 def test_a_second_run_does_not_take_the_folder(one_worker: Path, world: Path) -> None:

@@ -9,7 +9,7 @@ from vtr_core.losses.pairs import modality_pair_losses
 from vtr_core.nn.embeddings import Embeddings
 
 ROWS = 6
-MMS = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.1))
+MMS = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.125))
 
 
 def _keys(rows=ROWS):
@@ -31,7 +31,7 @@ def test_the_total_is_the_sum_over_pairs_of_modalities():
     assert set(losses.by_pair) == {"text_video", "text_audio", "video_audio"}
     for pair, value in losses.by_pair.items():
         a, b = (embeddings.vectors[name] for name in pair.split("_"))
-        expected = reference.masked_margin_softmax((a @ b.T).tolist(), [0.1] * ROWS)
+        expected = reference.masked_margin_softmax((a @ b.T).tolist(), [0.125] * ROWS)
         assert value.item() == pytest.approx(expected, abs=1e-9)
     assert losses.total.item() == pytest.approx(sum(value.item() for value in losses.by_pair.values()), abs=1e-12)
 
@@ -45,7 +45,7 @@ def test_rows_that_lack_a_modality_take_no_part():
     losses = modality_pair_losses(embeddings, _keys(), MMS, 0)
     rows = [2, 3, 5]
     a, b = embeddings.vectors["text"][rows], embeddings.vectors["audio"][rows]
-    expected = reference.masked_margin_softmax((a @ b.T).tolist(), [0.1] * 3)
+    expected = reference.masked_margin_softmax((a @ b.T).tolist(), [0.125] * 3)
     assert losses.by_pair["text_audio"].item() == pytest.approx(expected, abs=1e-9)
     losses.total.backward()
     assert (embeddings.vectors["audio"].grad[[1, 4]] == 0).all()
@@ -89,8 +89,8 @@ def test_duplicates_and_clips_of_the_same_video_are_masked():
             ]
             for i in range(ROWS)
         ]
-        config = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.1), same_video=same_video)
-        expected = reference.masked_margin_softmax(similarity.tolist(), [0.1] * ROWS, negatives)
+        config = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.125), same_video=same_video)
+        expected = reference.masked_margin_softmax(similarity.tolist(), [0.125] * ROWS, negatives)
         assert modality_pair_losses(embeddings, keys, config, 0).total.item() == pytest.approx(expected, abs=1e-9)
 
 

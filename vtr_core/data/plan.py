@@ -88,6 +88,11 @@ class Plan:
         step = epoch * self.steps_per_epoch + first
         return [self._batch_plan(step + i, part, generator) for i, part in enumerate(parts)]
 
+    def places(self, step: int) -> list[RowGroup]:
+        """The row groups that hold the batch of `step`: what to look at when something is wrong with it."""
+        batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
+        return [self.row_groups[group] for group in batch.groups]
+
     @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
         """All videos in the order of the epoch's permuted row groups."""

@@ -23,7 +23,8 @@ def masked_margin_softmax(
     S′ = S − diag(δ);  L = −mean_i log softmax_j(S′_ij)|_{j=i} − mean_j log softmax_i(S′_ij)|_{i=j}
 
     Source: Ilharco et al. 2019, Eq. 2; Duarte et al., section 3.3. The sum of both directions, each a mean over the
-    batch. `margin` δ is one number or one per row. A row without negatives contributes 0.
+    batch. `margin` δ is one number (a float32, as in the published code) or one per row. A row without negatives
+    contributes 0.
     """
     logits = _without(similarity - torch.diag_embed(_per_row(margin, similarity)), negatives)
     rows, columns = logits.log_softmax(dim=1).diagonal(), logits.log_softmax(dim=0).diagonal()
@@ -107,7 +108,10 @@ def sigmoid_contrastive(
 def _per_row(
     margin: float | Float[Tensor, " batch"], similarity: Float[Tensor, "batch batch"]
 ) -> Float[Tensor, " batch"]:
-    return torch.as_tensor(margin, dtype=similarity.dtype, device=similarity.device).expand(len(similarity))
+    """δ for every row. A plain number is rounded to float32, as in the published code, whatever the similarity is."""
+    if isinstance(margin, Tensor):
+        return margin.to(similarity).expand(len(similarity))
+    return torch.tensor(margin, dtype=torch.float32).to(similarity).expand(len(similarity))
 
 
 def _without(

@@ -166,9 +166,15 @@ class Worker:
         self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
         if in_row > self._config.training.max_nonfinite:
             raise TrainingError(
-                f"the loss was not finite in {in_row} steps in a row, up to step {self._progress.step}; "
-                f"lower optimizer.learning_rate or set optimizer.gradient_clip, and look at the data of these batches"
+                f"the loss was not finite in {in_row} steps in a row, the last one with rows of {self._last_rows()}; "
+                "lower optimizer.learning_rate or set optimizer.gradient_clip, or look at that data"
             )
+
+    def _last_rows(self) -> str:
+        """The shards and row groups of the last batch, the first few of them."""
+        places = self._plan.places(self._progress.step - 1)
+        named = [f"{self._manifest.shards[place.shard].file} (row group {place.index})" for place in places[:3]]
+        return ", ".join(named) + (" and others" if len(places) > 3 else "")
 
     def _counts(self) -> dict[str, float]:
         epoch = self._progress.step / self._plan.steps_per_epoch
