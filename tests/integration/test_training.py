@@ -22,7 +22,8 @@ from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
-STEPS_PER_EPOCH = 2
+EPOCHS, STEPS_PER_EPOCH = 6, 2
+STEPS = EPOCHS * STEPS_PER_EPOCH
 
 
 def config(workers: int = 1, **changes: object) -> TrainConfig:
@@ -31,7 +32,7 @@ def config(workers: int = 1, **changes: object) -> TrainConfig:
         "model.embedding_dim": 16,
         "model.words.hidden_dim": 16,
         "batch.clips_per_video": 3,
-        "training.epochs": 3,
+        "training.epochs": EPOCHS,
         "training.log_every": 1,
         "scaling.workers": workers,
     }
@@ -61,16 +62,16 @@ def test_two_workers_train_what_one_does(one_worker: Path, world: Path, tmp_path
         flags = TrainFlags(data=str(world), out=str(tmp_path / str(workers)))
         train(config(workers, **without_dropout), flags)
     one, two = losses(tmp_path / "1"), losses(tmp_path / "2")
-    assert len(one) == 3 * STEPS_PER_EPOCH
+    assert len(one) == STEPS
     assert two == pytest.approx(one, rel=0, abs=1e-5)
 
 
 def test_a_run_that_was_killed_ends_bit_equal(one_worker: Path, world: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     _train_and_kill(world, out)
-    assert not (out / "checkpoints" / "step-00000006").exists()
+    assert not (out / "checkpoints" / f"step-{STEPS:08d}").exists()
     resume(str(out))
-    undisturbed, resumed = weights(one_worker, 6), weights(out, 6)
+    undisturbed, resumed = weights(one_worker, STEPS), weights(out, STEPS)
     assert undisturbed.keys() == resumed.keys()
     assert all(torch.equal(undisturbed[name], resumed[name]) for name in undisturbed)
     assert losses(out) == losses(one_worker)
@@ -86,7 +87,7 @@ def test_a_run_that_was_interrupted_saves_and_ends_bit_equal(
     run_id = json.loads((out / "run.json").read_text())["mlflow_run_id"]
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "KILLED"
     resume(str(out))
-    undisturbed, resumed = weights(one_worker, 6), weights(out, 6)
+    undisturbed, resumed = weights(one_worker, STEPS), weights(out, STEPS)
     assert all(torch.equal(undisturbed[name], resumed[name]) for name in undisturbed)
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FINISHED"
 
@@ -95,21 +96,22 @@ def test_a_lost_worker_is_replaced_and_nothing_changes(world: Path, tmp_path: Pa
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
     longer = {"training.epochs": 20, "training.checkpoint_every": 3, "training.validate_every": 20}
     train(config(2, **longer), TrainFlags(data=str(world), out=str(undisturbed)))
-    killer = threading.Thread(target=_kill_a_worker, args=(disturbed,))
-    killer.start()
+    killed: list[int] = []
+    threading.Thread(target=_kill_a_worker, args=(disturbed, killed), daemon=True).start()
     train(config(2, **longer), TrainFlags(data=str(world), out=str(disturbed)))
-    killer.join()
+    assert killed
     expected, found = weights(undisturbed, 40), weights(disturbed, 40)
     assert all(torch.equal(expected[name], found[name]) for name in expected)
     assert losses(disturbed) == losses(undisturbed)
 
 
-def _kill_a_worker(run: Path) -> None:
+def _kill_a_worker(run: Path, killed: list[int]) -> None:
     """SIGKILL one train worker of this test's Ray, once the run has a checkpoint."""
     while not list(run.glob("checkpoints/step-*/checkpoint.json")):
         time.sleep(0.02)
     ours = [pid for pid in _processes("RayTrainWorker") if os.getpid() in _ancestors(pid)]
     os.kill(ours[0], signal.SIGKILL)
+    killed.append(ours[0])
 
 
 def _processes(name: str) -> list[int]:
@@ -170,7 +172,7 @@ def test_mlflow_has_the_run(one_worker: Path, own_tracking_store: str) -> None:
     assert run.data.tags["workers"] == "1"
     assert {item.tags[0].value for item in run.inputs.dataset_inputs} == {"training", "validation"}
     history = client.get_metric_history(run.info.run_id, "train/loss")
-    assert [point.step for point in history] == [1, 2, 3, 4, 5, 6]
+    assert [point.step for point in history] == list(range(1, STEPS + 1))
     assert [point.value for point in history] == losses(one_worker)
     assert "val/t2v/r1" in run.data.metrics
     assert len(client.search_logged_models([run.info.experiment_id])) == 1

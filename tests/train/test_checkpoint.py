@@ -68,7 +68,7 @@ def _pickled(folder: Path) -> None:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return Path.touch, (folder / "exploded",)  # type: ignore[return-value]
 
-    content = pickle.dumps(Bomb())
+    content = pickle.dumps(Bomb(), protocol=2)
     (folder / "optimizer.pt").write_bytes(content)
     marker = json.loads((folder / MARKER).read_text())
     marker["files"]["optimizer.pt"] = hashlib.sha256(content).hexdigest()
