@@ -90,8 +90,9 @@ def _names(manifests: "Sequence[Manifest]") -> list[str]:
 
 
 def _evaluate_one(loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind") -> Result:
+    from vtr_core.data.plan import row_groups
     from vtr_core.retrieval.best_possible import best_possible_recall
-    from vtr_core.retrieval.embed import embed, row_groups
+    from vtr_core.retrieval.embed import embed
     from vtr_core.retrieval.evaluation import evaluate_retrieval
 
     config = loaded.config

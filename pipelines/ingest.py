@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.errors import ConfigError
@@ -57,7 +55,8 @@ class IngestFlags:
     """Videos in a Parquet file."""
     strict: bool = False
     """Make anything that would be dropped an error."""
-    worker_logs: Annotated[bool, tyro.conf.arg(help="Show the logs of Ray's workers.")] = False
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -124,7 +123,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         flags.splits, flags.split_seed, flags.max_words, flags.min_count, flags.videos_per_shard, flags.strict
     )
     print(f"ingest {source.name}: listing videos and words", flush=True)
-    plan = plan_ingest(source, locate(flags.out), _words(source, flags), options)
+    plan = plan_ingest(source, locate(flags.out), _given_words(flags), options, flags.word_vectors)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
@@ -136,18 +135,16 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         raise
 
 
-def _words(source: Any, flags: IngestFlags) -> "WordTable | None":
+def _given_words(flags: IngestFlags) -> "WordTable | None":
+    """The words of the data set that --vocabulary names."""
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.sources.source import Drops
     from vtr_core.data.word_table import WordTable
 
-    if flags.vocabulary is not None:
-        if flags.word_vectors is not None:
-            raise ConfigError("give --vocabulary or --word-vectors, not both")
-        return WordTable.load(Manifest.load(flags.vocabulary))
+    if flags.vocabulary is None:
+        return None
     if flags.word_vectors is not None:
-        return WordTable.from_vectors(flags.word_vectors, source.captions(source.videos(Drops())))
-    return None
+        raise ConfigError("give --vocabulary or --word-vectors, not both")
+    return WordTable.load(Manifest.load(flags.vocabulary))
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) -> None:

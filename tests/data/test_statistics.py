@@ -8,9 +8,9 @@ import pytest
 from tests.toy import toy_dataset
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.data.statistics import feature_statistics
 from vtr_core.errors import DatasetError
-from vtr_core.retrieval.embed import row_groups
 
 
 @pytest.fixture

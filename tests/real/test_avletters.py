@@ -12,8 +12,8 @@ from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.pairs import Pairs
-from vtr_core.retrieval.embed import row_groups
 
 pytestmark = [pytest.mark.real, pytest.mark.integration]
 SETTINGS = {

@@ -10,10 +10,11 @@ from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import DatasetError
 from vtr_core.models.build import build_model
-from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, row_groups
+from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed
 from vtr_core.retrieval.evaluation import Direction, evaluate_retrieval, metric_values
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.inputs import with_inputs

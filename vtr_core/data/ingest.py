@@ -97,15 +97,24 @@ class IngestPlan:
 
 
 def plan_ingest(
-    source: ClipSource | VideoSource, out: Location, words: WordTable | None, options: IngestOptions
+    source: ClipSource | VideoSource,
+    out: Location,
+    words: WordTable | None,
+    options: IngestOptions,
+    word_vectors: str | None = None,
 ) -> IngestPlan:
-    """List the videos, split and shuffle them, and settle the vocabulary (`words`, or one built from captions)."""
+    """List the videos, split and shuffle them, and settle the vocabulary.
+
+    It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions.
+    """
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
         raise DatasetError(f"the source holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
     schema = _schema(source, options.max_words)
+    if words is None and word_vectors is not None:
+        words = WordTable.from_vectors(word_vectors, source.captions(videos))
     words = words or WordTable.from_captions(source.captions(by_split.get("train", videos)), options.min_count)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)

@@ -46,6 +46,11 @@ class RowGroup:
     index: int
 
 
+def row_groups(manifest: Manifest) -> list[RowGroup]:
+    """All row groups of a data set, in file order; the position in this list is a group's number."""
+    return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+
+
 class Plan:
     """The batches of every step of a run over one data set."""
 
@@ -57,14 +62,10 @@ class Plan:
             )
         self._batch = batch
         self._seed = seed
-        groups = [
-            (RowGroup(shard, index), counts)
-            for shard, record in enumerate(manifest.shards)
-            for index, counts in enumerate(record.row_groups)
-        ]
-        self.row_groups = tuple(place for place, _ in groups)
-        self._counts = np.fromiter((n for _, counts in groups for n in counts), np.int64)
-        self._videos_in_group = np.array([len(counts) for _, counts in groups], np.int64)
+        self.row_groups = tuple(row_groups(manifest))
+        groups = [counts for shard in manifest.shards for counts in shard.row_groups]
+        self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
+        self._videos_in_group = np.array([len(counts) for counts in groups], np.int64)
         self._first_video = np.cumsum(self._videos_in_group) - self._videos_in_group
         self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
         before = np.cumsum(self._counts) - self._counts

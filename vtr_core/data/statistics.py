@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float16, Float32
 
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.errors import DatasetError
 
 MAX_ROW_GROUPS = 16
@@ -46,7 +46,7 @@ def feature_statistics(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS)
 
 
 def _evenly_spaced(manifest: Manifest, count: int) -> Sequence[RowGroup]:
-    places = [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+    places = row_groups(manifest)
     chosen = np.linspace(0, len(places) - 1, min(count, len(places))).round().astype(int)
     return [places[index] for index in chosen]
 

@@ -2,10 +2,10 @@
 
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.data.synthetic import SyntheticSettings
 from vtr_core.data.synthetic_ceiling import best_possible
-from vtr_core.retrieval.embed import row_groups
 
 
 def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:

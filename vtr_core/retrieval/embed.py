@@ -50,11 +50,6 @@ def check_features(manifest: Manifest, wanted: Mapping[str, int]) -> None:
         raise DatasetError(f"{manifest.uri} has {', '.join(held)}, none of the model's features {', '.join(wanted)}")
 
 
-def row_groups(manifest: Manifest) -> list[RowGroup]:
-    """All row groups, in file order."""
-    return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
-
-
 @torch.inference_mode()
 def embed(
     model: nn.Module,

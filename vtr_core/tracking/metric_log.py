@@ -24,8 +24,7 @@ class MetricLog:
     def __init__(self, location: Location, run: TrackedRun | None, after_step: int = 0) -> None:
         """Points of steps after `after_step`, left by a run that is resumed from there, are dropped."""
         self._location = location
-        local = location.path if location.is_local else tempfile.mkstemp(suffix=".jsonl")[1]
-        self._file = Path(local)
+        self._file = Path(location.path) if location.is_local else Path(tempfile.mkdtemp()) / location.name
         self._keep_until(after_step)
         self._points: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._run = run

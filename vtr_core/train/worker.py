@@ -11,7 +11,6 @@ import ray.train.torch
 import torch
 from torch import Tensor, nn
 
-from vtr_core.config.override import validate
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.assemble import Columns, RowGroupReader, training_columns
 from vtr_core.data.manifest import Manifest
@@ -63,7 +62,7 @@ class Worker:
         self._channel, self._stop = channel, channel.watch()
         context = ray.train.get_context()
         self._rank, self._world = context.get_world_rank(), context.get_world_size()
-        self._job, self._config = job, validate(TrainConfig, job.config.model_dump())
+        self._job, self._config = job, job.config
         self._device = ray.train.torch.get_device()
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)

@@ -7,8 +7,9 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.data.assemble import Columns
 from vtr_core.data.batch import clip_batch
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
 from vtr_core.losses.pairs import modality_pair_losses
-from vtr_core.retrieval.embed import concatenate, embed, row_groups
+from vtr_core.retrieval.embed import concatenate, embed
 from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects
