@@ -35,6 +35,9 @@ class ClipBatch:
     clip_key: Int64[Tensor, " batch"]
     video_key: Int64[Tensor, " batch"]
     caption_key: Int64[Tensor, " batch"]
+    candidate_tokens: Int64[Tensor, "batch extra max_words"] | None = None
+    """Further captions that may describe the clip, for losses over bags of texts; none of them is empty where the
+    row's own caption is not."""
 
     @property
     def rows(self) -> int:
@@ -60,6 +63,7 @@ class ClipBatch:
             clip_key=self.clip_key.to(device),
             video_key=self.video_key.to(device),
             caption_key=self.caption_key.to(device),
+            candidate_tokens=None if self.candidate_tokens is None else self.candidate_tokens.to(device),
         )
 
 

@@ -18,3 +18,5 @@ class Embeddings:
 
     vectors: dict[str, Float[Tensor, "batch dim"]]
     present: dict[str, Bool[Tensor, " batch"]]
+    candidates: Float[Tensor, "batch extra dim"] | None = None
+    """Vectors of the further candidate captions of each row, 0 where its text is not present."""
