@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from vtr_core.config.settings import Settings
 
@@ -48,7 +48,41 @@ class NoRouting(Settings):
     """Dropout in that MLP."""
 
 
-RoutingConfig = Annotated[SelfAttentionRouting | NoRouting, Field(discriminator="kind")]
+class DynamicRouting(Settings):
+    """Routing by agreement (Sabour et al. 2017); its weights and votes grow with the square of the capsules."""
+
+    kind: Literal["dynamic"] = "dynamic"
+    pose_dim: PositiveInt = 16
+    """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
+    num_iterations: PositiveInt = 3
+    """Rounds of agreement."""
+
+
+class EmRouting(Settings):
+    """EM routing of matrix capsules (Hinton et al. 2018); weights and votes grow with the square of the capsules."""
+
+    kind: Literal["em"] = "em"
+    pose_dim: PositiveInt = 16
+    """d2, a square number, and the same as `primary_dim`: poses are matrices √d2 × √d2."""
+    num_iterations: PositiveInt = 3
+    """M-steps; an E-step lies between two of them."""
+    inverse_temperature: PositiveFloat = 1.0
+    """λ of the last iteration; iteration t of T has λ·t/T."""
+
+
+class SetTransformerRouting(Settings):
+    """Learned seeds that attend to the primary capsules (Lee et al. 2019, as stacked capsule autoencoders use it)."""
+
+    kind: Literal["set_transformer"] = "set_transformer"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+RoutingConfig = Annotated[
+    SelfAttentionRouting | NoRouting | DynamicRouting | EmRouting | SetTransformerRouting, Field(discriminator="kind")
+]
 
 
 class WordEncoderConfig(Settings):
@@ -66,25 +100,13 @@ class WordEncoderConfig(Settings):
     """Train the word vectors too. A vocabulary without given vectors is always trained."""
 
 
-class CapsuleNetConfig(Settings):
-    """Multimodal capsule network with routing by self-attention."""
+class JointSpaceSettings(Settings):
+    """What every model that embeds captions and features in a joint space has."""
 
-    kind: Literal["capsule_net"] = "capsule_net"
     inputs: ModelInputs = ModelInputs()
-    num_capsules: PositiveInt = 128
-    """C, capsules per modality."""
-    primary_dim: PositiveInt = 32
-    """d1, the dimension of the primary poses."""
-    routing: RoutingConfig = SelfAttentionRouting()
     words: WordEncoderConfig = WordEncoderConfig()
     embedding_dim: PositiveInt = 4096
     """D, the joint space."""
-    projected_poses: Literal["secondary", "primary"] = "secondary"
-    """The poses that the secondary activations weight in Equation 3: x̂, or x as the paper prints it."""
-    activation_scale: Literal["none", "num_capsules"] = "none"
-    """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it."""
-    share_weights: bool = True
-    """Routing and projection shared by all modalities (Table 6)."""
     normalize: bool = False
     """L2-normalise the embeddings (with a temperature loss); the paper uses plain dot products."""
     standardize: bool = False
@@ -93,5 +115,45 @@ class CapsuleNetConfig(Settings):
     """Dropout on the input features."""
 
 
-ModelConfig = CapsuleNetConfig
-"""The union of all systems' models; a second system makes it a union tagged by `kind`."""
+class CapsuleNetConfig(JointSpaceSettings):
+    """Multimodal capsule network with routing by self-attention."""
+
+    kind: Literal["capsule_net"] = "capsule_net"
+    num_capsules: PositiveInt = 128
+    """C, capsules per modality."""
+    primary_dim: PositiveInt = 32
+    """d1, the dimension of the primary poses."""
+    routing: RoutingConfig = SelfAttentionRouting()
+    projected_poses: Literal["secondary", "primary"] = "secondary"
+    """The poses that the secondary activations weight in Equation 3: x̂, or x as the paper prints it. `primary` needs a
+    routing whose secondary capsule i belongs to primary capsule i: self_attention or none."""
+    activation_scale: Literal["none", "num_capsules"] = "none"
+    """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it. EM routing has no softmax."""
+    share_weights: bool = True
+    """Routing and projection shared by all modalities (Table 6)."""
+
+
+class FullyConnectedConfig(JointSpaceSettings):
+    """Baseline: two linear layers with ReLU per modality (Duarte et al., Table 5)."""
+
+    kind: Literal["fully_connected"] = "fully_connected"
+    hidden_dim: PositiveInt = 4096
+    """Width between the two layers."""
+
+
+class SelfAttentionBaselineConfig(JointSpaceSettings):
+    """Baseline: self-attention over pieces of the feature vector, without capsules (Duarte et al., Table 5)."""
+
+    kind: Literal["self_attention_baseline"] = "self_attention_baseline"
+    num_tokens: PositiveInt = 128
+    """Equal pieces that a feature vector is cut into; zeros are appended where they do not come out even."""
+    attention_dim: PositiveInt = 32
+    """Width of queries, keys, values and of the attended tokens."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+ModelConfig = Annotated[
+    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig, Field(discriminator="kind")
+]
+"""The union of all systems' models, tagged by `kind`."""

@@ -8,9 +8,11 @@ import torch
 from jaxtyping import Float32
 from torch import nn
 
-from vtr_core.config.model import CapsuleNetConfig, ModelConfig
+from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.models.capsule_net import CapsuleNet
+from vtr_core.models.fully_connected import FullyConnected
+from vtr_core.models.self_attention_baseline import SelfAttentionBaseline
 
 
 def build_model(
@@ -24,13 +26,21 @@ def build_model(
     statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
     Raises ConfigError where the parts of `config` do not fit together.
     """
+    model = _fresh(config)
+    if word_vectors is not None:
+        model.inputs.load_word_vectors(torch.from_numpy(word_vectors.copy()))
+    if statistics is not None:
+        model.inputs.load_statistics(statistics)
+    return model
+
+
+def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
     match config:
         case CapsuleNetConfig():
-            model = CapsuleNet(config)
-            if word_vectors is not None:
-                model.load_word_vectors(torch.from_numpy(word_vectors.copy()))
-            if statistics is not None:
-                model.load_statistics(statistics)
-            return model
+            return CapsuleNet(config)
+        case FullyConnectedConfig():
+            return FullyConnected(config)
+        case SelfAttentionBaselineConfig():
+            return SelfAttentionBaseline(config)
         case _:
             assert_never(config)

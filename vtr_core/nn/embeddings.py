@@ -1,7 +1,9 @@
 """What a retrieval model makes of a batch: one vector per row and modality in the joint space."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -20,3 +22,14 @@ class Embeddings:
     present: dict[str, Bool[Tensor, " batch"]]
     candidates: Float[Tensor, "batch extra dim"] | None = None
     """Vectors of the further candidate captions of each row, 0 where its text is not present."""
+
+
+def concatenate(parts: Sequence[Embeddings]) -> Embeddings:
+    """The rows of all parts, in order."""
+    names = list(parts[0].vectors)
+    candidates = [part.candidates for part in parts if part.candidates is not None]
+    return Embeddings(
+        vectors={name: torch.cat([part.vectors[name] for part in parts]) for name in names},
+        present={name: torch.cat([part.present[name] for part in parts]) for name in names},
+        candidates=torch.cat(candidates) if candidates else None,
+    )

@@ -1,5 +1,8 @@
 """The task that trains a configuration's model."""
 
+from typing import assert_never
+
+from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.train.task import Task
 from vtr_core.train.tasks.retrieval import RetrievalTask
@@ -7,6 +10,8 @@ from vtr_core.train.tasks.retrieval import RetrievalTask
 
 def build_task(config: TrainConfig, rank: int, world: int) -> Task:
     """The task of `config`'s system for worker `rank` of `world`."""
-    match config.model.kind:
-        case "capsule_net":
+    match config.model:
+        case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
             return RetrievalTask(config, rank, world)
+        case _:
+            assert_never(config.model)

@@ -1,0 +1,82 @@
+import torch
+
+from vtr_core.config.model import EmRouting
+from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.routing.em import Em
+from vtr_core.nn.capsules.routing.gaussians import maximisation, responsibilities
+
+
+def test_hundreds_of_steps_stay_finite():
+    """With a learning rate that is far too high and inputs of very different size."""
+    torch.manual_seed(0)
+    layer, module = torch.nn.Linear(6, 8 * 4), Em(8, 4, EmRouting(pose_dim=4))
+    optimizer = torch.optim.Adam([*layer.parameters(), *module.parameters()], 0.1)
+    for step in range(300):
+        features = torch.randn(16, 6) * 10.0 ** (step % 4)
+        poses = layer(features).unflatten(1, (8, 4))
+        routed = module(Capsules(poses, poses[..., 0].sigmoid()))
+        loss = (routed.poses * routed.activations.unsqueeze(-1) - 1).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert loss.isfinite()
+        assert all(parameter.isfinite().all() for parameter in module.parameters())
+
+
+def test_every_input_capsule_gives_itself_away_completely():
+    torch.manual_seed(0)
+    votes, activations = 1e3 * torch.randn(2, 5, 5, 4), torch.rand(2, 5)
+    assigned, costs = torch.full((2, 5, 5), 0.2), torch.zeros(5)
+    found = responsibilities(votes, maximisation(votes, assigned, activations, costs, costs, 1.0))
+    torch.testing.assert_close(found.sum(dim=1), torch.ones(2, 5))
+
+
+def test_votes_go_to_the_gaussian_they_lie_in():
+    """Votes for both are equal: 0, 0, 0 and 10, 10, 10; each Gaussian starts with a little more of one cluster."""
+    cluster = torch.tensor([0.0, 0.0, 0.1, 10.0, 10.0, 10.1])
+    votes = cluster.view(1, 1, 6, 1).expand(1, 2, 6, 3)
+    lean = torch.tensor([0.6, 0.6, 0.6, 0.4, 0.4, 0.4])
+    assigned, costs = torch.stack([lean, 1 - lean]).unsqueeze(0), torch.zeros(2)
+    for _ in range(5):
+        gaussians = maximisation(votes, assigned, torch.ones(1, 6), costs, costs, 1.0)
+        assigned = responsibilities(votes, gaussians)
+    torch.testing.assert_close(gaussians.mean[0, :, 0], torch.tensor([0.1 / 3, 10 + 0.1 / 3]), atol=1e-3, rtol=0)
+    assert (assigned[0, 0, :3] > 0.99).all()
+    assert (assigned[0, 1, 3:] > 0.99).all()
+
+
+def test_a_tight_cluster_is_more_active_than_a_scattered_one():
+    torch.manual_seed(0)
+    votes = torch.randn(1, 2, 20, 4) * torch.tensor([0.1, 3.0]).view(1, 2, 1, 1)
+    assigned, costs = torch.full((1, 2, 20), 0.5), torch.zeros(2)
+    tight, scattered = maximisation(votes, assigned, torch.ones(1, 20), costs, costs, 1.0).log_activation[0]
+    assert tight > scattered
+
+
+def test_responsibilities_are_constants_for_the_gradient():
+    torch.manual_seed(0)
+    module = Em(3, 4, EmRouting(pose_dim=4)).double()
+    activations = torch.rand(2, 3, dtype=torch.float64)
+    poses = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    module(Capsules(poses, activations)).poses.sum().backward()
+    again = poses.detach().clone().requires_grad_()
+    votes = torch.einsum("bist,ijtu->bjisu", again.unflatten(2, (2, 2)), module.weight).flatten(3)
+    assigned = torch.full((2, 3, 3), 1 / 3, dtype=torch.float64)
+    with torch.no_grad():
+        for round_ in (1, 2):
+            costs = (module.variance_cost, module.activation_cost)
+            assigned = responsibilities(votes, maximisation(votes, assigned, activations, *costs, round_ / 3))
+    shares = assigned * activations.unsqueeze(1)
+    shares = shares / (shares.sum(dim=2, keepdim=True) + 1e-6)
+    torch.einsum("bji,bjid->bjd", shares, votes).sum().backward()
+    torch.testing.assert_close(poses.grad, again.grad)
+
+
+def test_it_computes_in_float32_under_autocast():
+    torch.manual_seed(0)
+    module = Em(3, 4, EmRouting(pose_dim=4))
+    given = Capsules(torch.randn(2, 3, 4), torch.rand(2, 3))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = module(given)
+    assert torch.equal(inside.poses, module(given).poses)
+    assert torch.equal(inside.activations, module(given).activations)
