@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from vtr_core.config.settings import Settings
 
@@ -50,23 +50,107 @@ class AdaptiveMargin(Settings):
 MarginConfig = Annotated[ConstantMargin | GeometricMargin | LinearMargin | AdaptiveMargin, Field(discriminator="kind")]
 
 
-class MaskedMarginSoftmaxConfig(Settings):
+class KeepSameVideo(Settings):
+    """Other clips of the same video are negatives like all others."""
+
+    kind: Literal["keep"] = "keep"
+
+
+class MaskSameVideo(Settings):
+    """Other clips of the same video are no negatives."""
+
+    kind: Literal["mask"] = "mask"
+
+
+class WeightSameVideo(Settings):
+    """HowTo100M's weighting: a fixed share of every row's weight goes to the clips of the same video."""
+
+    kind: Literal["weight"] = "weight"
+    hard_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    """h, the share of the same video's clips."""
+
+
+SameVideo = Annotated[KeepSameVideo | MaskSameVideo | WeightSameVideo, Field(discriminator="kind")]
+
+
+class ContrastiveLossConfig(Settings):
+    """What every contrastive loss has."""
+
+    same_video: SameVideo = KeepSameVideo()
+    """How other clips of the same video count as negatives."""
+    block_rows: PositiveInt | None = None
+    """Rows of the similarity matrix computed at once, which bounds memory (default: all of the worker's share)."""
+
+
+class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):
     """MMS on dot products, the capsule paper's loss."""
 
     kind: Literal["masked_margin_softmax"] = "masked_margin_softmax"
     margin: MarginConfig = ConstantMargin()
-    same_video: Literal["keep", "mask"] = "keep"
-    """Whether other clips of the same video count as negatives."""
 
 
-class InfoNceConfig(Settings):
+class TemperatureConfig(ContrastiveLossConfig):
+    """What every softmax loss with a temperature has."""
+
+    temperature: PositiveFloat = 0.07
+    """τ, which similarities are divided by; where it is learned, its initial value."""
+    learnable_temperature: bool = False
+    """Learn log(1/τ) with the model."""
+    max_scale: PositiveFloat = 100.0
+    """The largest 1/τ that a learned temperature may reach."""
+
+    @model_validator(mode="after")
+    def _starts_below_the_largest_scale(self) -> "TemperatureConfig":
+        if self.learnable_temperature and self.temperature * self.max_scale < 1:
+            least = f"1/max_scale = {1 / self.max_scale:g}"
+            raise ValueError(f"a learned temperature starts at {least} or above; raise temperature or max_scale")
+        return self
+
+
+class InfoNceConfig(TemperatureConfig):
     """InfoNCE on L2-normalised embeddings with a temperature."""
 
     kind: Literal["info_nce"] = "info_nce"
-    temperature: PositiveFloat = 0.07
-    """Similarities are divided by it."""
-    same_video: Literal["keep", "mask"] = "keep"
-    """Whether other clips of the same video count as negatives."""
 
 
-LossConfig = Annotated[MaskedMarginSoftmaxConfig | InfoNceConfig, Field(discriminator="kind")]
+class MilNceConfig(ContrastiveLossConfig):
+    """MIL-NCE on dot products: a clip's caption and its further candidates are one bag of positives."""
+
+    kind: Literal["mil_nce"] = "mil_nce"
+
+
+class MaxMarginRankingConfig(ContrastiveLossConfig):
+    """HowTo100M's ranking loss on L2-normalised embeddings."""
+
+    kind: Literal["max_margin_ranking"] = "max_margin_ranking"
+    margin: NonNegativeFloat = 0.1
+    """δ, by which a match should beat every negative."""
+
+
+class SigmoidConfig(ContrastiveLossConfig):
+    """SigLIP on L2-normalised embeddings: every pair is a binary decision."""
+
+    kind: Literal["sigmoid"] = "sigmoid"
+    scale: PositiveFloat = 10.0
+    """t, which similarities are multiplied by; where it is learned, its initial value."""
+    bias: float = -10.0
+    """b, which is added to them; where it is learned, its initial value."""
+    learnable: bool = True
+    """Learn log t and b with the model."""
+
+
+class GramVolumeConfig(TemperatureConfig):
+    """GRAM: InfoNCE on the volume that a clip's L2-normalised modalities span; text is the anchor."""
+
+    kind: Literal["gram_volume"] = "gram_volume"
+
+
+LossConfig = Annotated[
+    MaskedMarginSoftmaxConfig
+    | InfoNceConfig
+    | MilNceConfig
+    | MaxMarginRankingConfig
+    | SigmoidConfig
+    | GramVolumeConfig,
+    Field(discriminator="kind"),
+]

@@ -1,29 +1,57 @@
-"""Which pairs of rows of a batch are negatives of each other."""
+"""How much every pair of rows of a batch counts as negatives of each other."""
 
-from typing import Literal
+from typing import assert_never
 
-from jaxtyping import Bool, Int64
+import torch
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from vtr_core.config.loss import KeepSameVideo, MaskSameVideo, SameVideo, WeightSameVideo
+from vtr_core.data.batch import RowKeys
 
-def negatives_mask(
-    clip_key: Int64[Tensor, " batch"],
-    caption_key: Int64[Tensor, " batch"],
-    video_key: Int64[Tensor, " batch"],
-    same_video: Literal["keep", "mask"],
-) -> Bool[Tensor, "batch batch"]:
-    """[i, j] true where rows i and j show another clip under another caption text, and so count as negatives.
 
-    same_video: "keep" leaves other clips of the same video among the negatives (the paper), "mask" takes them out. The
-    diagonal is false; the losses keep it as the positive.
+def negative_weights(
+    keys: RowKeys, block: slice, same_video: SameVideo, dtype: torch.dtype
+) -> Float[Tensor, "block batch"]:
+    """w[i, j] of the entry that compares the block's row i with row j, as row and as column entry alike.
+
+    Rows that show the same clip or have the same caption text are no negatives of each other: w = 0, but 1 at [i, i].
+    Other clips of the same video, by `same_video`: keep w = 1 (the paper), mask w = 0, weight `hard_rate_weights`.
     """
-    same = _equal(clip_key) | _equal(caption_key)
+    own = torch.arange(len(keys.clip), device=keys.clip.device)
+    is_self = _equal(own, block)
+    counts = ~(_equal(keys.clip, block) | _equal(keys.caption, block)) | is_self
+    is_same_video = _equal(keys.video, block)
     match same_video:
-        case "keep":
-            return ~same
-        case "mask":
-            return ~(same | _equal(video_key))
+        case KeepSameVideo():
+            return counts.to(dtype)
+        case MaskSameVideo():
+            return (counts & (~is_same_video | is_self)).to(dtype)
+        case WeightSameVideo():
+            return hard_rate_weights(counts, is_same_video | is_self, same_video.hard_rate, dtype)
+        case _:
+            assert_never(same_video)
 
 
-def _equal(key: Int64[Tensor, " batch"]) -> Bool[Tensor, "batch batch"]:
-    return key.unsqueeze(0) == key.unsqueeze(1)
+def hard_rate_weights(
+    counts: Bool[Tensor, "block batch"],
+    is_same_video: Bool[Tensor, "block batch"],
+    hard_rate: float,
+    dtype: torch.dtype,
+) -> Float[Tensor, "block batch"]:
+    """h·N/n_same for the entries of the same video, (1 − h)·N/n_other for the others; the mean weight of a row is 1.
+
+    N, n_same ≥ 1 (the row's own entry is one) and n_other are a row's entries that count; the rest weighs 0. With V
+    videos of P clips each that is h·V and (1 − h)·V/(V − 1), the weights of the published code of Miech et al. 2019. A
+    row without clips of other videos has nothing to weight against: all its entries weigh 1.
+    """
+    same, other = counts & is_same_video, counts & ~is_same_video
+    n_same, n_other = same.sum(dim=1, keepdim=True).to(dtype), other.sum(dim=1, keepdim=True).to(dtype)
+    total = n_same + n_other
+    hard = torch.where(n_other > 0, hard_rate * total / n_same, 1.0)
+    easy = (1 - hard_rate) * total / n_other.clamp(min=1)
+    return hard * same + easy * other
+
+
+def _equal(key: Int64[Tensor, " batch"], block: slice) -> Bool[Tensor, "block batch"]:
+    return key[block].unsqueeze(1) == key

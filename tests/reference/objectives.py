@@ -1,0 +1,92 @@
+"""Every objective by loops: groups of modalities, rows that have them, weights, and the loss of scalar tensors."""
+
+from itertools import combinations
+
+import torch
+
+from tests.reference import losses
+from vtr_core.config.loss import (
+    AdaptiveMargin,
+    GramVolumeConfig,
+    InfoNceConfig,
+    MaskedMarginSoftmaxConfig,
+    MaxMarginRankingConfig,
+    MilNceConfig,
+    SigmoidConfig,
+    WeightSameVideo,
+)
+
+ORDER = ["text", "video", "audio"]
+
+
+def by_pair(config, embeddings, keys, margin, parameters):
+    """Losses by group. `margin` is the number of the step; `parameters` the values that are learned, by name."""
+    names = [name for name in ORDER if name in embeddings.vectors]
+    groups = [(pair, ()) for pair in combinations(names, 2)]
+    if isinstance(config, GramVolumeConfig) and len(names) == 3:
+        groups = [(tuple(names), ()), (("text", "video"), ("audio",)), (("text", "audio"), ("video",))]
+    return {"_".join(held): _group(config, embeddings, keys, margin, parameters, held, not_) for held, not_ in groups}
+
+
+def _group(config, embeddings, keys, margin, parameters, held, lacking):
+    present = embeddings.present
+    rows = [
+        row
+        for row in range(len(keys.clip))
+        if all(present[name][row] for name in held) and not any(present[name][row] for name in lacking)
+    ]
+    if len(rows) < 2:
+        return torch.zeros((), dtype=torch.float64)
+    sides = [[list(embeddings.vectors[name][row]) for row in rows] for name in held]
+    kind = config.same_video
+    rate = kind.hard_rate if isinstance(kind, WeightSameVideo) else None
+    key = [[int(values[row]) for row in rows] for values in (keys.clip, keys.caption, keys.video)]
+    weights = losses.negative_weights(*key, kind.kind, rate)
+    turned = [list(column) for column in zip(*weights, strict=True)]
+    match config:
+        case MaskedMarginSoftmaxConfig():
+            similarity = _matrix(losses.dot, *sides)
+            margins = [margin] * len(rows)
+            if isinstance(config.margin, AdaptiveMargin):
+                margins = [_adaptive(row, i, config.margin.scale) for i, row in enumerate(similarity)]
+            return losses.masked_margin_softmax(similarity, margins, weights, turned)
+        case InfoNceConfig():
+            scale = _scale(config, parameters)
+            similarity = _matrix(lambda a, b: scale * _cosine(a, b), *sides)
+            return losses.masked_margin_softmax(similarity, [0.0] * len(rows), weights, turned)
+        case GramVolumeConfig():
+            scale = _scale(config, parameters)
+            clips = list(zip(*sides[1:], strict=True))
+            logits = _matrix(lambda text, clip: -scale * losses.volume(text, *clip), sides[0], clips)
+            return losses.masked_margin_softmax(logits, [0.0] * len(rows), weights, turned)
+        case MaxMarginRankingConfig():
+            own = [weights[i][i] for i in range(len(rows))]
+            return losses.max_margin_ranking(_matrix(_cosine, *sides), config.margin, weights, turned, own)
+        case SigmoidConfig():
+            scale, bias = parameters["log_scale"].exp(), parameters["bias"]
+            return losses.sigmoid_contrastive(_matrix(_cosine, *sides), scale, bias, weights)
+        case MilNceConfig():
+            if held[0] != "text":
+                return losses.mil_nce(*sides, 1, weights, turned)
+            texts, bag = [], 1
+            for row, text in zip(rows, sides[0], strict=True):
+                more = [] if embeddings.candidates is None else [list(other) for other in embeddings.candidates[row]]
+                texts, bag = [*texts, text, *more], 1 + len(more)
+            return losses.mil_nce(sides[1], texts, bag, weights, turned)
+
+
+def _matrix(compare, a, b):
+    return [[compare(x, y) for y in b] for x in a]
+
+
+def _cosine(a, b):
+    return losses.dot(a, b) / (losses.dot(a, a) * losses.dot(b, b)) ** 0.5
+
+
+def _scale(config, parameters):
+    return parameters["temperature.log_scale"].exp() if config.learnable_temperature else 1 / config.temperature
+
+
+def _adaptive(row, i, scale):
+    others = [value.item() for j, value in enumerate(row) if j != i]
+    return scale * (row[i].item() - sum(others) / len(others))
