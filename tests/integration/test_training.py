@@ -24,6 +24,8 @@ from vtr_core.train.checkpoint import load_model
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 2
 STEPS = EPOCHS * STEPS_PER_EPOCH
+LEARNT = {"loss.kind": "info_nce", "loss.learnable_temperature": True, "training.ema_decay": 0.9}
+"""A loss with a parameter of its own, and weights that are averaged: more state to carry on with."""
 
 
 def config(workers: int = 1, **changes: object) -> TrainConfig:
@@ -57,10 +59,11 @@ def one_worker(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_workers_train_what_one_does(one_worker: Path, world: Path, tmp_path: Path) -> None:
-    without_dropout = {"model.routing.dropout": 0.0}
-    for workers in (1, 2):
+    """Nor does it depend on micro-batches and blocks of the similarity matrix; candidates, a learnt temperature."""
+    same = {"model.routing.dropout": 0.0, "batch.candidates": 2, **LEARNT}
+    for workers, pieces in ((1, {}), (2, {"batch.micro_rows": 10, "loss.block_rows": 7})):
         flags = TrainFlags(data=str(world), out=str(tmp_path / str(workers)))
-        train(config(workers, **without_dropout), flags)
+        train(config(workers, **same, **pieces), flags)
     one, two = losses(tmp_path / "1"), losses(tmp_path / "2")
     assert len(one) == STEPS
     assert two == pytest.approx(one, rel=0, abs=1e-5)
@@ -94,7 +97,7 @@ def test_a_run_that_was_interrupted_saves_and_ends_bit_equal(
 
 def test_a_lost_worker_is_replaced_and_nothing_changes(world: Path, tmp_path: Path) -> None:
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
-    longer = {"training.epochs": 20, "training.checkpoint_every": 3, "training.validate_every": 20}
+    longer = {"training.epochs": 20, "training.checkpoint_every": 3, "training.validate_every": 20, **LEARNT}
     train(config(2, **longer), TrainFlags(data=str(world), out=str(undisturbed)))
     killed: list[int] = []
     threading.Thread(target=_kill_a_worker, args=(disturbed, killed), daemon=True).start()

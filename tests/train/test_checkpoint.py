@@ -103,7 +103,7 @@ def _other_system(folder: Path) -> None:
 FAULTS: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: (folder / MARKER).unlink(), "no checkpoint.json"),
     (lambda folder: (folder / "model.safetensors").unlink(), "lacks model.safetensors"),
-    (lambda folder: (folder / MARKER).write_text("[]"), "not a checkpoint of version 1"),
+    (lambda folder: (folder / MARKER).write_text("[]"), "not a checkpoint of version 2"),
     (_flip, r"model\.safetensors is damaged"),
     (_other_system, "'siamese_capsule' model"),
 ]

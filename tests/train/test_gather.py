@@ -12,24 +12,40 @@ from vtr_core.config.loss import (
     AdaptiveMargin,
     ConstantMargin,
     GeometricMargin,
+    GramVolumeConfig,
     InfoNceConfig,
     LinearMargin,
     LossConfig,
     MaskedMarginSoftmaxConfig,
+    MaskSameVideo,
+    MaxMarginRankingConfig,
+    MilNceConfig,
+    SigmoidConfig,
+    WeightSameVideo,
 )
 from vtr_core.data.batch import RowKeys
-from vtr_core.losses.pairs import modality_pair_losses
+from vtr_core.losses.build import build_objective
+from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import Embeddings
-from vtr_core.train.gather import gather_embeddings, gather_keys
+from vtr_core.train.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
 
-ROWS, DIM = 12, 5
+ROWS, DIM, EXTRA = 12, 5, 2
 STEP = 700
 LOSSES: list[LossConfig] = [
     MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.1)),
-    MaskedMarginSoftmaxConfig(margin=GeometricMargin(initial=0.1, factor=1.5, every=100), same_video="mask"),
-    MaskedMarginSoftmaxConfig(margin=LinearMargin(final=0.3, steps=1000)),
-    MaskedMarginSoftmaxConfig(margin=AdaptiveMargin(scale=0.5)),
+    MaskedMarginSoftmaxConfig(margin=GeometricMargin(initial=0.1, factor=1.5, every=100), same_video=MaskSameVideo()),
+    MaskedMarginSoftmaxConfig(margin=LinearMargin(final=0.3, steps=1000), block_rows=2),
+    MaskedMarginSoftmaxConfig(margin=AdaptiveMargin(scale=0.5), block_rows=3, same_video=WeightSameVideo()),
     InfoNceConfig(temperature=0.2),
+    InfoNceConfig(temperature=0.2, learnable_temperature=True, same_video=WeightSameVideo(hard_rate=0.3)),
+    MilNceConfig(),
+    MilNceConfig(block_rows=2, same_video=MaskSameVideo()),
+    MaxMarginRankingConfig(margin=0.2),
+    MaxMarginRankingConfig(margin=0.2, same_video=WeightSameVideo(), block_rows=2),
+    SigmoidConfig(),
+    SigmoidConfig(learnable=False, same_video=WeightSameVideo(), block_rows=3),
+    GramVolumeConfig(temperature=0.1),
+    GramVolumeConfig(temperature=0.1, learnable_temperature=True, block_rows=2),
 ]
 MODALITIES = ("text", "video", "audio")
 
@@ -50,21 +66,28 @@ def batch() -> tuple[dict[str, Tensor], dict[str, Tensor], RowKeys]:
 def loss_and_gradients(config: LossConfig, rank: int, world: int) -> list[Tensor]:
     """One step of worker `rank`: its part of the rows, the gathered loss, gradients averaged as DDP does."""
     model, (inputs, present, keys) = towers(), batch()
+    objective = build_objective(config).double()
+    candidates = torch.randn(ROWS, EXTRA, DIM, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     part = slice(rank * ROWS // world, (rank + 1) * ROWS // world)
     mask = torch.zeros(ROWS, dtype=torch.bool)
     mask[part] = True
     own = Embeddings(
         vectors={name: model[name](values[part]) for name, values in inputs.items()},
         present={name: values[part] for name, values in present.items()},
+        candidates=model["text"](candidates[part]),
     )
-    loss = modality_pair_losses(gather_embeddings(own), gather_keys(keys[mask]), config, STEP).total
+    whole, whole_keys = gather_embeddings(own), gather_keys(keys[mask])
+    losses = objective(whole, whole_keys, STEP, Share(rank, world))
+    loss = sum_shares(losses.total.unsqueeze(0)).sum()
     loss.backward()
+    average_gradients(objective)
     gradients = [parameter.grad for parameter in model.parameters()]
     for gradient in gradients:
         assert gradient is not None
         if world > 1:
             dist.all_reduce(gradient)
             gradient /= world
+    gradients += [parameter.grad for parameter in objective.parameters()]
     return [loss.detach(), *(gradient for gradient in gradients if gradient is not None)]
 
 

@@ -16,6 +16,10 @@ class BatchConfig(Settings):
     """Videos in a batch."""
     clips_per_video: PositiveInt = 32
     """Clips sampled of each video, with replacement where it has fewer."""
+    candidates: PositiveInt = 1
+    """Captions in a clip's bag, its own and the nearest in time of its video, for losses over bags (mil_nce)."""
+    micro_rows: PositiveInt | None = None
+    """Rows that a worker takes through the model at once; the rest of its part waits (gradient caching)."""
     window: PositiveInt = 4
     """Videos are shuffled within windows of this many batches, windows and row groups over the whole epoch."""
 
@@ -58,6 +62,8 @@ class TrainingConfig(Settings):
     """Stop after this many validations without a gain."""
     max_nonfinite: PositiveInt = 10
     """Steps with a non-finite loss in a row that end the run."""
+    ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """Keep an exponential moving average of the weights, which is what is validated and saved as the model."""
     precision: Literal["auto", "bf16", "float32"] = "auto"
     """`auto`: bf16 where the device has it. Similarities and losses are float32 either way."""
 
@@ -82,7 +88,7 @@ class ScalingConfig(Settings):
 class EvaluationConfig(Settings):
     """How embeddings are compared at validation and test."""
 
-    similarity: Literal["dot", "cosine", "neg_euclidean"] = "dot"
+    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] = "dot"
     batch_rows: PositiveInt = 1024
     """Rows embedded at once."""
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.binary_columns import as_rows
+from vtr_core.data.candidates import candidate_tokens
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, RowGroup
 from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, require_clips
@@ -18,16 +19,18 @@ Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, the rest (rows,)."""
 
 KEYS = ("clip_key", "video_key", "caption_key")
+TIMES = ("start", "end")
 
 
-def training_columns(schema: Schema) -> list[str]:
+def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
     """The columns that training and evaluation read: features with their presence, tokens and keys, no strings.
 
-    Raises SchemaMismatch for a schema of anything but clips.
+    With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
+    but clips.
     """
     clips = require_clips(schema, "the data set")
     names = [name for feature in clips.features for name in (feature.name, feature.presence)]
-    return [*names, "tokens", *KEYS]
+    return [*names, "tokens", *KEYS, *(TIMES if extra_captions else ())]
 
 
 @dataclass(frozen=True)
@@ -66,16 +69,29 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def assemble(reader: RowGroupReader, places: Sequence[RowGroup], batches: Sequence[BatchPlan]) -> Iterator[Columns]:
-    """The rows of each planned batch, in order. Every row group is read once and let go after its last use."""
+def assemble(
+    reader: RowGroupReader, places: Sequence[RowGroup], batches: Sequence[BatchPlan], extra_captions: int = 0
+) -> Iterator[Columns]:
+    """The rows of each planned batch, in order. Every row group is read once and let go after its last use.
+
+    With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`.
+    """
     last_use = {group: i for i, batch in enumerate(batches) for group in batch.groups}
     held: dict[int, Columns] = {}
     for i, batch in enumerate(batches):
         for group in batch.groups:
             if group not in held:
-                held[group] = reader.read(places[group])
+                held[group] = _with_candidates(reader.read(places[group]), extra_captions)
         yield _gather(held, batch)
         held = {group: columns for group, columns in held.items() if last_use[group] > i}
+
+
+def _with_candidates(columns: Columns, extra: int) -> Columns:
+    if extra == 0:
+        return columns
+    start, end = (columns.pop(name) for name in TIMES)
+    found = candidate_tokens(columns["tokens"], columns["video_key"], start, end, extra)
+    return {**columns, "candidate_tokens": found}
 
 
 def _gather(held: Mapping[int, Columns], batch: BatchPlan) -> Columns:

@@ -54,6 +54,21 @@ class ClipBatch:
         """The keys of all rows."""
         return RowKeys(clip=self.clip_key, video=self.video_key, caption=self.caption_key)
 
+    def split(self, rows: int) -> "list[ClipBatch]":
+        """The batch in pieces of at most `rows` rows, in order; one piece, empty, of an empty batch."""
+        return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
+
+    def _rows(self, kept: slice) -> "ClipBatch":
+        return ClipBatch(
+            features={name: values[kept] for name, values in self.features.items()},
+            present={name: values[kept] for name, values in self.present.items()},
+            tokens=self.tokens[kept],
+            clip_key=self.clip_key[kept],
+            video_key=self.video_key[kept],
+            caption_key=self.caption_key[kept],
+            candidate_tokens=None if self.candidate_tokens is None else self.candidate_tokens[kept],
+        )
+
     def to(self, device: torch.device | str) -> "ClipBatch":
         """The batch on `device`; without a copy where it is there already."""
         return ClipBatch(
@@ -70,9 +85,11 @@ class ClipBatch:
 def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> ClipBatch:
     """The batch of the columns of a `clips` data set, on the CPU, with the features named.
 
-    columns: float16 (rows, dim) and bool `has_<name>` of every feature, `tokens` int32 (rows, max_words), and
-    `clip_key`, `video_key`, `caption_key` int64 (rows,). Tensors share the arrays' memory; read-only arrays are copied.
+    columns: float16 (rows, dim) and bool `has_<name>` of every feature, `tokens` int32 (rows, max_words), `clip_key`,
+    `video_key`, `caption_key` int64 (rows,), and perhaps `candidate_tokens` int32 (rows, extra, max_words). Tensors
+    share the arrays' memory; read-only arrays are copied.
     """
+    candidates = columns.get("candidate_tokens")
     return ClipBatch(
         features={name: _tensor(columns[name]) for name in features},
         present={name: _tensor(columns[f"has_{name}"]) for name in features},
@@ -80,6 +97,7 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
         clip_key=_tensor(columns["clip_key"]),
         video_key=_tensor(columns["video_key"]),
         caption_key=_tensor(columns["caption_key"]),
+        candidate_tokens=_tensor(candidates.astype(np.int64)) if candidates is not None else None,
     )
 
 

@@ -63,6 +63,7 @@ class Plan:
         self._batch = batch
         self._seed = seed
         self.row_groups = tuple(row_groups(manifest))
+        self.extra_captions = batch.candidates - 1
         groups = [counts for shard in manifest.shards for counts in shard.row_groups]
         self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
         self._videos_in_group = np.array([len(counts) for counts in groups], np.int64)

@@ -61,7 +61,8 @@ def _read_windows(reader: RowGroupReader, plan: Plan, part: Part, items: pa.Tabl
     """One row per batch of the windows whose numbers are in `items`."""
     for number in items.column("id").to_pylist():
         batches = [batch.part(part.rank, part.world) for batch in plan.window(number)]
-        for batch, columns in zip(batches, assemble(reader, plan.row_groups, batches), strict=True):
+        read = assemble(reader, plan.row_groups, batches, plan.extra_captions)
+        for batch, columns in zip(batches, read, strict=True):
             yield _encode(batch.step, columns)
 
 
@@ -81,7 +82,10 @@ def _cell(array: np.ndarray) -> pa.Array:
 def _decode(block: pa.Table) -> Columns:
     """The inverse of `_encode`; dtypes follow from the column's name and shapes from the number of rows."""
     rows = len(block.column("clip_key")[0].as_buffer()) // 8
-    return {name: _view(name, block.column(name)[0].as_buffer(), rows) for name in block.column_names}
+    columns = {name: _view(name, block.column(name)[0].as_buffer(), rows) for name in block.column_names}
+    if "candidate_tokens" in columns:
+        columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
+    return columns
 
 
 def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
@@ -89,5 +93,5 @@ def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
         return np.frombuffer(data, np.int64)
     if name.startswith("has_"):
         return np.frombuffer(data, np.bool_)
-    dtype = TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE
+    dtype = TOKEN_DTYPE if name in ("tokens", "candidate_tokens") else FEATURE_DTYPE
     return np.frombuffer(data, dtype).reshape(rows, -1)

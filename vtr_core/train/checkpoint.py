@@ -1,12 +1,14 @@
 """Checkpoints: a folder that is complete once `checkpoint.json`, written last, lists its files with their hashes.
 
 `config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`. Nothing in it
-is unpickled: tensors are safetensors or read with `weights_only=True`.
+is unpickled: tensors are safetensors or read with `weights_only=True`. `model.safetensors` is what is evaluated;
+`optimizer.pt` has all else that going on with training needs.
 """
 
 import hashlib
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pickle import UnpicklingError
 from typing import Any
@@ -24,7 +26,7 @@ from vtr_core.storage import Location, locate
 from vtr_core.text.vocabulary import Vocabulary
 
 MARKER = "checkpoint.json"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Checkpoint:
     progress: Progress
     vocabulary: Vocabulary
     provenance: dict[str, Any] = field(default_factory=dict)
+    objective: dict[str, Tensor] = field(default_factory=dict)
+    """The loss's own parameters, for instance a learnt temperature."""
+    trained: dict[str, Tensor] | None = None
+    """The weights that training goes on with, where `model` is their moving average."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,12 @@ class LoadedModel:
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; a reader sees all of it or none."""
     optimizer = io.BytesIO()
-    torch.save(checkpoint.optimizer, optimizer)
+    training = {
+        "optimizer": checkpoint.optimizer,
+        "objective": checkpoint.objective,
+        "trained": checkpoint.trained,
+    }
+    torch.save(training, optimizer)
     files = {
         "config.json": _json(checkpoint.config.model_dump(mode="json")),
         "model.safetensors": safetensors.torch.save(checkpoint.model),
@@ -91,29 +102,34 @@ def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> C
     """Read a whole checkpoint, for going on with training."""
     reader = _Reader(location)
     try:
-        optimizer = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
+        training = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
     except (UnpicklingError, RuntimeError, EOFError) as error:
         raise CheckpointError(f"{location / 'optimizer.pt'} is refused: it holds more than tensors") from error
     return Checkpoint(
         config=reader.config(),
-        model=safetensors.torch.load(reader.read("model.safetensors")),
-        optimizer=optimizer,
+        model=reader.weights(),
+        optimizer=training["optimizer"],
+        objective=training["objective"],
+        trained=training["trained"],
         progress=Progress(**json.loads(reader.read("progress.json"))),
         vocabulary=Vocabulary.from_json(reader.read("vocabulary.json")),
         provenance=json.loads(reader.read("provenance.json")),
     )
 
 
-def load_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel:
+def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
     """The model of a checkpoint folder, or of a run folder's best checkpoint, in evaluation mode on `device`.
 
-    Needs that folder alone. Raises CheckpointError where it is incomplete, damaged or of another system.
+    Needs that folder alone. With `average` k > 1 the weights are the mean of those of the run folder's k newest
+    checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is incomplete,
+    damaged or of another system, or where there are fewer than k.
     """
-    location = find_checkpoint(locate(uri))
+    locations = [find_checkpoint(locate(uri))] if average == 1 else _newest(locate(uri), average)
+    location = locations[-1]
     reader = _Reader(location)
     config = reader.config()
     model = build_model(config.model)
-    load_weights(model, safetensors.torch.load(reader.read("model.safetensors")), location)
+    load_weights(model, _mean_weights(locations), location)
     return LoadedModel(
         model=model.to(device).eval(),
         config=config,
@@ -153,6 +169,29 @@ def complete_checkpoints(folder: Location) -> list[Location]:
     return [child for child in storage.children(folder) if child.name.startswith("step-") and is_complete(child)]
 
 
+def _newest(folder: Location, count: int) -> list[Location]:
+    """The `count` newest checkpoints of a run folder, oldest first."""
+    complete = complete_checkpoints(folder / "checkpoints")
+    if len(complete) < count:
+        raise CheckpointError(
+            f"{folder} holds {len(complete)} checkpoints of a run, {count} are to be averaged; give a run folder, "
+            f"trained with --training.keep_checkpoints {count} or more"
+        )
+    return complete[-count:]
+
+
+def _mean_weights(locations: Sequence[Location]) -> dict[str, Tensor]:
+    """The mean of the checkpoints' weights, in float64, one checkpoint in memory at a time; integers are the last's."""
+    total = _Reader(locations[0]).weights()
+    if len(locations) == 1:
+        return total
+    total = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
+    for location in locations[1:]:
+        weights = _Reader(location).weights()
+        total = {name: total[name] + t if t.is_floating_point() else t for name, t in weights.items()}
+    return {n: (total[n] / len(locations)).to(t.dtype) if t.is_floating_point() else t for n, t in weights.items()}
+
+
 class _Reader:
     """Reads a checkpoint's files and checks them against the marker's hashes."""
 
@@ -173,6 +212,10 @@ class _Reader:
         if hashlib.sha256(content).hexdigest() != self._hashes[name]:
             raise CheckpointError(f"{self._location / name} is damaged (its sha256 differs); use another checkpoint")
         return content
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the model as it is evaluated."""
+        return safetensors.torch.load(self.read("model.safetensors"))
 
     def config(self) -> TrainConfig:
         """The run's configuration, which this code must know."""

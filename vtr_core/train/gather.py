@@ -1,8 +1,9 @@
-"""The one all-gather: workers' parts of a batch become the whole batch, with gradient.
+"""The one seam between workers: their parts of a batch become the whole batch, their shares of a loss the whole loss.
 
-Every worker computes the loss of the whole batch from gathered embeddings. The gradient of a worker's own part is the
-sum over workers of the gradients of their (equal) losses, which DDP's mean over workers turns into exactly the gradient
-of one worker with the whole batch.
+Every worker computes its share of the loss from the gathered embeddings of the whole batch; `sum_shares` makes it the
+loss of the whole batch, equal on all workers. Backwards, each collective sums the gradients of all workers, as if each
+had a loss of its own, and the mean over workers that DDP (and `average_gradients`) takes makes of this exactly the
+gradient of one worker with the whole batch.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from vtr_core.data.batch import RowKeys
 from vtr_core.nn.embeddings import Embeddings
@@ -30,6 +31,20 @@ class _GatherRows(torch.autograd.Function):
         return grad[first : first + ctx.rows]
 
 
+class _SumShares(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, share: Tensor) -> Tensor:  # noqa: ARG004
+        total = share.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:  # noqa: ARG004
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
 def world_size() -> int:
     """Workers that share the batch; 1 where no process group was started."""
     return dist.get_world_size() if dist.is_initialized() else 1
@@ -45,12 +60,33 @@ def gather_embeddings(part: Embeddings) -> Embeddings:
     if world_size() == 1:
         return part
     names = list(part.vectors)
-    whole = gather_rows(torch.stack([part.vectors[name] for name in names], dim=1))
+    own = torch.stack([part.vectors[name] for name in names], dim=1)
+    if part.candidates is not None:
+        own = torch.cat([own, part.candidates], dim=1)
+    whole = gather_rows(own)
     presence = _all_gather(torch.stack([part.present[name] for name in names], dim=1).to(torch.uint8)).bool()
     return Embeddings(
         vectors={name: whole[:, i] for i, name in enumerate(names)},
         present={name: presence[:, i] for i, name in enumerate(names)},
+        candidates=None if part.candidates is None else whole[:, len(names) :],
     )
+
+
+def sum_shares(share: Float[Tensor, " losses"]) -> Float[Tensor, " losses"]:
+    """The sums of all workers' shares of some losses, with gradient."""
+    return share if world_size() == 1 else _SumShares.apply(share)
+
+
+def average_gradients(module: nn.Module) -> None:
+    """Replace the gradients of `module` by their mean over workers, as DDP does for a model it wraps."""
+    gradients = [p.grad for p in module.parameters() if p.grad is not None]
+    if world_size() == 1 or not gradients:
+        return
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    dist.all_reduce(flat)
+    flat /= world_size()
+    for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(mean.view_as(gradient))
 
 
 def gather_keys(part: RowKeys) -> RowKeys:

@@ -26,9 +26,3 @@ def learning_rate_at(config: OptimizerConfig, step: int, total_steps: int) -> fl
         return config.learning_rate
     progress = (step - config.warmup_steps) / max(1, total_steps - config.warmup_steps)
     return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(1.0, progress)))
-
-
-def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
-    """Use `rate` from the next step on."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate

@@ -24,6 +24,11 @@ class StepOutput:
 class Task(Protocol):
     """One system's part of training."""
 
+    @property
+    def objective(self) -> nn.Module:
+        """The loss as a module: its parameters, for instance a learnable temperature, are trained with the model's."""
+        ...
+
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """The loss of the batch of which `columns` is this worker's part, at optimiser step `step`."""
         ...

@@ -1,6 +1,5 @@
 """The one training loop, run by every Ray Train worker."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,11 +22,12 @@ from vtr_core.models.build import build_model
 from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.channel import Channel
-from vtr_core.train.checkpoint import Checkpoint, Progress, is_complete, load_weights
+from vtr_core.train.checkpoint import Checkpoint, Progress, is_complete
 from vtr_core.train.early_stopping import judge
 from vtr_core.train.gather import agree_all
+from vtr_core.train.learner import Learner
 from vtr_core.train.meter import Meter
-from vtr_core.train.optimizer import build_optimizer, learning_rate_at, set_learning_rate
+from vtr_core.train.optimizer import learning_rate_at
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.tasks.build import build_task
 
@@ -80,21 +80,10 @@ class Worker:
         statistics = feature_statistics(self._manifest) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
-        if found is not None:
-            load_weights(model, found.model, self._folder.checkpoints)
+        self._learner = Learner(model, self._task.objective, self._config, _distribute)
         self._progress = found.progress if found else Progress()
-        constant_buffers = {"broadcast_buffers": False}
-        self._model = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
-        self._optimizer = build_optimizer(self._model, self._config.optimizer)
         if found is not None:
-            self._optimizer.load_state_dict(found.optimizer)
-
-    @property
-    def _bare_model(self) -> nn.Module:
-        """The model without DDP's wrapper."""
-        inner = getattr(self._model, "module", self._model)
-        assert isinstance(inner, nn.Module)
-        return inner
+            self._learner.restore(found, self._folder)
 
     def run(self) -> None:
         """Train from the current step to the end, to an early stop, or to a request to stop."""
@@ -127,7 +116,8 @@ class Worker:
         self._save_if_new()
 
     def _batches(self) -> Iterator[Columns]:
-        reader = RowGroupReader(self._manifest, training_columns(self._manifest.schema))
+        columns = training_columns(self._manifest.schema, self._plan.extra_captions)
+        reader = RowGroupReader(self._manifest, columns)
         part = Part(self._rank, self._world)
         return stream(reader, self._plan, part, self._progress.step, self._config.scaling.prefetch_batches)
 
@@ -140,15 +130,12 @@ class Worker:
         assert int(columns["step"][0]) == step
         torch.manual_seed(step_seed(self._config.seed, step, self._rank))
         rate = learning_rate_at(self._config.optimizer, step, self._total)
-        set_learning_rate(self._optimizer, rate)
+        self._learner.set_learning_rate(rate)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._uses_bf16()):
-            output = self._task.step(self._model, columns, step, self._device)
+            output = self._task.step(self._learner.model, columns, step, self._device)
         if not agree_all(bool(torch.isfinite(output.loss)), self._device):
             return None
-        self._optimizer.zero_grad(set_to_none=True)
-        output.loss.backward()
-        norm = nn.utils.clip_grad_norm_(self._model.parameters(), self._config.optimizer.gradient_clip or math.inf)
-        self._optimizer.step()
+        norm = self._learner.update(output.loss)
         values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
         return {**_numbers(values), "train/learning_rate": rate}
 
@@ -186,7 +173,9 @@ class Worker:
         """Validate at the end of every `validate_every` epochs; save then, and every `checkpoint_every` steps."""
         validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
         if validated and self._job.validation is not None:
-            values = self._task.evaluate(self._bare_model, Manifest.load(self._job.validation), self._words.vocabulary)
+            values = self._task.evaluate(
+                self._learner.evaluated, Manifest.load(self._job.validation), self._words.vocabulary
+            )
             self._progress = judge(self._progress, values, self._config.training.metric)
             self._report(values)
         if validated or self._is_due(self._config.training.checkpoint_every):
@@ -217,11 +206,10 @@ class Worker:
             return
         checkpoint = Checkpoint(
             config=self._config,
-            model={name: tensor.cpu().contiguous() for name, tensor in self._bare_model.state_dict().items()},
-            optimizer=self._optimizer.state_dict(),
             progress=self._progress,
             vocabulary=self._words.vocabulary,
             provenance=self._provenance(),
+            **self._learner.state(),
         )
         self._folder.save(checkpoint, self._config.training.keep_checkpoints)
         if self._log is not None:
@@ -232,6 +220,13 @@ class Worker:
         tracked = self._job.tracked
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.tracking_uri} if tracked else {}
         return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+
+
+def _distribute(model: nn.Module) -> nn.Module:
+    constant_buffers = {"broadcast_buffers": False}
+    prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
+    assert isinstance(prepared, nn.Module)
+    return prepared
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

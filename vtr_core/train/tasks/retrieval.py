@@ -8,11 +8,12 @@ from vtr_core.data.assemble import Columns
 from vtr_core.data.batch import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
-from vtr_core.losses.pairs import modality_pair_losses
+from vtr_core.losses.build import build_objective
+from vtr_core.losses.share import Share
 from vtr_core.retrieval.embed import concatenate, embed
 from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
 from vtr_core.text.vocabulary import Vocabulary
-from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects
+from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
 from vtr_core.train.task import StepOutput
 
 
@@ -24,14 +25,17 @@ class RetrievalTask:
         self._rank = rank
         self._world = world
         self._features = config.model.inputs.features
+        self.objective = build_objective(config.loss)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """Embed this worker's part, gather the batch, and take the loss of all of it."""
+        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
         batch = clip_batch(columns, list(self._features)).to(device)
-        embeddings = gather_embeddings(model(batch))
-        losses = modality_pair_losses(embeddings, gather_keys(batch.keys), self._config.loss, step)
-        metrics = {f"train/loss_{pair}": value.detach() for pair, value in losses.by_pair.items()}
-        return StepOutput(losses.total, metrics)
+        embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
+        losses = self.objective(embeddings, keys, step, Share(self._rank, self._world))
+        pairs = list(losses.by_pair)
+        total, *by_pair = sum_shares(torch.stack([losses.total, *losses.by_pair.values()])).unbind()
+        metrics = {f"train/loss_{pair}": value.detach() for pair, value in zip(pairs, by_pair, strict=True)}
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in losses.metrics.items()})
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
