@@ -38,7 +38,7 @@ def test_another_schema_version_is_named(folder: Path) -> None:
 
 def test_an_unknown_record_kind_is_named(folder: Path) -> None:
     edit(folder, lambda value: value.update(kind="images"))
-    with pytest.raises(SchemaMismatch, match=r"is images/1, this code reads clips/1 and videos/1; rebuild it"):
+    with pytest.raises(SchemaMismatch, match=r"is images/1, this code reads clips/1, videos/1 and steps/1; rebuild it"):
         Manifest.load(str(folder))
 
 

@@ -10,9 +10,10 @@ from vtr_core import storage
 from vtr_core.data.clip_shards import clip_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
-from vtr_core.data.schema import ClipSchema, Schema, VideoSchema
-from vtr_core.data.sources.source import ClipSource, Drops, VideoEntry, VideoSource
+from vtr_core.data.schema import ClipSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
 from vtr_core.data.split import assign_splits
+from vtr_core.data.step_shards import step_groups
 from vtr_core.data.video_shards import video_groups
 from vtr_core.data.word_table import WordTable
 from vtr_core.data.writing import GroupTable, write_shard
@@ -65,7 +66,7 @@ class ShardTask:
 class IngestPlan:
     """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
 
-    source: ClipSource | VideoSource
+    source: ClipSource | VideoSource | StepSource
     out: Location
     schema: Schema
     words: WordTable
@@ -97,7 +98,7 @@ class IngestPlan:
 
 
 def plan_ingest(
-    source: ClipSource | VideoSource,
+    source: ClipSource | VideoSource | StepSource,
     out: Location,
     words: WordTable | None,
     options: IngestOptions,
@@ -120,12 +121,14 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _schema(source: ClipSource | VideoSource, max_words: int) -> Schema:
+def _schema(source: ClipSource | VideoSource | StepSource, max_words: int) -> Schema:
     match source:
         case ClipSource():
             return ClipSchema(source.features(), max_words)
         case VideoSource():
             return VideoSchema(source.features(), max_words)
+        case StepSource():
+            return StepSchema(source.features(), max_words)
         case _:
             assert_never(source)
 
@@ -187,6 +190,9 @@ def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTa
         case VideoSchema():
             assert isinstance(plan.source, VideoSource)
             return video_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        case StepSchema():
+            assert isinstance(plan.source, StepSource)
+            return step_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
         case _:
             assert_never(plan.schema)
 

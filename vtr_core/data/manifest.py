@@ -16,7 +16,7 @@ FILE = "manifest.json"
 class Shard:
     """One Parquet file. `row_groups[g]` lists the rows of each video of row group g, in row order.
 
-    A video of a `clips` data set has a row per clip and caption, a video of a `videos` data set has one.
+    A video of a `clips` data set has a row per clip and caption, a video of a `videos` or `steps` data set has one.
     """
 
     file: str

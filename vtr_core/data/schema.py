@@ -41,6 +41,32 @@ VIDEO_COLUMNS = (
 )
 """Columns of every `videos` shard beside features. A cell of tokens is (captions, max_words) int32."""
 
+STEP_COLUMNS = (
+    ("video_id", pa.string()),
+    ("video_key", pa.int64()),
+    ("task", pa.string()),
+    ("steps", pa.list_(pa.field("element", pa.string(), nullable=False))),
+    ("labels", pa.list_(pa.field("element", pa.string(), nullable=False))),
+    ("tokens", pa.binary()),
+    (
+        "segments",
+        pa.list_(
+            pa.field(
+                "element",
+                pa.struct(
+                    [
+                        pa.field("start", pa.float64(), nullable=False),
+                        pa.field("end", pa.float64(), nullable=False),
+                        pa.field("label", pa.string(), nullable=False),
+                    ]
+                ),
+                nullable=False,
+            )
+        ),
+    ),
+)
+"""Columns of every `steps` shard beside features. A cell of tokens is (steps, max_words) int32; times in seconds."""
+
 
 @dataclass(frozen=True)
 class FeatureSpec:
@@ -56,7 +82,7 @@ class FeatureSpec:
 
     @property
     def count(self) -> str:
-        """The name of the column of a `videos` shard that says how many frames a video has; 0 where it has none."""
+        """The name of the column of a `videos` or `steps` shard that says how many frames a video has, perhaps 0."""
         return f"num_{self.name}"
 
 
@@ -130,13 +156,35 @@ class VideoSchema(RecordSchema):
 
     def _fields(self) -> list[pa.Field]:
         fields = [pa.field(name, kind, nullable=False) for name, kind in VIDEO_COLUMNS]
-        for feature in self.features:
-            fields.append(pa.field(feature.name, pa.binary(), nullable=False))
-            fields.append(pa.field(feature.count, pa.int32(), nullable=False))
-        return fields
+        return [*fields, *_frame_fields(self.features)]
 
 
-Schema = ClipSchema | VideoSchema
+@dataclass(frozen=True)
+class StepSchema(RecordSchema):
+    """`steps/1`: one row per video with a frame a second, its task's ordered steps and the annotated segments.
+
+    `steps` are the texts and `labels` what tells steps apart, in order; a label may stand there several times. A
+    segment names a label. A cell of a feature is (seconds, dim), empty where absent.
+    """
+
+    kind = "steps"
+    version = 1
+
+    def _fields(self) -> list[pa.Field]:
+        fields = [pa.field(name, kind, nullable=False) for name, kind in STEP_COLUMNS]
+        return [*fields, *_frame_fields(self.features)]
+
+
+def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
+    """A binary column of frames and their number for each feature."""
+    fields = []
+    for feature in features:
+        fields.append(pa.field(feature.name, pa.binary(), nullable=False))
+        fields.append(pa.field(feature.count, pa.int32(), nullable=False))
+    return fields
+
+
+Schema = ClipSchema | VideoSchema | StepSchema
 
 
 def read_schema(value: dict[str, Any], where: str) -> Schema:
@@ -146,17 +194,34 @@ def read_schema(value: dict[str, Any], where: str) -> Schema:
             return ClipSchema.from_json(value, where)
         case VideoSchema.kind:
             return VideoSchema.from_json(value, where)
+        case StepSchema.kind:
+            return StepSchema.from_json(value, where)
         case _:
-            raise _mismatch(value, where, f"{ClipSchema.label()} and {VideoSchema.label()}")
+            raise _mismatch(value, where, f"{ClipSchema.label()}, {VideoSchema.label()} and {StepSchema.label()}")
 
 
 def require_clips(schema: Schema, where: str) -> ClipSchema:
     """`schema` if it is of clips; SchemaMismatch, with the remedy, where the data set at `where` holds whole videos."""
     if isinstance(schema, ClipSchema):
         return schema
+    if isinstance(schema, StepSchema):
+        raise SchemaMismatch(
+            f"{where} is {schema.label()}, videos with ordered steps; training and retrieval read "
+            f"{ClipSchema.label()}; evaluate it with vtr evaluate <checkpoint> --task localization"
+        )
     raise SchemaMismatch(
         f"{where} is {schema.label()}, training and evaluation read {ClipSchema.label()}; "
         "ingest its source again with vtr ingest <source> … --records clips --out <another folder>"
+    )
+
+
+def require_steps(schema: Schema, where: str) -> StepSchema:
+    """`schema` if it is of videos with ordered steps; SchemaMismatch, with the remedy, for another kind at `where`."""
+    if isinstance(schema, StepSchema):
+        return schema
+    raise SchemaMismatch(
+        f"{where} is {schema.label()}, localisation reads {StepSchema.label()}, videos with the ordered steps of a "
+        "task; make one with vtr ingest crosstask, mining_youtube or synthetic_steps"
     )
 
 

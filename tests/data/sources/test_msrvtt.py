@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.source import ClipSource, Drops, VideoSource
 from vtr_core.errors import ConfigError, InputError
@@ -118,8 +119,41 @@ def test_videos_without_features_are_not_listed_and_their_rows_counted(world):
 def test_damaged_features_drop_all_rows_of_the_video(world):
     (world.features / "video3.npy").write_bytes(b"?")
     drops = Drops()
-    assert [row[1] for row in rows(world.source(), drops)] == ["video0", "video0", "video1", "video2"]
+    source = world.source(keep_missing="never")
+    assert [row[1] for row in rows(source, drops)] == ["video0", "video0", "video1", "video2"]
     assert drops.counts == {"unreadable_file": 2}
+
+
+def test_a_test_video_without_usable_features_stays_without(world):
+    """The 1k-a test is of 1,000 queries, however many feature files are at hand; training drops what it cannot use."""
+    (world.features / "video3.npy").unlink()
+    drops = Drops()
+    source = world.source(split="1k-a")
+    clips = {v.video_id: list(source.clips(v, drops)) for v in source.videos(drops)}
+    assert [(clip.caption, dict(clip.features)) for clip in clips["video3"]] == [("three a", {})]
+    assert clips["video1"][0].features.keys() == {"video"}
+    assert drops.counts == {KEPT: 1, "unknown_video": 1}
+    assert "video3.npy (missing_file)" in drops.examples[KEPT][0]
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    assert len(rows(source, drops)) == 5
+    assert drops.counts == {KEPT: 1, "unknown_video": 1}
+    (world.features / "video0.npy").unlink()
+    assert "video0" not in {row[1] for row in rows(source, Drops())}
+
+
+def test_a_test_split_without_any_features_is_left_out(world):
+    """Features of training videos alone make no test set of failures."""
+    (world.features / "video3.npy").unlink()
+    drops = Drops()
+    assert {row[0] for row in rows(world.source(), drops)} == {"train", "val"}
+    assert drops.counts == {"missing_file": 2}
+
+
+def test_a_strict_ingest_keeps_nothing_in_silence(world):
+    (world.features / "video3.npy").write_bytes(b"?")
+    with pytest.raises(InputError, match=r"video3\.npy .*kept_without_features"):
+        rows(world.source())
 
 
 def test_faulty_annotations_are_counted(world):
@@ -196,8 +230,16 @@ def test_a_whole_video_that_is_dropped_is_one_row(world):
     np.save(world.features / "video1.npy", FRAMES * 1e6)
     (world.features / "video3.npy").write_bytes(b"?")
     drops = Drops()
-    assert list(whole(world.whole(), drops)) == ["video2"]
+    assert list(whole(world.whole(keep_missing="never"), drops)) == ["video2"]
     assert drops.counts == {"missing_file": 1, "not_finite": 1, "unreadable_file": 1}
+
+
+def test_a_whole_test_video_stays_without_frames(world):
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    kept = whole(world.whole(), drops)["video3"]
+    assert (kept.captions, dict(kept.features)) == (("three a", "three b"), {})
+    assert drops.counts == {KEPT: 1}
 
 
 def test_a_whole_video_without_captions_is_dropped(world):

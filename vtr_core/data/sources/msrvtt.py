@@ -7,7 +7,7 @@ from vtr_core.data.schema import FeatureSpec
 from vtr_core.data.sources.folder import FeatureFolder
 from vtr_core.data.sources.frame_folder import FrameFolder
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo
-from vtr_core.data.sources.msrvtt_listing import Captioned, MsrvttListing
+from vtr_core.data.sources.msrvtt_listing import Captioned, MsrvttListing, count_fault
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
@@ -16,7 +16,8 @@ from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
 class Msrvtt(MsrvttListing):
     """All captions of a video share its clip, whose id is the video's; video = L2(pooled frame features).
 
-    Only videos with a feature file are listed; the rows of the others are counted as missing_file.
+    Of training and validation only videos with a feature file are listed; the rows of the others are counted as
+    missing_file. `keep_missing` says what becomes of test videos.
     """
 
     pool: Pool = "max"
@@ -35,8 +36,10 @@ class Msrvtt(MsrvttListing):
             vector = self._folder.clip(self._folder.read(video.video_id, self._dim), 0.0, None)
             features = {"video": to_float16(vector, video.video_id)}
         except UnusableError as fault:
-            drops.drop(fault.reason, str(fault), len(content.captions))
-            return
+            count_fault(fault, content, len(content.captions), drops)
+            if not content.keep:
+                return
+            features = {}
         for caption in content.captions:
             yield Clip(video.video_id, 0.0, content.duration, caption, features)
 
@@ -56,8 +59,9 @@ class MsrvttVideos(MsrvttListing):
     """Every video is one row, with all its captions and all its frames, as they are: neither pooled nor normalised.
 
     Files may have further axes, such as (time, patches, dim); they are flattened into the values of a frame.
-    Only videos with a feature file are listed; the others are counted as missing_file. A caption without a word is
-    left out and counted; so is a video without captions.
+    Of training and validation only videos with a feature file are listed; the others are counted as missing_file.
+    `keep_missing` says what becomes of test videos. A caption without a word is left out and counted; so is a video
+    without captions.
     """
 
     def features(self) -> tuple[FeatureSpec, ...]:
@@ -73,8 +77,8 @@ class MsrvttVideos(MsrvttListing):
         try:
             frames = self._folder.read(video.video_id, self._dim)
         except UnusableError as fault:
-            drops.drop(fault.reason, str(fault))
-            return None
+            count_fault(fault, content, 1, drops)
+            return Video(video.video_id, content.captions, {}) if content.keep else None
         return Video(video.video_id, content.captions, {"video": frames})
 
     def _rows(self, video: AnnotatedVideo) -> int:  # noqa: ARG002  (one, whatever it holds)

@@ -8,19 +8,23 @@ from typing import Any, ClassVar, Literal
 from vtr_core import storage
 from vtr_core.config.settings import Settings
 from vtr_core.data.sources.features import check_id
+from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.storage import Location, locate
 from vtr_core.text.vocabulary import tokenise
 
+TEST = "test"
+
 
 @dataclass(frozen=True)
 class Captioned:
-    """A video's duration in seconds and its captions."""
+    """A video's duration in seconds and its captions, and whether it stays also where it has no features."""
 
     duration: float
     captions: tuple[str, ...]
+    keep: bool = False
 
 
 class MsrvttListing(Settings):
@@ -33,23 +37,33 @@ class MsrvttListing(Settings):
     feature_folder: str
     """Folder of frame features, <video id>.npy each: (time, dim) or (dim,)."""
     split: Literal["official", "1k-a"] = "official"
-    """The split of the annotation files, or that of MSRVTT_train.9k.csv and MSRVTT_JSFUSION_test.csv beside them."""
+    """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
+    and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
+    keep_missing: Literal["test", "never"] = "test"
+    """test: a test video without usable features stays, its captions count as failures; so the number of queries is
+    fixed. A test split of which no video has a file is left out. never: every video without features is dropped."""
 
     def settings(self) -> dict[str, Any]:
         """All fields."""
         return self.model_dump(mode="json")
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        """The videos that have features, in the order of the annotations; `VideoEntry.content` is a Captioned."""
+        """The videos that have features, and those that are kept without, in the order of the annotations.
+
+        `VideoEntry.content` is a Captioned.
+        """
         present = {file.name for file in storage.children(self._location)}
+        annotated = read_annotations(self.annotations, self.split, drops)
+        keep = self.keep_missing == "test" and any(v.split == TEST and _file(v) in present for v in annotated)
         entries = []
-        for video in read_annotations(self.annotations, self.split, drops):
+        for video in annotated:
+            kept = keep and video.split == TEST
             try:
-                self._check(video, present)
+                self._check(video, present, kept)
             except UnusableError as fault:
                 drops.drop(fault.reason, str(fault), self._rows(video))
                 continue
-            content = Captioned(video.duration, tuple(_usable(video.video_id, video.captions, drops)))
+            content = Captioned(video.duration, tuple(_usable(video.video_id, video.captions, drops)), kept)
             entries.append(VideoEntry(video.video_id, content, video.split))
         return entries
 
@@ -62,11 +76,10 @@ class MsrvttListing(Settings):
     def _rows(self, video: AnnotatedVideo) -> int:
         """The rows that are lost with a video."""
 
-    def _check(self, video: AnnotatedVideo, present: set[str]) -> None:
+    def _check(self, video: AnnotatedVideo, present: set[str], kept: bool) -> None:
         check_id(video.video_id)
-        if f"{video.video_id}.npy" not in present:
-            what = f"there is no file {self._location / f'{video.video_id}.npy'}"
-            raise UnusableError(Reason.MISSING_FILE, what)
+        if not kept and _file(video) not in present:
+            raise UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / _file(video)}")
 
     @property
     def _location(self) -> Location:
@@ -76,6 +89,18 @@ class MsrvttListing(Settings):
         """The ids of all feature files, annotated or not."""
         names = (file.name for file in storage.children(self._location))
         return (name.removesuffix(".npy") for name in names if name.endswith(".npy"))
+
+
+def _file(video: AnnotatedVideo) -> str:
+    return f"{video.video_id}.npy"
+
+
+def count_fault(fault: UnusableError, content: Captioned, rows: int, drops: Drops) -> None:
+    """Count the rows of a video without usable features: under KEPT where it stays, else under the fault's reason."""
+    if content.keep:
+        drops.drop(KEPT, f"{fault} ({fault.reason})", rows)
+    else:
+        drops.drop(fault.reason, str(fault), rows)
 
 
 def _usable(video_id: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:

@@ -34,6 +34,12 @@ class Reason(StrEnum):
     """The id or path could lead out of its folder, or cannot be a file name."""
     UNKNOWN_VIDEO = "unknown_video"
     """The annotations name a video that they do not list."""
+    UNKNOWN_STEP = "unknown_step"
+    """The annotations name a step, or a task, that the data set's lists do not have."""
+    BAD_LINE = "bad_line"
+    """A line is not as its file's format wants it."""
+    NO_STEPS = "no_steps"
+    """The video's annotation leaves no step to look for."""
     SPLIT_CONFLICT = "split_conflict"
     """The video is already in another split."""
 

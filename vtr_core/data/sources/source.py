@@ -44,6 +44,30 @@ class Video:
     """By name, (frames, dim)."""
 
 
+@dataclass(frozen=True)
+class TimedLabel:
+    """An annotated segment: from `start` to `end` in seconds, what `label` names happens."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True)
+class StepVideo:
+    """One row to be: a video, the ordered steps to look for in it, and where they are. A feature it lacks is absent."""
+
+    video_id: str
+    task: str
+    steps: Sequence[str]
+    """The texts of the steps, at least one, in order."""
+    labels: Sequence[str]
+    """What each of them is called in `segments`; steps of one label are the same thing done again."""
+    segments: Sequence[TimedLabel]
+    features: Mapping[str, Float16[np.ndarray, "_ _"]]
+    """By name, (seconds, dim): one frame a second."""
+
+
 @dataclass
 class Drops:
     """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError."""
@@ -66,7 +90,7 @@ class Drops:
 class Source(Protocol):
     """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data.
 
-    Every source is a ClipSource or a VideoSource; the kind of records that an ingest writes follows from it.
+    Every source is a ClipSource, a VideoSource or a StepSource; the kind of records that an ingest writes follows.
     """
 
     name: ClassVar[str]
@@ -103,4 +127,13 @@ class VideoSource(Source, Protocol):
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The video whole, its frames checked; None, dropped and counted, where it cannot be used."""
+        ...
+
+
+@runtime_checkable
+class StepSource(Source, Protocol):
+    """A source of `steps`: one row per video, with the ordered steps of its task."""
+
+    def step_video(self, video: VideoEntry, drops: Drops) -> StepVideo | None:
+        """The video with its steps, its frames checked; None, dropped and counted, where it cannot be used."""
         ...

@@ -1,0 +1,51 @@
+"""Shards of `steps`: one row per video, with the ordered steps of its task, their segments and a frame a second."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int32
+
+from vtr_core.data.binary_columns import sequence_binary
+from vtr_core.data.schema import StepSchema
+from vtr_core.data.sources.source import Drops, StepSource, StepVideo, VideoEntry
+from vtr_core.data.writing import GroupSize, GroupTable, row_groups
+from vtr_core.fingerprint import key64
+from vtr_core.text.vocabulary import Vocabulary
+
+
+def step_groups(
+    source: StepSource, schema: StepSchema, vocabulary: Vocabulary, videos: Iterable[VideoEntry], drops: Drops
+) -> Iterator[GroupTable]:
+    """The row groups of `videos`. A video that cannot be used leaves no trace."""
+    read = (source.step_video(video, drops) for video in videos)
+    usable = (video for video in read if video is not None)
+    for group in row_groups(usable, _size):
+        yield GroupTable(_table(group, schema, vocabulary), (1,) * len(group))
+
+
+def _size(video: StepVideo) -> GroupSize:
+    return GroupSize(1, sum(frames.nbytes for frames in video.features.values()))
+
+
+def _table(group: Sequence[StepVideo], schema: StepSchema, vocabulary: Vocabulary) -> pa.Table:
+    columns: dict[str, pa.Array | Sequence[object]] = {
+        "video_id": [video.video_id for video in group],
+        "video_key": [key64(video.video_id) for video in group],
+        "task": [video.task for video in group],
+        "steps": [list(video.steps) for video in group],
+        "labels": [list(video.labels) for video in group],
+        "tokens": sequence_binary([_tokens(video, schema, vocabulary) for video in group]),
+        "segments": [[asdict(segment) for segment in video.segments] for video in group],
+    }
+    for feature in schema.features:
+        frames = [video.features.get(feature.name) for video in group]
+        columns[feature.name] = sequence_binary(frames)
+        columns[feature.count] = [0 if cell is None else len(cell) for cell in frames]
+    return pa.table(columns, schema=schema.arrow())
+
+
+def _tokens(video: StepVideo, schema: StepSchema, vocabulary: Vocabulary) -> Int32[np.ndarray, "steps max_words"]:
+    assert len(video.steps) == len(video.labels) > 0, f"{video.video_id}: a label for each step, and at least one step"
+    return np.stack([vocabulary.encode(step, schema.max_words) for step in video.steps])
