@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.ridge import Fit, all_fits, read_videos, selected
 from pipelines.arguments import parse
-from pipelines.evaluate import EvaluateFlags, evaluate
+from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> None:
 
 def demo(flags: DemoFlags) -> None:
     """Ingest, train, evaluate, and say what to do next."""
-    from pipelines.evaluate import EvaluateFlags, evaluate
+    from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
     from pipelines.ray_session import connect
     from pipelines.train import TrainFlags, train
     from vtr_core.config.override import override

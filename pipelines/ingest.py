@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from vtr_core.data.word_table import WordTable
 
 Records = Literal["clips", "videos"]
-SOURCES = ("howto100m", "msrvtt", "pairs", "synthetic")
+SOURCES = (
+    "crosstask",
+    "howto100m",
+    "mining_youtube",
+    "msrvtt",
+    "pairs",
+    "synthetic",
+    "synthetic_steps",
+    "youcook2",
+)
 HELP = f"""\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
@@ -20,6 +29,13 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps frames
   pairs       your own data: a table of ids, feature files and captions
   synthetic   a deterministic world of narrated videos, of any size
+  youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
+
+videos with the ordered steps of a task, for vtr evaluate --task localization:
+
+  crosstask        the release's tasks, list of videos and annotations, and per-video .npy features
+  mining_youtube   the release's .srt annotations and classes, and per-video .npy features
+  synthetic_steps  tasks of the synthetic world, to be localised by a model trained on its clips
 
 sources: {", ".join(SOURCES)}
 """
@@ -78,6 +94,18 @@ def _source(name: str, records: Records) -> type[Any]:
     if records == "videos":
         return _video_source(name)
     match name:
+        case "crosstask":
+            from vtr_core.data.sources.crosstask import CrossTask
+
+            return CrossTask
+        case "mining_youtube":
+            from vtr_core.data.sources.mining_youtube import MiningYouTube
+
+            return MiningYouTube
+        case "synthetic_steps":
+            from vtr_core.data.sources.synthetic_steps import SyntheticSteps
+
+            return SyntheticSteps
         case "howto100m":
             from vtr_core.data.sources.howto100m import HowTo100M
 
@@ -94,6 +122,10 @@ def _source(name: str, records: Records) -> type[Any]:
             from vtr_core.data.sources.synthetic import Synthetic
 
             return Synthetic
+        case "youcook2":
+            from vtr_core.data.sources.youcook2 import YouCook2
+
+            return YouCook2
         case _:
             raise _no_source(name)
 
@@ -183,6 +215,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) ->
 
 def report(result: "IngestResult") -> None:
     """Print the data sets written and what was dropped."""
+    from vtr_core.data.sources.kept import KEPT
     from vtr_core.fingerprint import short
 
     for manifest in result.manifests:
@@ -193,7 +226,11 @@ def report(result: "IngestResult") -> None:
             f"fingerprint {short(manifest.fingerprint)}"
         )
     for reason, count in sorted(result.drops.counts.items()):
-        print(f"dropped {count} × {reason}, for instance {result.drops.examples[reason][0]}")
+        example = result.drops.examples[reason][0]
+        if reason == KEPT:
+            print(f"kept {count} test rows without features, which count as failures, for instance: {example}")
+        else:
+            print(f"dropped {count} × {reason}, for instance {example}")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from vtr_core.nn.precision import full_precision
+from vtr_core.nn.volume import pair_volume
 
-SimilarityKind = Literal["dot", "cosine", "neg_euclidean", "generalized_jaccard"]
+SimilarityKind = Literal["dot", "cosine", "neg_euclidean", "generalized_jaccard", "neg_volume"]
 Similarity = Callable[[Tensor, Tensor], Tensor]
 """(a (queries, dim), b (items, dim)) → (queries, items)."""
 
@@ -26,8 +27,15 @@ def similarity_function(kind: SimilarityKind) -> Similarity:
             return neg_euclidean
         case "generalized_jaccard":
             return generalized_jaccard
+        case "neg_volume":
+            return neg_volume
         case _:
             assert_never(kind)
+
+
+def never_positive(kind: SimilarityKind) -> bool:
+    """Whether a similarity is the negative of a distance: what multiplies scores must know."""
+    return kind in ("neg_euclidean", "neg_volume")
 
 
 @full_precision
@@ -62,3 +70,8 @@ def generalized_jaccard(
     distance = torch.cdist(a, b, p=1.0)
     union = sums + distance
     return (sums - distance).clamp(min=0) / torch.where(union > 0, union, 1)
+
+
+def neg_volume(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:
+    """−√(1 − cos²(a_i, b_j)), for models trained with a volume loss; a zero vector has −1 with everything."""
+    return -pair_volume(a, b, smallest_determinant=0.0)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.arguments import dotted_changes, parse
-from pipelines.evaluate import EvaluateFlags
+from pipelines.evaluate_retrieval import EvaluateFlags
 from pipelines.train import TrainFlags
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.errors import ConfigError
 
-COMMANDS = ["ingest", "train", "evaluate", "demo"]
-SOURCES = ["howto100m", "msrvtt", "pairs", "synthetic"]
+COMMANDS = ["ingest", "train", "evaluate", "explain", "tables", "demo"]
+SOURCES = ["crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps", "youcook2"]
 
 
 def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -47,7 +47,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 
 FAULTS = [
     (["nothing"], "there is no command 'nothing'"),
-    (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: howto100m"),
+    (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: "),
     (["ingest", "synthetic"], "--out"),
     (["ingest", "synthetic", "--out", "x", "--num-clisp", "3"], "did you mean --num-clips?"),
     (["ingest", "synthetic", "--out", "x", "--mention", "2"], "less than or equal to 1"),
@@ -73,6 +73,16 @@ FAULTS = [
     (["evaluate", "none", "--data", "d"], "is not a checkpoint"),
     (["evaluate", "none"], "--data"),
     (["evaluate", "none", "--data", "none"], "is not a data set"),
+    (
+        ["evaluate", "none", "--data", "d", "--task", "sleep"],
+        "there is no task 'sleep'; tasks: retrieval, localization",
+    ),
+    (["evaluate", "none", "--data", "d", "--task"], "--task needs a value"),
+    (["evaluate", "none", "--data", "d", "--similarity", "manhattan"], "--similarity"),
+    (["evaluate", "none", "--data", "d", "--normalize", "query_bank"], "--query-bank URI go together"),
+    (["evaluate", "none", "--data", "d", "--query-bank", "d"], "--query-bank URI go together"),
+    (["evaluate", "none", "--data", "d", "--normalize", "query_bank", "--query-bank", "d"], "give the captions of a"),
+    (["evaluate", "none", "--data", "d", "--bank-size", "0"], "--bank-size is 0; it must be greater than 0"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
 ]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate import EvaluateFlags, evaluate
+from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override

@@ -9,14 +9,22 @@ from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.frames import padded
 from vtr_core.data.ingest import IngestOptions
-from vtr_core.data.plan import RowGroup
+from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.schema import TOKEN_DTYPE
 from vtr_core.data.sources.howto100m import HowTo100M
+from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.youcook2 import YouCook2
+from vtr_core.errors import InputError
 
 pytestmark = pytest.mark.real
+
+
+def table(path):
+    with open(path, newline="") as source:
+        return list(csv.DictReader(source))
 
 
 def read(source):
@@ -76,9 +84,59 @@ def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):
         np.save(tmp_path / f"video{number}.npy", np.ones((2, 3)))
     source = Msrvtt(annotations=str(folder / "annotations"), feature_folder=str(tmp_path), split="1k-a")
     videos, clips, drops = read(source)
-    assert Counter(video.split for video in videos) == {"train": 1, "test": 2}
-    assert Counter(clip.clip_id for clip in clips) == {"video0": 20, "video9770": 1, "video9771": 1}
-    assert drops.counts == {"missing_file": 8999 * 20 + 998}
+    assert Counter(video.split for video in videos) == {"train": 1, "test": 1000}
+    given = [clip for clip in clips if clip.features]
+    assert Counter(clip.clip_id for clip in given) == {"video0": 20, "video9770": 1, "video9771": 1}
+    assert drops.counts == {"missing_file": 8999 * 20, KEPT: 998}
+    assert Counter(Counter(clip.clip_id for clip in clips if clip.clip_id != "video0").values()) == {1: 1000}
+    asked = {row["video_id"]: row["sentence"] for row in table(folder / "annotations" / "MSRVTT_JSFUSION_test.csv")}
+    assert {clip.clip_id: clip.caption for clip in clips if clip.clip_id != "video0"} == asked
+
+
+def test_msrvtt_official_test_has_59800_queries(shared_data, tmp_path):
+    np.save(tmp_path / "video7010.npy", np.ones((2, 3)))
+    annotations = str(shared_data / "msrvtt" / "annotations")
+    videos, clips, drops = read(Msrvtt(annotations=annotations, feature_folder=str(tmp_path)))
+    assert {video.split for video in videos} == {"test"}
+    assert {video.video_id for video in videos} == {f"video{number}" for number in range(7010, 10000)}
+    assert (len(videos), len(clips)) == (2990, 59800)
+    assert set(Counter(clip.clip_id for clip in clips).values()) == {20}
+    assert sum("video" in clip.features for clip in clips) == 20
+    assert drops.counts == {"missing_file": 7010 * 20, KEPT: 2989 * 20}
+
+
+def youcook2(shared_data, folder):
+    return YouCook2(annotations=str(shared_data / "youcook2" / "validation_youcook.csv"), feature_folder=str(folder))
+
+
+def test_youcook2_has_3350_queries_whatever_features_there_are(shared_data, tmp_path):
+    first, second = "xHr8X2Wpmno", "-ErPSunMfcs"
+    frames = np.random.default_rng(0).standard_normal((800, 6)).astype(np.float32)
+    np.save(tmp_path / f"{first}.npy", frames)
+    np.save(tmp_path / f"{second}.npy", frames[:100])
+    rows = table(shared_data / "youcook2" / "validation_youcook.csv")
+    (manifest,) = written(youcook2(shared_data, tmp_path), tmp_path / "data", IngestOptions(videos_per_shard=64))
+    assert (manifest.rows, manifest.videos) == (3350, 436)
+    reader = RowGroupReader(manifest, ["video_id", "start", "end", "caption", "clip_key", "video", "has_video"])
+    read_rows = [reader.read(place) for place in row_groups(manifest)]
+    columns = {name: np.concatenate([part[name] for part in read_rows]) for name in read_rows[0]}
+    wanted = {(row["video_id"], float(row["start"]), float(row["end"]), row["text"].strip()) for row in rows}
+    named = zip(*(columns[name].tolist() for name in ("video_id", "start", "end", "caption")), strict=True)
+    assert set(named) == wanted
+    assert len(wanted) == 3350
+    assert len(set(columns["clip_key"].tolist())) == 3349  # one segment has two captions
+    seen = {(row["video_id"], row["start"]) for row in rows if row["video_id"] == first}
+    seen |= {(row["video_id"], row["start"]) for row in rows if row["video_id"] == second and float(row["start"]) < 100}
+    assert columns["has_video"].sum() == len(seen) > 10
+    assert manifest.dropped == {KEPT: 3350 - len(seen)}
+    at = next(i for i, row in enumerate(columns["caption"]) if row == "pick the ends off the verdalago")
+    vector = frames[47:61].astype(np.float64).max(axis=0)
+    np.testing.assert_allclose(columns["video"][at], vector / np.linalg.norm(vector), atol=1e-3)
+
+
+def test_youcook2_without_any_features_is_an_error(shared_data, tmp_path):
+    with pytest.raises(InputError, match=r"no feature file in .* can be used"):
+        youcook2(shared_data, tmp_path).features()
 
 
 def test_avletters_gives_520_clips_with_both_features(shared_data, tmp_path):

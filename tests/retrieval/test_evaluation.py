@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.reference.volume import volume
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
@@ -13,9 +14,10 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
 from vtr_core.models.build import build_model
-from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed
-from vtr_core.retrieval.evaluation import Direction, evaluate_retrieval, metric_values
+from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
+from vtr_core.retrieval.evaluation import Direction, evaluate_retrieval, metric_values, rankings
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.inputs import with_inputs
 
@@ -30,7 +32,7 @@ def rows_of(video: list[list[float]], text: list[list[float]], clips: list[int],
     if audio:
         vectors["audio"] = np.array(audio["vectors"], np.float32)
         present["audio"] = np.array(audio["present"], bool)
-    return EmbeddedRows(vectors, present, np.array(clips, np.int64))
+    return EmbeddedRows(vectors, present, np.array(clips, np.int64), np.array(clips, np.int64) // 10)
 
 
 def test_captions_of_one_clip_share_its_item() -> None:
@@ -60,6 +62,41 @@ def test_a_caption_whose_clip_has_no_video_stays_a_failure() -> None:
     t2v = by_name(evaluate_retrieval(rows, "dot"))["t2v"].metrics
     assert (t2v.num_queries, t2v.num_items) == (2, 1)
     assert t2v.recall[1] == 0.5
+
+
+def test_a_caption_without_a_known_word_stays_a_failure() -> None:
+    """Its vector is 0, which ties with everything; half a hit by chance would be a hit for nothing."""
+    rows = rows_of([[1, 0], [0, 1]], [[1, 0], [0, 0]], [1, 2])
+    rows.present["text"][1] = False
+    found = by_name(evaluate_retrieval(rows, "dot"))
+    t2v = found["t2v"]
+    assert (t2v.metrics.num_queries, t2v.num_unanswerable) == (2, 1)
+    assert t2v.metrics.recall == {1: 0.5, 5: 0.5, 10: 0.5}
+    assert (found["v2t"].metrics.num_queries, found["v2t"].metrics.num_items) == (1, 1)
+
+
+def test_volumes_take_the_modalities_apart() -> None:
+    """Three directions span a volume, not the area of a caption and a sum; a clip without audio spans an area."""
+    audio = {"vectors": [[0, 0.3, 1], [0, 0, 0]], "present": [True, False]}
+    rows = rows_of([[1, 0, 0], [0.9, 0.5, 0]], [[1, 0.2, 0.1], [0.9, 0.4, 0]], [1, 2], **audio)
+    texts, vision, sound = (rows.vectors[name] for name in ("text", "video", "audio"))
+    expected = [[-volume(t, vision[0], sound[0]), -volume(t, vision[1])] for t in texts]
+    for name, transposed in (("t2va", False), ("va2t", True)):
+        ranking = next(r for r in rankings(rows) if r.name == name)
+        scores = ranking.scores("neg_volume")(slice(0, 2), slice(0, 2))
+        np.testing.assert_allclose(scores.T if transposed else scores, expected, atol=1e-5)
+    assert by_name(evaluate_retrieval(rows, "neg_volume"))["t2v"].metrics.recall[1] == 1.0
+
+
+def test_a_clip_with_sound_alone_is_scored_by_its_area() -> None:
+    audio = {"vectors": [[0, 1, 0], [1, 1, 0]], "present": [True, True]}
+    texts = [[1, 2, 1], [3, 1, 1]]
+    rows = rows_of([[1, 0, 0], [0, 0, 0]], texts, [1, 2], **audio)
+    rows.present["video"][1] = False
+    ranking = next(r for r in rankings(rows) if r.name == "t2va")
+    scores = ranking.scores("neg_volume")(slice(0, 2), slice(0, 2))
+    expected = [[-volume(t, [1, 0, 0], [0, 1, 0]), -volume(t, [1, 1, 0])] for t in texts]
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
 def test_metric_names_and_sum() -> None:
@@ -98,9 +135,9 @@ def test_another_vocabulary_encodes_captions_anew(toy: Manifest) -> None:
     model, features = model_of(toy)
     own = WordTable.load(toy).vocabulary
     reordered = Vocabulary(tuple(reversed(own.words)))
-    table = model.words.vectors.weight.data  # type: ignore[union-attr,operator]
+    table = next(module for module in model.modules() if isinstance(module, torch.nn.Embedding)).weight.data
     before = embed(model, features, toy, own, row_groups(toy), 100)
-    table[1:] = table[1:].flip(0)  # type: ignore[index,operator]
+    table[1:] = table[1:].flip(0)
     after = embed(model, features, toy, reordered, row_groups(toy), 100)
     np.testing.assert_allclose(after.vectors["text"], before.vectors["text"], atol=1e-6)
 
@@ -110,6 +147,26 @@ def test_features_that_a_data_set_lacks_are_absent(toy: Manifest) -> None:
     rows = embed(model, features, toy, WordTable.load(toy).vocabulary, [], 100)
     assert len(rows.clip_key) == 0
     assert rows.vectors["video"].shape == (0, 4)
+
+
+def test_captions_alone_have_the_vectors_of_their_rows(toy: Manifest) -> None:
+    model, features = model_of(toy)
+    words = WordTable.load(toy).vocabulary
+    rows = embed(model, features, toy, words, row_groups(toy), 100)
+    vectors, known = embed_captions(model, features, words, ["video number3", "...", "video number3"], 20, max_rows=2)
+    assert known.tolist() == [True, False, True]
+    assert not vectors[1].any()
+    at = rows.clip_key.tolist().index(key64("v3:0"))
+    np.testing.assert_allclose(vectors[2], rows.vectors["text"][at], atol=1e-6)
+    nothing, _ = embed_captions(model, features, words, [], 20, max_rows=2)
+    assert nothing.shape == (0, 4)
+
+
+def test_rows_tell_the_video_of_their_clip(toy: Manifest) -> None:
+    model, features = model_of(toy)
+    rows = embed(model, features, toy, WordTable.load(toy).vocabulary, row_groups(toy), 3)
+    videos = dict(zip(rows.clip_key.tolist(), rows.video_key.tolist(), strict=True))
+    assert all(videos[key64(f"v{v}:0")] == key64(f"v{v}") for v in range(7))
 
 
 def test_unsuitable_features_are_named(toy: Manifest) -> None:

@@ -30,6 +30,11 @@ class Relevance:
         """Relevant items per query."""
         return np.diff(self.offsets)
 
+    def only(self, queries: Bool[np.ndarray, " queries"]) -> "Relevance":
+        """The same, but nothing is relevant to the queries where `queries` is false."""
+        kept = np.repeat(queries, self.counts)
+        return Relevance(self.items[kept], _offsets(self.counts * queries), self.num_items)
+
     def slice(self, queries: slice) -> "Relevance":
         """The relevance of a contiguous range of queries."""
         offsets = self.offsets[queries.start : queries.stop + 1]

@@ -14,17 +14,18 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
-from vtr_core.nn.embeddings import Embeddings
+from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
 class EmbeddedRows:
-    """Embeddings of rows (clip and caption) by modality, with the clip each row shows."""
+    """Embeddings of rows (clip and caption) by modality, with the clip that each row shows and the clip's video."""
 
     vectors: dict[str, Float32[np.ndarray, "rows dim"]]
     present: dict[str, Bool[np.ndarray, " rows"]]
     clip_key: Int64[np.ndarray, " rows"]
+    video_key: Int64[np.ndarray, " rows"]
 
 
 def concatenate(parts: Sequence[EmbeddedRows]) -> EmbeddedRows:
@@ -34,6 +35,7 @@ def concatenate(parts: Sequence[EmbeddedRows]) -> EmbeddedRows:
         vectors={name: np.concatenate([part.vectors[name] for part in parts]) for name in names},
         present={name: np.concatenate([part.present[name] for part in parts]) for name in names},
         clip_key=np.concatenate([part.clip_key for part in parts]),
+        video_key=np.concatenate([part.video_key for part in parts]),
     )
 
 
@@ -75,11 +77,40 @@ def embed(
     return concatenate(parts)
 
 
+@torch.inference_mode()
+def embed_captions(
+    model: nn.Module,
+    features: Mapping[str, int],
+    vocabulary: Vocabulary,
+    captions: Sequence[str],
+    max_words: int,
+    max_rows: int,
+) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
+    """The vector of every caption, and whether any of its words is known; where none is, the vector is 0.
+
+    features: the model's, all absent here. At most `max_rows` captions are embedded at once, on the model's device.
+    """
+    device = next(model.parameters()).device
+    was_training = model.training
+    model.eval()
+    parts = []
+    for first in range(0, max(1, len(captions)), max_rows):
+        texts = captions[first : first + max_rows]
+        tokens = [vocabulary.encode(text, max_words) for text in texts]
+        columns: Columns = {"tokens": np.array(tokens, TOKEN_DTYPE).reshape(len(texts), max_words)}
+        columns.update({key: np.zeros(len(texts), np.int64) for key in KEYS})
+        parts.append(_to_rows(model(clip_batch(_with_absent(columns, features), list(features)).to(device)), columns))
+    model.train(was_training)
+    rows = concatenate(parts)
+    return rows.vectors[TEXT], rows.present[TEXT]
+
+
 def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
     return EmbeddedRows(
         vectors={name: vectors.float().cpu().numpy() for name, vectors in embeddings.vectors.items()},
         present={name: present.cpu().numpy() for name, present in embeddings.present.items()},
         clip_key=np.array(columns["clip_key"]),
+        video_key=np.array(columns["video_key"]),
     )
 
 

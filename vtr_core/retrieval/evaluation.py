@@ -1,64 +1,94 @@
 """Retrieval figures of an embedded data set: text against video, and against video and audio together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from vtr_core.metrics.chance import chance
-from vtr_core.metrics.ranking import RetrievalMetrics, chunked_retrieval_metrics
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
+from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed import EmbeddedRows
-from vtr_core.similarity import SimilarityKind, similarity_function
+from vtr_core.retrieval.scoring import block_scores
+from vtr_core.retrieval.sides import Side, captions, clips, known_captions
+from vtr_core.similarity import SimilarityKind
 
 VIDEO, AUDIO = "video", "audio"
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of a retrieval: a vector and a clip key for each query or item."""
-
-    vectors: torch.Tensor
-    clip_key: np.ndarray
-
-    def select(self, kept: np.ndarray) -> "Side":
-        """The entries where `kept` is true."""
-        return Side(self.vectors[torch.from_numpy(kept)], self.clip_key[kept])
-
-
-@dataclass(frozen=True)
 class Direction:
-    """A retrieval in one direction: its name in metrics and for people, its figures and those of a random ranking."""
+    """A retrieval in one direction: its name in metrics and for people, its figures and those of a random ranking.
+
+    `num_unanswerable` of the queries have nothing that they could find, or no known word: they count as failures.
+    """
 
     name: str
     title: str
     metrics: RetrievalMetrics
     chance: RetrievalMetrics
+    num_unanswerable: int = 0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is ranked in one direction: queries, items, and which of them match."""
+
+    name: str
+    title: str
+    queries: Side
+    items: Side
+    relevance: Relevance
+
+    def scores(self, similarity: SimilarityKind) -> ScoreChunk:
+        """The scores block by block."""
+        return block_scores(self.queries, self.items, similarity)
 
 
 def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
+    """All directions that the data set's modalities allow, see `rankings`."""
+    return [figures(ranking, ranking.scores(similarity)) for ranking in rankings(rows)]
+
+
+def rankings(rows: EmbeddedRows) -> list[Ranking]:
     """All directions that the data set's modalities allow.
 
     Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is
-    what shows the same clip. A caption whose clip has no item stays among the queries, as a failure; a clip that has no
-    caption, or no audio, has nothing to find there and is no query. VAT adds the vectors of video and audio; a clip
-    without audio is scored with video alone.
+    what shows the same clip. Every caption is a query: one whose clip has no item, or without a known word, stays as a
+    failure, so that the number of queries depends on the data set alone. A clip that has no caption, or no audio, has
+    nothing to find there and is no query. VAT adds the vectors of video and audio; a clip without audio is scored with
+    video alone.
     """
-    sides = _sides(rows)
-    directions = []
+    sides = _items(rows)
+    found = []
     for name, title, query, item in _DIRECTIONS:
-        if query not in sides or item not in sides:
+        if item not in sides or query not in sides:
             continue
-        queries, items = sides[query], sides[item]
-        if query != TEXT:
-            queries = queries.select(np.isin(queries.clip_key, items.clip_key))
-        if len(queries.clip_key) and len(items.clip_key):
-            relevance = from_labels(queries.clip_key, items.clip_key)
-            metrics = _rank(queries, items, relevance, similarity)
-            directions.append(Direction(name, title, metrics, chance(relevance, missing="count_as_failure")))
-    return directions
+        items = sides[item]
+        queries = captions(rows) if query == TEXT else _with_a_match(sides[query], items)
+        if len(queries.key) and len(items.key):
+            found.append(Ranking(name, title, queries, items, match(queries, items)))
+    return found
+
+
+def match(queries: Side, items: Side) -> Relevance:
+    """Items with the query's key are relevant to it; nothing is to a query that has no modality at all."""
+    return from_labels(queries.key, items.key).only(queries.any_present)
+
+
+def figures(
+    ranking: Ranking, scores: ScoreChunk, query_chunk: int = QUERY_CHUNK, item_chunk: int = ITEM_CHUNK
+) -> Direction:
+    """The figures of `ranking` under these scores."""
+    relevance = ranking.relevance
+    metrics = chunked_retrieval_metrics(
+        scores, relevance, missing="count_as_failure", query_chunk=query_chunk, item_chunk=item_chunk
+    )
+    unanswerable = int((relevance.counts == 0).sum())
+    random = chance(relevance, missing="count_as_failure")
+    return Direction(ranking.name, ranking.title, metrics, random, unanswerable)
 
 
 _VIDEO_AUDIO = "video+audio"
@@ -72,41 +102,26 @@ _DIRECTIONS = (
 )
 
 
-def _sides(rows: EmbeddedRows) -> dict[str, Side]:
-    sides = {TEXT: _text(rows)} if TEXT in rows.vectors else {}
-    visible = [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
-    for name in visible:
-        sides[name] = _clips(rows, [name])
-    if len(visible) == 2:
-        sides[_VIDEO_AUDIO] = _clips(rows, visible)
+def visible(rows: EmbeddedRows) -> list[str]:
+    """Those of video and audio that at least one row has."""
+    return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
+
+
+def _items(rows: EmbeddedRows) -> dict[str, Side]:
+    names = visible(rows)
+    sides = {name: clips(rows, [name]) for name in names}
+    if len(names) == 2:
+        sides[_VIDEO_AUDIO] = clips(rows, names)
+    if TEXT in rows.vectors:
+        sides[TEXT] = known_captions(rows)
     return sides
 
 
-def _text(rows: EmbeddedRows) -> Side:
-    present = rows.present[TEXT]
-    return Side(torch.from_numpy(rows.vectors[TEXT][present]), rows.clip_key[present])
+def _with_a_match(queries: Side, items: Side) -> Side:
+    return queries.select(np.isin(queries.key, items.key))
 
 
-def _clips(rows: EmbeddedRows, names: list[str]) -> Side:
-    """One entry for each clip that has any of `names`: the sum of the vectors it has."""
-    first = np.unique(rows.clip_key, return_index=True)[1]
-    first = np.sort(first)
-    present = np.stack([rows.present[name][first] for name in names])
-    total = sum(np.where(has[:, None], rows.vectors[name][first], 0) for name, has in zip(names, present, strict=True))
-    some = present.any(axis=0)
-    return Side(torch.from_numpy(np.asarray(total)[some]), rows.clip_key[first][some])
-
-
-def _rank(queries: Side, items: Side, relevance: Relevance, similarity: SimilarityKind) -> RetrievalMetrics:
-    score = similarity_function(similarity)
-
-    def score_chunk(query_part: slice, item_part: slice) -> np.ndarray:
-        return score(queries.vectors[query_part], items.vectors[item_part]).numpy()
-
-    return chunked_retrieval_metrics(score_chunk, relevance, missing="count_as_failure")
-
-
-def metric_values(directions: list[Direction], prefix: str) -> dict[str, float]:
+def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, float]:
     """The figures as flat metric names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` of both ways."""
     values: dict[str, float] = {}
     for direction in directions:
