@@ -1,0 +1,196 @@
+"""`vtr explain CHECKPOINT --capsules --data URI…`: what the capsules of a trained model respond to, as a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.retrieval.activations_report import ActivationReport, ReportOptions
+    from vtr_core.tracking.run import TrackedRun
+    from vtr_core.train.checkpoint import LoadedModel
+
+PAGE, VALUES = "activations.html", "activations.json"
+
+
+@dataclass(frozen=True)
+class ExplainFlags:
+    """What to explain, on what, and where the page goes."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, or a run folder, whose best checkpoint is taken."""
+    data: tuple[str, ...]
+    """One or more data sets."""
+    out: str
+    """Folder for activations.html and activations.json; an earlier page there is replaced."""
+    capsules: bool = False
+    """Show the clips and the concepts that each capsule responds to."""
+    top: int = 4
+    """Clips shown of each capsule, per modality and data set."""
+    active_share: float = 0.1
+    """A capsule counts as active on this share of clips: its own strongest ones."""
+    min_videos: int = 5
+    """Videos whose captions must hold a word for it to count as a concept."""
+    concepts: int = 8
+    """Concepts shown of each capsule, at most."""
+    false_discoveries: float = 0.05
+    """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
+    max_rows: int = 100_000
+    """Clips sampled of each data set for the concepts; the strongest clips are those of the whole data set."""
+    seed: int = 0
+    """Of that sample."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr explain", ExplainFlags)
+        return
+    if "--capsules" not in argv:
+        raise ConfigError(
+            "vtr explain needs to know what to explain; there is --capsules: what each capsule responds to"
+        )
+    explain(parse(ExplainFlags, argv, "vtr explain"))
+
+
+def explain(flags: ExplainFlags) -> "ActivationReport":
+    """Read the data sets through the model, write the page and its JSON, and log both as a run of the experiment."""
+    from pipelines.evaluation_inputs import device
+    from vtr_core import storage
+    from vtr_core.data.checks import usable_clips
+    from vtr_core.retrieval.activations import capsule_model
+    from vtr_core.retrieval.activations_page import render_page
+    from vtr_core.retrieval.embed import check_features
+    from vtr_core.storage import locate
+    from vtr_core.train.checkpoint import load_model
+
+    options = _options(flags)
+    manifests = [usable_clips(uri) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device())
+    capsule_model(loaded.model, loaded.config.model.kind)
+    for manifest in manifests:
+        check_features(manifest, loaded.config.model.inputs.features)
+    report = _report(loaded, manifests, options)
+    page = render_page(report)
+    out = locate(flags.out)
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    _print(report, (out / PAGE).uri)
+    _log(flags, loaded, manifests, report, page)
+    return report
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _names(manifests: "Sequence[Manifest]") -> list[str]:
+    """A short name for each data set: its folder's, with as many parents' as tell all apart."""
+    parts = [manifest.uri.rstrip("/").split("/") for manifest in manifests]
+    for depth in range(1, max(map(len, parts))):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [manifest.uri for manifest in manifests]
+
+
+def _options(flags: ExplainFlags) -> "ReportOptions":
+    from vtr_core.retrieval.activations_report import ReportOptions
+
+    return ReportOptions(
+        top=flags.top,
+        active_share=flags.active_share,
+        min_videos=flags.min_videos,
+        false_discoveries=flags.false_discoveries,
+        max_rows=flags.max_rows,
+        concepts=flags.concepts,
+        seed=flags.seed,
+    )
+
+
+def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> "ActivationReport":
+    from pipelines.evaluation_inputs import short_names
+    from vtr_core.retrieval.activations import capsule_model, read_activations
+    from vtr_core.retrieval.activations_findings import ReadDataset, activation_report
+
+    config = loaded.config
+    read = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        activations = read_activations(
+            capsule_model(loaded.model, config.model.kind),
+            config.model.inputs.features,
+            manifest,
+            loaded.vocabulary,
+            places=options.top,
+            max_clips=options.max_rows,
+            batch_rows=config.evaluation.batch_rows,
+            seed=options.seed,
+        )
+        invented = manifest.source.get("adapter") == "synthetic"
+        read.append(ReadDataset(name, manifest.uri, manifest.fingerprint, invented, activations))
+    return activation_report(loaded.uri, config.preset, loaded.progress.step, read, options)
+
+
+def _print(report: "ActivationReport", page: str) -> None:
+    for dataset in report.datasets:
+        for summary in dataset.modalities:
+            print(
+                f"{dataset.name}, {summary.modality}: {summary.named_capsules} of {report.num_capsules} capsules go "
+                f"with a concept, {100 * summary.dead:.0f} % are dead, "
+                f"entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
+            )
+        for modality in dataset.absent:
+            print(f"{dataset.name}: no clip has {modality}")
+    print(f"page        {page}")
+
+
+def _log(
+    flags: ExplainFlags,
+    loaded: "LoadedModel",
+    manifests: "Sequence[Manifest]",
+    report: "ActivationReport",
+    page: str,
+) -> None:
+    """One run with the page and its JSON, below the run that made the checkpoint where that is known."""
+    from vtr_core.tracking.provenance import provenance
+    from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
+
+    parent = loaded.provenance.get("mlflow.run_id")
+    tags = {**provenance(), "stage": "explain", "checkpoint": loaded.uri, "preset": loaded.config.preset}
+    if parent:
+        tags["mlflow.parentRunId"] = parent
+    tracked = open_run(default_tracking_uri(), flags.experiment, f"explain-{loaded.config.preset}", tags)
+    if tracked is None:
+        return
+    try:
+        _log_report(tracked, manifests, report, page)
+        tracked.finish("FINISHED")
+        print(f"MLflow run  {tracked.run_id} in {tracked.tracking_uri}")
+    except Failure as error:
+        print(f"MLflow did not take the page: {error}")
+
+
+def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: "ActivationReport", page: str) -> None:
+    from dataclasses import asdict
+
+    data = [manifest.uri for manifest in manifests]
+    tracked.log_params({"checkpoint": report.checkpoint, "data": data, **asdict(report.options)})
+    for manifest in manifests:
+        tracked.log_input(manifest, "explaining")
+    tracked.log_json(VALUES, report.to_json())
+    tracked.client.log_text(tracked.run_id, page, PAGE)
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("explain")

@@ -1,0 +1,1 @@
+"""What single capsules respond to: their strongest clips, the words that go with them, and how much each is used."""

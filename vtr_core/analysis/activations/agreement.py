@@ -1,0 +1,70 @@
+"""Whether capsules stand for the same concepts on two data sets (Duarte et al., Figure 7)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from vtr_core.analysis.activations.profiles import ConceptProfiles
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rank correlations between the profiles of the capsules on one data set and on another."""
+
+    shared_words: int
+    same: Float64[np.ndarray, " capsules"]
+    """Of each capsule with itself; NaN where a profile is constant."""
+    mean_same: float | None
+    mean_other: float | None
+    """Of different capsules: what chance, and what all capsules have in common, give."""
+    recognised: float | None
+    """Share of capsules whose nearest profile on the second set is their own; chance is 1 / capsules."""
+
+
+def agreement(first: ConceptProfiles, second: ConceptProfiles) -> Agreement:
+    """Spearman's ρ of signed information over the concepts of both sets, ties at their mean rank, each capsule by each.
+
+    Means leave out capsules with a constant profile, and are None where none is left. A tie for the nearest profile
+    counts as not recognised.
+    """
+    words = sorted(set(first.words) & set(second.words))
+    correlation = _correlation(_ranks(first, words), _ranks(second, words))
+    same = np.diagonal(correlation).copy()
+    defined = np.isfinite(same)
+    if not defined.any():
+        return Agreement(len(words), same, None, None, None)
+    inside = correlation[np.ix_(defined, defined)]
+    others = inside[~np.eye(len(inside), dtype=bool)]
+    rivals = np.where(np.eye(len(inside), dtype=bool), -np.inf, inside).max(axis=1)
+    return Agreement(
+        shared_words=len(words),
+        same=same,
+        mean_same=float(same[defined].mean()),
+        mean_other=float(others.mean()) if len(others) else None,
+        recognised=float((same[defined] > rivals).mean()),
+    )
+
+
+def _ranks(profiles: ConceptProfiles, words: list[str]) -> Float64[np.ndarray, "words capsules"]:
+    position = {word: number for number, word in enumerate(profiles.words)}
+    chosen = profiles.signed[[position[word] for word in words]]
+    return np.stack([mean_ranks(column) for column in chosen.T], axis=1)
+
+
+def mean_ranks(values: Float64[np.ndarray, " entries"]) -> Float64[np.ndarray, " entries"]:
+    """The rank of each value from 1 on; equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[inverse]
+
+
+def _correlation(
+    first: Float64[np.ndarray, "words capsules"], second: Float64[np.ndarray, "words capsules"]
+) -> Float64[np.ndarray, "capsules capsules"]:
+    """Pearson's correlation of the columns of both, NaN for a constant column."""
+    if len(first) < 2:
+        return np.full((first.shape[1], second.shape[1]), np.nan)
+    a, b = first - first.mean(axis=0), second - second.mean(axis=0)
+    norms = np.outer(np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0))
+    return np.divide(a.T @ b, norms, out=np.full(norms.shape, np.nan), where=norms > 0)

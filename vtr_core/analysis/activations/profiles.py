@@ -1,0 +1,61 @@
+"""The concept profile of every capsule: how much its activity tells about each concept, and how sure that is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Float64, Int64
+
+from vtr_core.analysis.activations.concepts import ClipConcepts
+from vtr_core.analysis.activations.information import is_active, joint_counts, lift, mutual_information
+from vtr_core.analysis.activations.significance import adjusted, exact_p_values
+
+
+@dataclass(frozen=True)
+class ConceptProfiles:
+    """Every concept and capsule of one modality of one data set."""
+
+    words: tuple[str, ...]
+    clips: int
+    named: Int64[np.ndarray, " words"]
+    """Clips that name the concept."""
+    information: Float64[np.ndarray, "words capsules"]
+    """Mutual information in bits."""
+    lift: Float64[np.ndarray, "words capsules"]
+    p: Float64[np.ndarray, "words capsules"]
+    q: Float64[np.ndarray, "words capsules"]
+    """The p-values, adjusted over all concepts and capsules."""
+
+    @property
+    def signed(self) -> Float64[np.ndarray, "words capsules"]:
+        """The information, negative where the capsule goes against the concept."""
+        return np.where(self.lift < 1, -self.information, self.information)
+
+    def strongest(self, capsule: int, false_discoveries: float, with_it: bool) -> list[int]:
+        """The significant concepts that go with a capsule, or against it, by descending information, then the word.
+
+        Significant: q ≤ `false_discoveries`.
+        """
+        q, lifts, information = self.q[:, capsule], self.lift[:, capsule], self.information[:, capsule]
+        direction = lifts > 1 if with_it else lifts < 1
+        found = np.flatnonzero((q <= false_discoveries) & direction)
+        return sorted(found.tolist(), key=lambda word: (-information[word], self.words[word]))
+
+
+def concept_profiles(
+    activations: Float32[np.ndarray, "clips capsules"], concepts: ClipConcepts, active_share: float
+) -> ConceptProfiles:
+    """The profiles of all capsules over the same clips that `concepts` describes."""
+    active = is_active(activations, active_share)
+    joint = joint_counts(concepts, active)
+    named = np.bincount(concepts.concept, minlength=len(concepts.words)).astype(np.int64)
+    counts = (joint, named, active.sum(axis=0).astype(np.int64), len(activations))
+    p = exact_p_values(*counts)
+    return ConceptProfiles(
+        words=concepts.words,
+        clips=len(activations),
+        named=named,
+        information=mutual_information(*counts),
+        lift=lift(*counts),
+        p=p,
+        q=adjusted(p),
+    )

@@ -1,0 +1,45 @@
+"""The clips with the highest activation of each capsule, kept while clips stream by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+NOBODY = -1
+"""The clip number of a place that no clip has taken."""
+
+
+@dataclass(frozen=True)
+class TopClips:
+    """Of every capsule its strongest clips so far, in descending order: their numbers and activations."""
+
+    clip: Int64[np.ndarray, "places capsules"]
+    activation: Float32[np.ndarray, "places capsules"]
+
+    @classmethod
+    def empty(cls, places: int, capsules: int) -> "TopClips":
+        """No clips yet, and room for `places` of each capsule."""
+        return cls(np.full((places, capsules), NOBODY, np.int64), np.full((places, capsules), -np.inf, np.float32))
+
+    def with_clips(
+        self, clip: Int64[np.ndarray, " clips"], activation: Float32[np.ndarray, "clips capsules"]
+    ) -> "TopClips":
+        """The strongest clips after these, which come later than all before; of equal ones the earlier stays ahead.
+
+        Each clip must be given once. Activations must be finite.
+        """
+        places = len(self.clip)
+        clips = np.concatenate([self.clip, np.broadcast_to(clip[:, None], activation.shape)])
+        values = np.concatenate([self.activation, activation])
+        order = np.argsort(-values, axis=0, kind="stable")[:places]
+        return TopClips(np.take_along_axis(clips, order, axis=0), np.take_along_axis(values, order, axis=0))
+
+    def of(self, capsule: int) -> list[tuple[int, float]]:
+        """(clip number, activation) of a capsule's strongest clips."""
+        found = self.clip[:, capsule] != NOBODY
+        return list(zip(self.clip[found, capsule].tolist(), self.activation[found, capsule].tolist(), strict=True))
+
+    @property
+    def numbers(self) -> set[int]:
+        """All clips that hold a place."""
+        return set(self.clip[self.clip != NOBODY].tolist())

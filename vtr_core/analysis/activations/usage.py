@@ -1,0 +1,71 @@
+"""How much each capsule is used: mean and spread of its activation, and how often it leads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float32, Float64, Int64
+
+LEADING = 5
+"""A capsule leads on a clip when it is among this many strongest ones."""
+FLAT = 0.01
+"""A capsule is flat when the deviation of its activation is less than this share of the mean."""
+
+
+@dataclass(frozen=True)
+class CapsuleUsage:
+    """The use of every capsule by one modality of one data set."""
+
+    clips: int
+    mean: Float64[np.ndarray, " capsules"]
+    deviation: Float64[np.ndarray, " capsules"]
+    """The population's, over clips."""
+    led: Int64[np.ndarray, " capsules"]
+    """Clips on which the capsule is among the `LEADING` strongest (half of the capsules, where there are fewer)."""
+
+    @property
+    def flat(self) -> Bool[np.ndarray, " capsules"]:
+        """Whether the activation is about the same whatever the clip shows."""
+        return self.deviation < FLAT * self.mean
+
+    @property
+    def dead(self) -> Bool[np.ndarray, " capsules"]:
+        """Whether a capsule tells clips apart nowhere: it is flat, or it never leads."""
+        return self.flat | (self.led == 0)
+
+    @property
+    def entropy(self) -> float:
+        """Entropy of the mean activations, brought to the sum 1, in bits: log₂ capsules where all are used equally."""
+        share = self.mean / self.mean.sum()
+        return float(-np.sum(share * np.log2(share, out=np.zeros_like(share), where=share > 0)))
+
+
+class UsageMeter:
+    """Sums over clips that stream by, in float64, about the first clip: a large mean does not eat the deviation."""
+
+    def __init__(self, capsules: int) -> None:
+        self.clips = 0
+        self._leading = max(1, min(LEADING, capsules // 2))
+        self._origin = np.zeros(capsules)
+        self._total = np.zeros(capsules)
+        self._squares = np.zeros(capsules)
+        self._led = np.zeros(capsules, np.int64)
+
+    def add(self, activations: Float32[np.ndarray, "clips capsules"]) -> None:
+        """Count more clips. Of equally strong capsules those with lower numbers lead."""
+        if not len(activations):
+            return
+        if not self.clips:
+            self._origin = activations[0].astype(np.float64)
+        shifted = activations - self._origin
+        self.clips += len(activations)
+        self._total += shifted.sum(axis=0)
+        self._squares += (shifted**2).sum(axis=0)
+        leaders = np.argsort(-activations, axis=1, kind="stable")[:, : self._leading]
+        self._led += np.bincount(leaders.ravel(), minlength=len(self._led))
+
+    def usage(self) -> CapsuleUsage:
+        """The use over all clips so far, at least one."""
+        assert self.clips > 0
+        shift = self._total / self.clips
+        deviation = np.sqrt(np.maximum(self._squares / self.clips - shift**2, 0))
+        return CapsuleUsage(self.clips, self._origin + shift, deviation, self._led.copy())
