@@ -12,7 +12,9 @@ usage: vtr <command> [flags]      vtr <command> --help
 
   ingest     raw features and annotations -> Parquet shards with a manifest
   train      a preset on a data set, on any number of Ray workers; --resume continues a run
-  evaluate   a checkpoint on one or more data sets: text->video and video->text retrieval
+  evaluate   a checkpoint on one or more data sets: --task retrieval, or localization of the steps of a task
+  explain    a page on what each capsule of a checkpoint responds to: its strongest clips, its concepts
+  tables     a paper's tables, its figures beside ours, trained and measured where the data is at hand
   demo       all of the above on a synthetic world, in minutes on a laptop
 """
 
@@ -32,6 +34,14 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import evaluate
 
             evaluate.main(argv)
+        case "explain":
+            from pipelines import explain
+
+            explain.main(argv)
+        case "tables":
+            from pipelines import tables
+
+            tables.main(argv)
         case "demo":
             from pipelines import demo
 

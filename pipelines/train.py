@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from vtr_core.config.override import override, validate
-from vtr_core.config.presets import PRESETS, preset
+from vtr_core.config.presets import describe_presets, preset
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
 
@@ -22,7 +22,7 @@ usage: vtr train <preset> --data URI [flags]     train from the beginning
        vtr train --resume RUN                    go on with an interrupted run from its newest checkpoint
        vtr train <preset> --help                 every setting of a preset
 
-presets: {", ".join(PRESETS)}
+{describe_presets()}
 """
 
 

@@ -1,9 +1,12 @@
 """Presets: a name is a function that returns a complete configuration; a variant changes a few lines of another."""
 
+import difflib
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
-from vtr_core.config.loss import InfoNceConfig
+from vtr_core.config.capsule_variants import VARIANTS, variant
+from vtr_core.config.loss import InfoNceConfig, MaskSameVideo
 from vtr_core.config.model import CapsuleNetConfig, SelfAttentionRouting, WordEncoderConfig
 from vtr_core.config.train import BatchConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
 from vtr_core.errors import ConfigError
@@ -57,14 +60,14 @@ def capsule_msrvtt() -> TrainConfig:
             standardize=True,
             input_dropout=0.5,
         ),
-        loss=InfoNceConfig(temperature=0.1, same_video="mask"),
+        loss=InfoNceConfig(temperature=0.1, same_video=MaskSameVideo()),
         batch=BatchConfig(videos=128, clips_per_video=4),
         optimizer=OptimizerConfig(learning_rate=2e-3, weight_decay=2.0, warmup_steps=8, gradient_clip=5.0),
         training=TrainingConfig(epochs=60, validate_every=5),
     )
 
 
-PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
     {
         "capsule-howto": capsule_howto,
         "capsule-howto-tiny": capsule_howto_tiny,
@@ -73,8 +76,25 @@ PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
 )
 
 
+def _variant(base: str, name: str) -> TrainConfig:
+    return variant(BASES[base](), name)
+
+
+PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+    {**BASES, **{f"{base}-{name}": partial(_variant, base, name) for base in BASES for name in VARIANTS}}
+)
+"""The bases, and of each the variants of the paper's tables as `<base>-<variant>`."""
+
+
 def preset(name: str) -> TrainConfig:
     """The configuration of the preset `name`; ConfigError lists the known ones."""
     if name not in PRESETS:
-        raise ConfigError(f"no preset {name!r}; presets: {', '.join(PRESETS)}")
+        close = difflib.get_close_matches(name, PRESETS, n=3)
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise ConfigError(f"no preset {name!r}; {hint}{' '.join(describe_presets().split())}")
     return PRESETS[name]()
+
+
+def describe_presets() -> str:
+    """The names of all presets in two lines."""
+    return f"presets: {', '.join(BASES)};\nvariants of each, <preset>-<variant>: {', '.join(VARIANTS)}"

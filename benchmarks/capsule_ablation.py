@@ -1,0 +1,152 @@
+"""Does the order of the paper's ablation hold on what is at hand? Tables 3 and 5 on a synthetic world and on MSR-VTT.
+
+self-attention ≥ dynamic > none, and capsules > fully connected (Duarte et al., section 4.4). Every row is trained with
+several seeds through the product (`vtr tables capsules`) and compared with the others seed by seed:
+
+    python -m benchmarks.capsule_ablation --data ../shared/data
+"""
+
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
+from pipelines.arguments import parse
+from pipelines.tables import TablesFlags, tables
+from vtr_core.data.manifest import Manifest, splits
+from vtr_core.tables.interval import Estimate, estimate
+
+RESULTS = Path(__file__).parent / "results"
+CLAIMS = (
+    ("routing-self-attention", "routing-dynamic"),
+    ("routing-dynamic", "routing-none"),
+    ("routing-self-attention", "routing-none"),
+    ("routing-self-attention", "routing-set-transformer"),
+    ("routing-self-attention", "routing-em"),
+    ("", "fully-connected"),
+    ("", "self-attention"),
+)
+"""(better, worse) as the paper has it; "" is the base preset."""
+METRIC = "t2v/r10"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Where the data is, where to work, and how often to train."""
+
+    data: str = "../shared/data"
+    """Folder that holds msrvtt/annotations and msrvtt/features."""
+    work: str = "runs/capsule-ablation"
+    """Folder for data sets and runs; finished runs in it are taken as they are."""
+    seeds: int = 5
+    """Trainings of every row."""
+    worlds: tuple[str, ...] = ("synthetic", "msrvtt-800")
+    """Which of the two to run."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A data set with its splits, and the preset whose variants are trained on it."""
+
+    name: str
+    preset: str
+    train: str
+    validation: str
+    test: str
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run what is missing, print the tables and the differences, and write them to benchmarks/results."""
+    flags = parse(Flags, argv, "python -m benchmarks.capsule_ablation")
+    pages = ["# The capsule paper's ablation on data at hand", ""]
+    figures: dict[str, object] = {"seeds": flags.seeds, "versions": _versions()}
+    for name in flags.worlds:
+        world = _synthetic(Path(flags.work)) if name == "synthetic" else _msrvtt(Path(flags.work), Path(flags.data))
+        out = f"{flags.work}/{world.name}/runs"
+        page = tables(_tables_flags(world, out, flags.seeds), {"scaling.workers": 1})
+        found = json.loads(Path(out, "tables.json").read_text())["figures"]
+        differences = compare(found, f"{world.name}/{METRIC}")
+        figures[world.name] = {"figures": found, "differences": [asdict(one) for one in differences]}
+        pages += [f"# {world.name}", "", page.partition("\n")[2], *_difference_lines(differences), ""]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "capsule_ablation.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (RESULTS / "capsule_ablation.md").write_text("\n".join(pages))
+    print("\n".join(pages))
+
+
+def _tables_flags(world: World, out: str, seeds: int) -> TablesFlags:
+    return TablesFlags(
+        paper="capsules",
+        only=(3, 5),
+        preset=world.preset,
+        data=world.train,
+        validation=world.validation,
+        test=(f"{world.name}={world.test}",),
+        seeds=seeds,
+        out=out,
+        experiment="capsule-ablation",
+    )
+
+
+def _synthetic(work: Path) -> World:
+    from pipelines.ingest import IngestFlags, ingest
+    from vtr_core.data.sources.synthetic import Synthetic
+
+    data = str(work / "synthetic" / "data")
+    if not splits(data):
+        ingest(Synthetic(), IngestFlags(out=data))
+    return World("synthetic", "capsule-howto-tiny", f"{data}/train", f"{data}/val", f"{data}/test")
+
+
+def _msrvtt(work: Path, data: Path) -> World:
+    folder = work / "msrvtt-800"
+    made = splits(str(folder / "data"))
+    if not made:
+        source = msrvtt(data)
+        sets: Mapping[str, Manifest] = prepare(source, allowed_text(source, 0), folder, 0)
+        made = {split: manifest.uri for split, manifest in sets.items()}
+    return World("msrvtt-800", "capsule-msrvtt", made["train"], made["val"], made["test"])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one row was than another, seed by seed."""
+
+    better: str
+    worse: str
+    difference: Estimate
+
+    @property
+    def verdict(self) -> str:
+        """Whether the paper's order holds beyond the 95 % interval."""
+        half = self.difference.half_width
+        if half is None or abs(self.difference.mean) <= half:
+            return "undecided"
+        return "holds" if self.difference.mean > 0 else "contradicted"
+
+
+def compare(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> list[Difference]:
+    """The paired differences of every claim; the same seed has the same batches in both rows."""
+    pairs = [(a, b, figures[a][metric], figures[b][metric]) for a, b in CLAIMS]
+    return [Difference(a, b, estimate([x - y for x, y in zip(u, v, strict=True)])) for a, b, u, v in pairs]
+
+
+def _difference_lines(differences: Sequence[Difference]) -> list[str]:
+    rows = [
+        f"| {one.better or 'base'} − {one.worse} | {one.difference.mean:+.1f} ± {one.difference.half_width or 0:.1f} "
+        f"| {one.verdict} |"
+        for one in differences
+    ]
+    return [f"Differences in {METRIC}, paired by seed:", "", "| the paper's order | here | |", "|---|---:|---|", *rows]
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("torch", "ray", "numpy")} | {"python": platform.python_version()}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,66 @@
+"""A table shows the paper's figure beside ours, marks what was not run, and leaves nothing out."""
+
+import pytest
+
+from vtr_core.tables.capsules import TABLES
+from vtr_core.tables.interval import estimate
+from vtr_core.tables.layout import OwnSet, markdown
+from vtr_core.tables.table import Results
+
+
+def cells(page: str, title: str) -> list[str]:
+    """The cells of the row that `title` opens."""
+    (line,) = [line for line in page.splitlines() if line.startswith(f"| {title} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def table(number: int):  # type: ignore[no-untyped-def]
+    return TABLES[number - 1]
+
+
+def test_an_interval_as_printed_in_statistics_books() -> None:
+    found = estimate([4.0, 5.0, 6.0, 7.0, 8.0])  # t(0.975, 4) = 2.776, s = 1.5811
+    assert (found.mean, found.seeds) == (6.0, 5)
+    assert found.half_width == pytest.approx(2.776445 * 1.581139 / 5**0.5, rel=1e-5)
+    assert estimate([3.0]).half_width is None
+
+
+def test_without_results_every_row_stands_with_the_papers_figures() -> None:
+    for one in TABLES:
+        page = markdown(one, Results(missing={"youcook2": "Its features are not at hand."}))
+        for row in one.rows:
+            shown = cells(page, row.title)[1:]
+            assert tuple(None if cell == "–" else float(cell) for cell in shown) == row.paper
+    page = markdown(table(1), Results(missing={"youcook2": "Its features are not at hand."}))
+    assert "- youcook2: not run. Its features are not at hand." in page
+    assert "AVLNet" in page.splitlines()[-1]  # named among the systems that are not ours
+
+
+def test_our_figures_stand_behind_the_papers() -> None:
+    results = Results({"": {"youcook2/t2va/r1": (18.0, 20.0), "youcook2/t2v/r1": (9.0, 9.0)}})
+    page = markdown(table(1), results)
+    assert cells(page, "Ours, video and audio")[1] == "19.3 → **19.0** ± 12.7"
+    assert cells(page, "Ours, video")[1] == "9.0 → **9.0** ± 0.0"
+    assert cells(page, "AVLNet")[1] == "19.9"
+
+
+def test_a_set_of_our_own_has_columns_of_its_own_and_falls_back_to_video() -> None:
+    results = Results({"routing-em": {"mine/t2v/r10": (40.0,)}}, chance={"mine/t2v/r10": 5.0})
+    page = markdown(table(3), results, [OwnSet("mine", "retrieval"), OwnSet("steps", "localization")])
+    assert "mine R@10" in page
+    assert "steps" not in page
+    assert cells(page, "EM routing")[-3:] == ["–", "**40.0**", "–"]
+    assert cells(page, "*chance*")[-3:] == ["–", "5.0", "–"]
+
+
+def test_costs_are_shown_relative_to_the_row_that_is_one() -> None:
+    results = Results({"routing-dynamic": {"benchmark/memory": (2.5,), "benchmark/time": (3.0,)}})
+    shown = cells(markdown(table(3), results), "Dynamic routing")
+    assert shown[-2:] == ["20.5 (2.25×) → 2.50×", "1.534 (2.12×) → 3.00×"]
+
+
+def test_ours_of_the_paper_is_the_same_in_all_tables() -> None:
+    ours = {
+        one.number: next(r.paper for r in one.rows if r.title in ("Ours", "Shared")) for one in (table(5), table(6))
+    }
+    assert ours[5] == ours[6] == table(1).rows[-1].paper

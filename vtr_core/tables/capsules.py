@@ -1,0 +1,118 @@
+"""Tables 1 to 6 of the capsule paper (Duarte et al., "Routing with self-attention for multimodal capsule networks")."""
+
+from vtr_core.tables.table import Column, Row, Table
+
+TRAINING_DATA = "HowTo100M"
+
+
+def _retrieval(*metrics: str) -> tuple[Column, ...]:
+    headings = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "MedR"}
+    return tuple(
+        Column(data_set, f"{{direction}}/{metric}", headings[metric])
+        for data_set in ("youcook2", "msrvtt")
+        for metric in metrics
+    )
+
+
+def _localization() -> tuple[Column, ...]:
+    figures = (("recall_task", "recall"), ("iod_segment", "IoD"), ("iou_segment", "IoU"))
+    return tuple(
+        Column(data_set, metric, heading) for data_set in ("crosstask", "mining_youtube") for metric, heading in figures
+    )
+
+
+_FULL = _retrieval("r1", "r5", "r10", "medr")
+_COST = (Column("benchmark", "memory", "memory"), Column("benchmark", "time", "time"))
+_SHORT = (*_retrieval("r1", "r10"), *_COST)
+_OURS = (19.3, 37.8, 47.3, 13.0, 9.3, 21.4, 30.9, 37.0)
+_PLAIN_NETWORK = "here: its loss on the fully connected network"
+
+TABLE_1 = Table(
+    1,
+    "zero-shot text-to-video retrieval",
+    _FULL,
+    (
+        Row("MMT, 7 experts", (None, None, None, None, None, 14.4, None, 66.0), direction="t2v"),
+        Row("ActBERT, R101+Res3D", (9.6, 26.7, 38.0, 19.0, 8.6, 23.4, 33.1, 36.0), direction="t2v"),
+        Row("Support Set, R152+R(2+1)D-34", (None, None, None, None, 8.7, 23.0, 31.1, 31.0), direction="t2v"),
+        Row("MIL-NCE, I3D-G trained", (11.4, 30.6, 42.0, 16.0, 9.4, 22.0, 30.0, 35.0), direction="t2v"),
+        Row("MMV FAC, TSM-50x2 trained", (11.7, 33.4, 45.4, 13.0, 9.3, 23.0, 31.1, 38.0)),
+        Row(
+            "HT100M", (6.1, 17.3, 24.8, 46.0, 7.2, 19.2, 28.0, 38.0), "max-margin", direction="t2v", note=_PLAIN_NETWORK
+        ),
+        Row("NoiseEstimation", (None, None, None, None, 8.0, 21.3, 29.3, 33.0), direction="t2v"),
+        Row(
+            "MIL-NCE*", (8.0, 22.9, 32.1, 29.0, 8.6, 23.1, 30.8, 33.0), "mil-nce", direction="t2v", note=_PLAIN_NETWORK
+        ),
+        Row("Ours, video", (9.0, 23.2, 32.5, 30.0, 9.7, 23.2, 30.7, 32.0), "", direction="t2v"),
+        Row("AVLNet", (19.9, 36.1, 44.3, 16.0, 8.3, 19.2, 27.4, 47.0)),
+        Row("Ours, video and audio", _OURS, ""),
+    ),
+)
+
+TABLE_2 = Table(
+    2,
+    "zero-shot temporal action localisation",
+    _localization(),
+    (
+        Row("Cross-task, supervised", (31.6, None, None, None, None, None)),
+        Row("Cross-task, weakly supervised", (22.4, None, None, None, None, None)),
+        Row("ActBERT", (37.1, None, None, None, None, None)),
+        Row("ActBERT + Faster R-CNN", (41.4, None, None, None, None, None)),
+        Row("MIL-NCE, I3D-G trained", (36.4, None, None, None, None, None)),
+        Row("Mining: MLP, weakly supervised", (None, None, None, None, 19.2, 9.8)),
+        Row("HT100M", (33.6, 26.6, 17.5, 15.0, 17.2, 11.4), "max-margin", note=_PLAIN_NETWORK),
+        Row("MIL-NCE*", (33.2, 30.2, 16.3, 14.9, 26.4, 17.8), "mil-nce", note=_PLAIN_NETWORK),
+        Row("Ours", (35.2, 32.6, 21.4, 18.0, 31.6, 22.9), ""),
+    ),
+)
+
+TABLE_3 = Table(
+    3,
+    "routings, C = 64 and d1 = d2 = 16 (memory in GB, time in s per batch)",
+    _SHORT,
+    (
+        Row("No routing", (15.3, 41.9, 7.6, 30.1, 9.12, 0.687), "routing-none"),
+        Row("Dynamic routing", (17.0, 44.3, 8.2, 31.1, 20.50, 1.534), "routing-dynamic"),
+        Row("EM routing", (5.8, 24.2, 5.7, 21.8, 19.13, 1.272), "routing-em"),
+        Row("Set Transformer", (16.5, 40.0, 8.4, 30.0, 9.11, 0.707), "routing-set-transformer"),
+        Row("Self-attention", (18.6, 44.0, 8.7, 31.6, 9.11, 0.722), "routing-self-attention"),
+    ),
+    relative_to="routing-self-attention",
+)
+
+TABLE_4 = Table(
+    4,
+    "number of capsules, d1 = 32 and d2 = 256 (memory in GB, time in s per batch)",
+    _SHORT,
+    (
+        Row("C = 32", (18.5, 45.0, 8.0, 29.2, 9.15, 0.730), "capsules-quarter"),
+        Row("C = 64", (18.1, 46.1, 8.6, 29.4, 11.24, 0.768), "capsules-half"),
+        Row("C = 128", (19.3, 47.3, 9.3, 30.9, 15.97, 0.879), ""),
+        Row("C = 256", (18.7, 46.5, 8.7, 30.5, 27.98, 1.096), "capsules-double"),
+    ),
+    relative_to="",
+)
+
+TABLE_5 = Table(
+    5,
+    "fully connected and self-attention baselines",
+    _FULL,
+    (
+        Row("Fully connected", (15.5, 31.0, 40.0, 22.0, 7.8, 17.8, 25.2, 50.0), "fully-connected"),
+        Row("Self-attention", (13.8, 29.3, 36.2, 34.0, 8.9, 22.3, 30.1, 41.0), "self-attention"),
+        Row("Ours", _OURS, ""),
+    ),
+)
+
+TABLE_6 = Table(
+    6,
+    "shared weights",
+    _FULL,
+    (
+        Row("Not shared", (16.8, 35.4, 44.6, 15.0, 9.5, 22.8, 30.3, 30.5), "not-shared"),
+        Row("Shared", _OURS, ""),
+    ),
+)
+
+TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6)

@@ -1,0 +1,110 @@
+"""A table as Markdown: the paper's figure and ours in one cell, and nothing left out that could not be run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vtr_core.tables.interval import Estimate, estimate
+from vtr_core.tables.table import Column, Results, Row, Table
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class OwnSet:
+    """A data set that the paper does not have, shown in columns of its own behind the paper's."""
+
+    name: str
+    kind: str
+    """"retrieval" or "localization": it stands in the tables of that task."""
+
+    def columns(self) -> tuple[Column, ...]:
+        """The figures shown of it."""
+        if self.kind == "localization":
+            figures = (("recall_task", "recall"), ("iod_segment", "IoD"), ("iou_segment", "IoU"))
+            return tuple(Column(self.name, metric, heading) for metric, heading in figures)
+        headings = (("r1", "R@1"), ("r10", "R@10"), ("medr", "MedR"))
+        return tuple(Column(self.name, f"{{direction}}/{metric}", heading) for metric, heading in headings)
+
+
+def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) -> str:
+    """The table's page: `paper → ours ± half the 95 % interval`, then what is missing and why, and the notes.
+
+    On data sets of our own there is no figure of the paper, only ours. A set without audio shows text → video in rows
+    that hear audio elsewhere.
+    """
+    kind = "localization" if any(column.data_set == "crosstask" for column in table.columns) else "retrieval"
+    own = tuple(column for one in own_sets if one.kind == kind for column in one.columns())
+    columns = (*table.columns, *own)
+    heads = ["Method", *(f"{column.data_set} {column.heading}" for column in columns)]
+    lines = [f"## Table {table.number}: {table.title}", "", _line(heads), _line(["---"] + ["---:"] * len(columns))]
+    for row in table.rows:
+        printed = (*row.paper, *(None for _ in own))
+        cells = [_cell(table, row, column, figure, results) for column, figure in zip(columns, printed, strict=True)]
+        lines.append(_line([row.title, *cells]))
+    if own and results.chance:
+        lines.append(_line(["*chance*", *(_chance(column, results) for column in columns)]))
+    return "\n".join([*lines, "", *_remarks(table, results), ""])
+
+
+def _cell(table: Table, row: Row, column: Column, printed: float | None, results: Results) -> str:
+    paper = NOTHING if printed is None else _number(printed, column)
+    ours = _ours(row, column, results)
+    if column.data_set == "benchmark" and ours is not None and printed is not None:
+        reference = next(r for r in table.rows if r.variant == table.relative_to)
+        of_reference = reference.paper[table.columns.index(column)]
+        assert of_reference
+        return f"{paper} ({printed / of_reference:.2f}×) → {ours.mean:.2f}×"
+    if ours is None:
+        return paper
+    shown = _estimate(ours)
+    return shown if printed is None and column not in table.columns else f"{paper} → {shown}"
+
+
+def _ours(row: Row, column: Column, results: Results) -> Estimate | None:
+    if row.variant is None:
+        return None
+    figures = results.figures.get(row.variant, {})
+    for name in _names(column, row.direction):
+        if figures.get(name):
+            return estimate(figures[name])
+    return None
+
+
+def _names(column: Column, direction: str) -> Iterator[str]:
+    yield f"{column.data_set}/{column.metric.format(direction=direction)}"
+    if direction == "t2va":
+        yield f"{column.data_set}/{column.metric.format(direction='t2v')}"
+
+
+def _chance(column: Column, results: Results) -> str:
+    for name in _names(column, "t2va"):
+        if name in results.chance:
+            return f"{results.chance[name]:.1f}"
+    return NOTHING
+
+
+def _estimate(value: Estimate) -> str:
+    if value.half_width is None:
+        return f"**{value.mean:.1f}**"
+    return f"**{value.mean:.1f}** ± {value.half_width:.1f}"
+
+
+def _number(value: float, column: Column) -> str:
+    return f"{value:g}" if column.data_set == "benchmark" else f"{value:.1f}"
+
+
+def _remarks(table: Table, results: Results) -> Iterator[str]:
+    names = dict.fromkeys(column.data_set for column in table.columns)
+    for name in names:
+        if name in results.missing:
+            yield f"- {name}: not run. {results.missing[name]}"
+    for row in table.rows:
+        if row.note:
+            yield f"- {row.title}: {row.note}."
+    others = [row.title for row in table.rows if row.variant is None]
+    if others:
+        yield f"- Figures of the paper only, not of this project's systems: {', '.join(others)}."
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,55 @@
+"""A paper's table as data: what it printed, and which of our presets its rows are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a row: the data set it is on and its metric, as `<set>/<metric>`.
+
+    A metric with `{direction}` in it is the row's: t2v where a method sees video, t2va where it hears audio too.
+    """
+
+    data_set: str
+    metric: str
+    heading: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: the figures that the paper printed, column by column, None where it printed a dash."""
+
+    title: str
+    paper: tuple[float | None, ...]
+    variant: str | None = None
+    """The preset variant that reproduces it; "" is the base preset itself, None another group's system."""
+    direction: str = "t2va"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A numbered table; every row has a figure, or None, for every column."""
+
+    number: int
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    relative_to: str | None = None
+    """The variant whose time and memory are 1 in the columns of the benchmark."""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            assert len(row.paper) == len(self.columns), row.title
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was measured here: by variant, then metric name `<set>/<metric>`, one figure per seed."""
+
+    figures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
+    """By metric name, the figure of a random ranking."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """By data set, why there is nothing to show."""
