@@ -211,7 +211,7 @@ def _log(
     similarity: "SimilarityKind",
 ) -> None:
     """One run with the figures as `test/<set>/<decoding>/…`."""
-    from pipelines.evaluation_log import EvaluatedSet, log_evaluation
+    from pipelines.logged_run import EvaluatedSet, log_evaluation
 
     settings = _settings(flags, similarity)
     sets = [EvaluatedSet(result.manifest, result.metric_values(f"test/{result.name}")) for result in results]

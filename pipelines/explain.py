@@ -63,6 +63,7 @@ def main(argv: Sequence[str]) -> None:
 def explain(flags: ExplainFlags) -> "ActivationReport":
     """Read the data sets through the model, write the page and its JSON, and log both as a run of the experiment."""
     from pipelines.evaluation_inputs import device
+    from pipelines.logged_run import log_run
     from vtr_core import storage
     from vtr_core.data.checks import usable_clips
     from vtr_core.retrieval.activations import capsule_model
@@ -83,24 +84,8 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
     _print(report, (out / PAGE).uri)
-    _log(flags, loaded, manifests, report, page)
+    log_run(flags.experiment, "explain", loaded, lambda tracked: _log_report(tracked, manifests, report, page))
     return report
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _names(manifests: "Sequence[Manifest]") -> list[str]:
-    """A short name for each data set: its folder's, with as many parents' as tell all apart."""
-    parts = [manifest.uri.rstrip("/").split("/") for manifest in manifests]
-    for depth in range(1, max(map(len, parts))):
-        names = ["/".join(part[-depth:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    return [manifest.uri for manifest in manifests]
 
 
 def _options(flags: ExplainFlags) -> "ReportOptions":
@@ -151,32 +136,6 @@ def _print(report: "ActivationReport", page: str) -> None:
         for modality in dataset.absent:
             print(f"{dataset.name}: no clip has {modality}")
     print(f"page        {page}")
-
-
-def _log(
-    flags: ExplainFlags,
-    loaded: "LoadedModel",
-    manifests: "Sequence[Manifest]",
-    report: "ActivationReport",
-    page: str,
-) -> None:
-    """One run with the page and its JSON, below the run that made the checkpoint where that is known."""
-    from vtr_core.tracking.provenance import provenance
-    from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
-
-    parent = loaded.provenance.get("mlflow.run_id")
-    tags = {**provenance(), "stage": "explain", "checkpoint": loaded.uri, "preset": loaded.config.preset}
-    if parent:
-        tags["mlflow.parentRunId"] = parent
-    tracked = open_run(default_tracking_uri(), flags.experiment, f"explain-{loaded.config.preset}", tags)
-    if tracked is None:
-        return
-    try:
-        _log_report(tracked, manifests, report, page)
-        tracked.finish("FINISHED")
-        print(f"MLflow run  {tracked.run_id} in {tracked.tracking_uri}")
-    except Failure as error:
-        print(f"MLflow did not take the page: {error}")
 
 
 def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: "ActivationReport", page: str) -> None:

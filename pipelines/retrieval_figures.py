@@ -110,7 +110,7 @@ def _cells(metrics: "RetrievalMetrics") -> list[str]:
 
 def log(experiment: str, loaded: "LoadedModel", results: Sequence[Result], settings: Mapping[str, object]) -> None:
     """One run of the experiment, with the metrics of every variant of every data set."""
-    from pipelines.evaluation_log import EvaluatedSet, log_evaluation
+    from pipelines.logged_run import EvaluatedSet, log_evaluation
 
     sets = [EvaluatedSet(result.manifest, result.metrics()) for result in results]
     log_evaluation(experiment, loaded, sets, settings, as_json(results))
