@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 RETRIEVAL_SETS = ("youcook2", "msrvtt")
 LOCALIZATION_SETS = ("crosstask", "mining_youtube")
 SYNTHETIC_PRESET = "capsule-howto-tiny"
+CAPSULES = {"32": "capsules-quarter", "64": "capsules-half", "128": "", "256": "capsules-double"}
+"""The variant that has the benchmark's number of capsules."""
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,15 @@ def _with_benchmark(results: "Results", file: str) -> "Results":
     if not storage.exists(locate(file)):
         missing = "No result of python -m benchmarks.routing; give it with --benchmark FILE."
         return replace(results, missing={**results.missing, "benchmark": missing})
-    relative: Mapping[str, Mapping[str, float]] = storage.read_json(locate(file))["relative"]
+    measured = storage.read_json(locate(file))
     figures = {name: dict(values) for name, values in results.figures.items()}
-    for variant, costs in relative.items():
-        figures.setdefault(variant, {}).update({f"benchmark/{name}": (value,) for name, value in costs.items()})
+    routings = {f"routing-{kind.replace('_', '-')}": costs for kind, costs in measured["routings"].items()}
+    capsules = {CAPSULES[count]: costs for count, costs in measured["capsules"].items()}
+    for group, reference in ((routings, "routing-self-attention"), (capsules, "")):
+        for variant, costs in group.items():
+            for column, name in (("time", "seconds"), ("memory", "peak_gb")):
+                relative = costs[name] / group[reference][name]
+                figures.setdefault(variant, {})[f"benchmark/{column}"] = (relative,)
     return replace(results, figures=figures)
 
 

@@ -6,7 +6,7 @@ from vtr_core.nn.capsules.routing.em import Em
 
 
 def test_every_step_is_trained_and_looked_at(tmp_path):
-    found = train_em(toy_dataset(tmp_path).uri, steps=5, capsules=4, rows=8)
+    found = train_em(toy_dataset(tmp_path)[0].uri, steps=5, capsules=4, rows=8)
     assert (found.steps, found.rows, found.nonfinite) == (5, 8, ())
     assert 0 < found.largest_gradient_norm < float("inf")
 
@@ -19,6 +19,6 @@ def test_what_is_not_finite_is_named(tmp_path, monkeypatch):
         self.weight.data[0, 0, 0, 0] = torch.nan
 
     monkeypatch.setattr(Em, "__init__", spoiled)
-    faults = train_em(toy_dataset(tmp_path).uri, steps=2, capsules=4, rows=8).nonfinite
+    faults = train_em(toy_dataset(tmp_path)[0].uri, steps=2, capsules=4, rows=8).nonfinite
     assert "step 0: loss" in faults
     assert "step 1: routing.shared.weight" in faults

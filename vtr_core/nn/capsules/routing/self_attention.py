@@ -29,9 +29,9 @@ class SelfAttention(nn.Module):
         super().__init__()
         check_heads("model.routing.pose_dim", config.pose_dim, config.num_heads)
         self.num_heads = config.num_heads
-        self.query = _two_linear(primary_dim, config.pose_dim)
-        self.key = _two_linear(primary_dim, config.pose_dim)
-        self.value = _two_linear(primary_dim, config.pose_dim)
+        self.query = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
+        self.key = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
+        self.value = _two_linear(primary_dim, config.pose_dim, config.initial_gain)
         self.norm_votes = nn.LayerNorm(config.pose_dim)
         self.mlp = pose_mlp(config.pose_dim, config.mlp_dim, config.pose_dim, config.dropout)
         self.norm_poses = nn.LayerNorm(config.pose_dim)
@@ -49,8 +49,12 @@ class SelfAttention(nn.Module):
         return attend(query, key, value, self.num_heads)
 
 
-def _two_linear(in_dim: int, out_dim: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim))
+def _two_linear(in_dim: int, out_dim: int, gain: float) -> nn.Sequential:
+    layers = nn.Sequential(nn.Linear(in_dim, out_dim), nn.Linear(out_dim, out_dim))
+    for name, parameter in layers.named_parameters():
+        if name.endswith("weight"):
+            parameter.data.mul_(gain)
+    return layers
 
 
 def _product(first: nn.Linear, second: nn.Linear) -> tuple[Float[Tensor, "pose primary"], Float[Tensor, " pose"]]:
