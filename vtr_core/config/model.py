@@ -31,8 +31,8 @@ class SelfAttentionRouting(Settings):
     num_heads: PositiveInt = 1
     """Attention heads; the scale is 1/sqrt(head width)."""
     initial_gain: PositiveFloat = 1.0
-    """What the initial weights of queries, keys and values are multiplied by. At 1 attention, and with it the
-    activations, begin nearly uniform, and a short training leaves them so; at about 3 capsules differ from the start."""
+    """What the first weights of queries, keys and values are multiplied by. At 1 attention, and with it the
+    activations, begins nearly uniform, and a short training leaves it so; at 3 capsules differ from the start."""
     mlp_dim: PositiveInt = 1024
     """Hidden width of the MLP after the attention."""
     dropout: Probability = 0.1

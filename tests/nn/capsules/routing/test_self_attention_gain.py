@@ -12,7 +12,7 @@ def spread(gain: float) -> float:
     torch.manual_seed(0)
     routing = SelfAttention(16, SelfAttentionRouting(pose_dim=32, mlp_dim=64, initial_gain=gain)).eval()
     capsules = Capsules(poses=torch.randn(50, 24, 16), activations=torch.rand(50, 24))
-    return float(routing(capsules).activations.std(dim=1).mean() * 24)
+    return float(routing(capsules).activations.detach().std(dim=1).mean() * 24)
 
 
 def test_a_greater_gain_tells_capsules_apart() -> None:
