@@ -34,11 +34,11 @@ def test_golden_loss_of_orthogonal_clips():
     with torch.no_grad():
         for vectors in embeddings.vectors.values():
             vectors.copy_(torch.stack([x, y]))
-    loss = build_objective(GramVolumeConfig(temperature=0.5))(embeddings, keys(2), STEP).total
+    loss = build_objective(GramVolumeConfig(temperature=0.5, pair_weight=0.0))(embeddings, keys(2), STEP).total
     assert keys(2).clip.tolist() == [0, 0]
     assert loss.item() == 0.0
     different = type(keys())(torch.arange(2), torch.arange(2), torch.arange(2))
-    loss = build_objective(GramVolumeConfig(temperature=0.5))(embeddings, different, STEP).total
+    loss = build_objective(GramVolumeConfig(temperature=0.5, pair_weight=0.0))(embeddings, different, STEP).total
     assert loss.item() == pytest.approx(2 * math.log(1 + math.exp((1e-3 - 1) / 0.5)), abs=1e-12)
 
 
@@ -53,7 +53,7 @@ def test_gradients_are_finite_where_modalities_coincide():
 
 def test_training_brings_the_modalities_of_a_clip_together():
     vectors = batch(extra=0).vectors
-    objective = build_objective(GramVolumeConfig(temperature=0.1))
+    objective = build_objective(GramVolumeConfig(temperature=0.1, pair_weight=0.0))
     optimizer = torch.optim.Adam(list(vectors.values()), 0.05)
     values = []
     for _ in range(60):

@@ -58,7 +58,12 @@ def _group(config, embeddings, keys, margin, parameters, held, lacking):
             scale = _scale(config, parameters)
             clips = list(zip(*sides[1:], strict=True))
             logits = _matrix(lambda text, clip: -scale * losses.volume(text, *clip), sides[0], clips)
-            return losses.masked_margin_softmax(logits, [0.0] * len(rows), weights, turned)
+            total = losses.masked_margin_softmax(logits, [0.0] * len(rows), weights, turned)
+            for other in sides[1:]:
+                pairs = _matrix(lambda a, b: scale * _cosine(a, b), sides[0], other)
+                added = losses.masked_margin_softmax(pairs, [0.0] * len(rows), weights, turned)
+                total = total + config.pair_weight * added
+            return total
         case MaxMarginRankingConfig():
             own = [weights[i][i] for i in range(len(rows))]
             return losses.max_margin_ranking(_matrix(_cosine, *sides), config.margin, weights, turned, own)

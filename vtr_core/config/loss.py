@@ -143,6 +143,9 @@ class GramVolumeConfig(TemperatureConfig):
     """GRAM: InfoNCE on the volume that a clip's L2-normalised modalities span; text is the anchor."""
 
     kind: Literal["gram_volume"] = "gram_volume"
+    pair_weight: NonNegativeFloat = 1.0
+    """Weight of InfoNCE between text and each other modality. 0 is the published loss, which goes on with aligned
+    encoders: between orthogonal directions, where untrained ones are, the volume is flat, and it sees no sign."""
 
 
 LossConfig = Annotated[

@@ -3,9 +3,11 @@
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from vtr_core.config.loss import GramVolumeConfig
 from vtr_core.errors import ConfigError
+from vtr_core.losses.blocks import both_blocks
 from vtr_core.losses.groups import Group, in_order
 from vtr_core.losses.masked_margin_softmax import cross_entropies
 from vtr_core.losses.objective import ItemTerms, Objective
@@ -17,6 +19,9 @@ from vtr_core.nn.volume import pair_volume, triple_volume
 class GramVolume(Objective):
     """InfoNCE in both directions of −V/τ, V_ij the volume of text i with the other modalities of clip j.
 
+    `pair_weight` times InfoNCE of the cosines of text with each of the others, at the same τ, is added: what aligns
+    encoders that are not aligned yet.
+
     Source: Cicchetti et al. 2025 (GRAM), section 3. Text is the anchor, the clip's other modalities move together.
     Every row with text takes part once, in the group of exactly the modalities that it has: "text_video_audio" with
     three-dimensional volumes, "text_video" and "text_audio" over the rows that lack the third with areas. Rows of
@@ -27,6 +32,7 @@ class GramVolume(Objective):
     def __init__(self, config: GramVolumeConfig) -> None:
         super().__init__(config)
         self.temperature = Temperature(config)
+        self._pair_weight = config.pair_weight
 
     def groups(self, embeddings: Embeddings) -> list[Group]:
         """Text with both others, and with either of them where the other is missing."""
@@ -54,9 +60,19 @@ class GramVolume(Objective):
             rows = _volumes(text[block], others)
             columns = rows if len(rows) == len(text) else _volumes(text, tuple(side[block] for side in others))
             of_rows = cross_entropies(-scale * rows, weights, block.start)
-            return of_rows + cross_entropies(-scale * columns.T, weights, block.start)
+            of_columns = cross_entropies(-scale * columns.T, weights, block.start)
+            return of_rows + of_columns + self._pair_terms(scale, sides, block, weights)
 
         return terms
+
+    def _pair_terms(
+        self, scale: Tensor, sides: tuple[Tensor, ...], block: slice, weights: Tensor
+    ) -> float | Float[Tensor, " block"]:
+        if self._pair_weight == 0:
+            return 0.0
+        text, *others = (normalize(side, dim=1) for side in sides)
+        blocks = [part for other in others for part in both_blocks(scale * text, other, block)]
+        return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """The temperature where it is learned."""
