@@ -87,7 +87,7 @@ def main(argv: Sequence[str]) -> None:
         found = json.loads(Path(out, "tables.json").read_text())["figures"] | _routed_poses(world, out, flags.seeds)
         differences = compare(found, f"{world.name}/{METRIC}")
         figures[world.name] = {"figures": found, "differences": [asdict(one) for one in differences]}
-        rows = [_row_line(row, found[row], f"{world.name}/{METRIC}") for row in ROUTED_POSES]
+        rows = [_row_line(row, found[row], f"{world.name}/{METRIC}") for row in ROUTED_POSES if found[row]]
         pages += [f"# {world.name}", "", page.partition("\n")[2], *rows, "", *_difference_lines(differences), ""]
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "capsule_ablation.json").write_text(json.dumps(figures, indent=1) + "\n")
@@ -164,9 +164,9 @@ class Difference:
 
 
 def compare(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> list[Difference]:
-    """The paired differences of every claim; the same seed has the same batches in both rows."""
-    pairs = [(a, b, figures[a][metric], figures[b][metric]) for a, b in CLAIMS]
-    return [Difference(a, b, estimate([x - y for x, y in zip(u, v, strict=True)])) for a, b, u, v in pairs]
+    """The paired differences of every claim that has figures; the same seed has the same batches in both rows."""
+    pairs = [(a, b, figures.get(a, {}).get(metric, ()), figures.get(b, {}).get(metric, ())) for a, b in CLAIMS]
+    return [Difference(a, b, estimate([x - y for x, y in zip(u, v, strict=False)])) for a, b, u, v in pairs if u and v]
 
 
 def _difference_lines(differences: Sequence[Difference]) -> list[str]:
