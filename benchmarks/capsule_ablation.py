@@ -87,8 +87,8 @@ def main(argv: Sequence[str]) -> None:
         found = json.loads(Path(out, "tables.json").read_text())["figures"] | _routed_poses(world, out, flags.seeds)
         differences = compare(found, f"{world.name}/{METRIC}")
         figures[world.name] = {"figures": found, "differences": [asdict(one) for one in differences]}
-        rows = [_row_line(row, found[row], f"{world.name}/{METRIC}") for row in ROUTED_POSES if found[row]]
-        pages += [f"# {world.name}", "", page.partition("\n")[2], *rows, "", *_difference_lines(differences), ""]
+        rows = _row_lines(found, f"{world.name}/{METRIC}")
+        pages += [f"# {world.name}", page.partition("\n")[2], *rows, "", *_difference_lines(differences), ""]
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "capsule_ablation.json").write_text(json.dumps(figures, indent=1) + "\n")
     (RESULTS / "capsule_ablation.md").write_text("\n".join(pages))
@@ -120,9 +120,12 @@ def _routed_poses(world: World, out: str, seeds: int) -> dict[str, dict[str, tup
     return {row: dict(figures) for row, figures in found.items()}
 
 
-def _row_line(row: str, figures: Mapping[str, Sequence[float]], metric: str) -> str:
-    found = estimate(figures[metric])
-    return f"- {row}: {METRIC} {found.mean:.1f} ± {found.half_width or 0:.1f}"
+def _row_lines(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> list[str]:
+    """Every row with its mean and standard deviation over the seeds, the best first."""
+    found = {row or "base": estimate(values[metric]) for row, values in figures.items() if values.get(metric)}
+    ordered = sorted(found.items(), key=lambda item: -item[1].mean)
+    lines = [f"| {row} | {e.mean:.1f} | {e.deviation or 0:.1f} | {e.seeds} |" for row, e in ordered]
+    return [f"| {METRIC} | mean | standard deviation | seeds |", "|---|---:|---:|---:|", *lines]
 
 
 def _synthetic(work: Path) -> World:
