@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
 
             evaluate_localization.main(rest)
         case _:
-            raise ConfigError(f"vtr evaluate: there is no task {task!r}; tasks: {', '.join(TASKS)}")
+            raise ConfigError(f"there is no task {task!r}; tasks: {', '.join(TASKS)}")
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:
