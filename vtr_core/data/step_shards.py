@@ -10,7 +10,8 @@ from jaxtyping import Int32
 from vtr_core.data.binary_columns import sequence_binary
 from vtr_core.data.schema import StepSchema
 from vtr_core.data.sources.source import Drops, StepSource, StepVideo, VideoEntry
-from vtr_core.data.writing import GroupSize, GroupTable, row_groups
+from vtr_core.data.video_rows import frame_columns, video_row_groups
+from vtr_core.data.writing import GroupTable
 from vtr_core.fingerprint import key64
 from vtr_core.text.vocabulary import Vocabulary
 
@@ -20,13 +21,7 @@ def step_groups(
 ) -> Iterator[GroupTable]:
     """The row groups of `videos`. A video that cannot be used leaves no trace."""
     read = (source.step_video(video, drops) for video in videos)
-    usable = (video for video in read if video is not None)
-    for group in row_groups(usable, _size):
-        yield GroupTable(_table(group, schema, vocabulary), (1,) * len(group))
-
-
-def _size(video: StepVideo) -> GroupSize:
-    return GroupSize(1, sum(frames.nbytes for frames in video.features.values()))
+    yield from video_row_groups(read, lambda group: _table(group, schema, vocabulary))
 
 
 def _table(group: Sequence[StepVideo], schema: StepSchema, vocabulary: Vocabulary) -> pa.Table:
@@ -38,11 +33,8 @@ def _table(group: Sequence[StepVideo], schema: StepSchema, vocabulary: Vocabular
         "labels": [list(video.labels) for video in group],
         "tokens": sequence_binary([_tokens(video, schema, vocabulary) for video in group]),
         "segments": [[asdict(segment) for segment in video.segments] for video in group],
+        **frame_columns(schema.features, group),
     }
-    for feature in schema.features:
-        frames = [video.features.get(feature.name) for video in group]
-        columns[feature.name] = sequence_binary(frames)
-        columns[feature.count] = [0 if cell is None else len(cell) for cell in frames]
     return pa.table(columns, schema=schema.arrow())
 
 

@@ -9,7 +9,8 @@ from jaxtyping import Int32
 from vtr_core.data.binary_columns import sequence_binary
 from vtr_core.data.schema import VideoSchema
 from vtr_core.data.sources.source import Drops, Video, VideoEntry, VideoSource
-from vtr_core.data.writing import GroupSize, GroupTable, caption_key, row_groups
+from vtr_core.data.video_rows import frame_columns, video_row_groups
+from vtr_core.data.writing import GroupTable, caption_key
 from vtr_core.fingerprint import key64
 from vtr_core.text.vocabulary import Vocabulary
 
@@ -19,13 +20,7 @@ def video_groups(
 ) -> Iterator[GroupTable]:
     """The row groups of `videos`. A video that cannot be used leaves no trace."""
     read = (source.video(video, drops) for video in videos)
-    usable = (video for video in read if video is not None)
-    for group in row_groups(usable, _size):
-        yield GroupTable(_table(group, schema, vocabulary), (1,) * len(group))
-
-
-def _size(video: Video) -> GroupSize:
-    return GroupSize(1, sum(frames.nbytes for frames in video.features.values()))
+    yield from video_row_groups(read, lambda group: _table(group, schema, vocabulary))
 
 
 def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary) -> pa.Table:
@@ -35,11 +30,8 @@ def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary) 
         "captions": [list(video.captions) for video in group],
         "caption_keys": [[caption_key(caption) for caption in video.captions] for video in group],
         "tokens": sequence_binary([_tokens(video, schema, vocabulary) for video in group]),
+        **frame_columns(schema.features, group),
     }
-    for feature in schema.features:
-        frames = [video.features.get(feature.name) for video in group]
-        columns[feature.name] = sequence_binary(frames)
-        columns[feature.count] = [0 if cell is None else len(cell) for cell in frames]
     return pa.table(columns, schema=schema.arrow())
 
 
