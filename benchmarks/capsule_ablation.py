@@ -10,13 +10,12 @@ routing keeps capsules one to one; rows named "routed-poses" are these routings 
 """
 
 import json
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from pipelines.arguments import parse
 from pipelines.table_runs import Sweep, TestSet, read_results
@@ -79,7 +78,12 @@ def main(argv: Sequence[str]) -> None:
     """Run what is missing, print the tables and the differences, and write them to benchmarks/results."""
     flags = parse(Flags, argv, "python -m benchmarks.capsule_ablation")
     pages = ["# The capsule paper's ablation on data at hand", ""]
-    figures: dict[str, object] = {"seeds": flags.seeds, "versions": _versions()}
+    figures: dict[str, object] = {
+        "seeds": flags.seeds,
+        "machine": processor(),
+        "versions": versions("torch", "ray", "numpy"),
+        "command": "python -m benchmarks.capsule_ablation --data ../shared/data",
+    }
     for name in flags.worlds:
         world = _synthetic(Path(flags.work)) if name == "synthetic" else _msrvtt(Path(flags.work), Path(flags.data))
         out = f"{flags.work}/{world.name}/runs"
@@ -89,6 +93,8 @@ def main(argv: Sequence[str]) -> None:
         figures[world.name] = {"figures": found, "differences": [asdict(one) for one in differences]}
         rows = _row_lines(found, f"{world.name}/{METRIC}")
         pages += [f"# {world.name}", page.partition("\n")[2], *rows, "", *_difference_lines(differences), ""]
+    numbers = ", ".join(f"{name} {number}" for name, number in versions("torch", "ray").items())
+    pages.append(f"On {processor()}; {numbers}; `{figures['command']}`.\n")
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "capsule_ablation.json").write_text(json.dumps(figures, indent=1) + "\n")
     (RESULTS / "capsule_ablation.md").write_text("\n".join(pages))
@@ -179,10 +185,6 @@ def _difference_lines(differences: Sequence[Difference]) -> list[str]:
         for one in differences
     ]
     return [f"Differences in {METRIC}, paired by seed:", "", "| the paper's order | here | |", "|---|---:|---|", *rows]
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("torch", "ray", "numpy")} | {"python": platform.python_version()}
 
 
 if __name__ == "__main__":

@@ -7,18 +7,16 @@ Both learn from the same training videos and the same text. Everything of the ne
 """
 
 import json
-import os
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from benchmarks.caption_vectors import caption_vectors, write_glove
+from benchmarks.machine import processor, versions
 from benchmarks.ridge import Fit, all_fits, read_videos, selected
 from pipelines.arguments import parse
 from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
@@ -159,9 +157,8 @@ def _figures(
         "ratio_r10": ours["r10"] / best.test["r10"],
         "ridge_best_on_test_r10": ceiling,
         "ratio_r10_to_ridge_best_on_test": ours["r10"] / ceiling,
-        "machine": f"{platform.machine()}, {_cores()} cores, {_processor()}",
-        "versions": {name: version(name) for name in ("torch", "ray", "numpy", "scikit-learn")}
-        | {"python": platform.python_version()},
+        "machine": processor(),
+        "versions": versions("torch", "ray", "numpy", "scikit-learn"),
     }
 
 
@@ -201,15 +198,6 @@ def _row(title: str, test: Mapping[str, float]) -> str:
 
 def _setting(fit: Mapping[str, object]) -> str:
     return f"LSA {fit['lsa_dim']}, α {fit['alpha']:g}, stop words {fit['stop_words'] or 'kept'}"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,9 @@ Time and peak memory of forward pass, loss, backward pass and Adam with the pape
 """
 
 import json
-import os
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -23,6 +20,7 @@ import torch
 from torch import nn
 
 from benchmarks.em_stability import train_em
+from benchmarks.machine import processor, versions
 from benchmarks.routing_page import markdown
 from benchmarks.training_step import INPUTS, TrainingStep, interleaved_seconds, paired_ratio, peak_bytes, random_clips
 from pipelines.arguments import parse
@@ -194,14 +192,10 @@ def _alone(name: str, rows: int, device: torch.device) -> _Alone:
 
 
 def _machine(device: str, argv: Sequence[str]) -> dict[str, Any]:
-    cpus = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    processor = next((found.partition(":")[2].strip() for found in cpus if found.startswith("model name")), "unknown")
-    cores = (
-        f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {torch.get_num_threads()} threads, {processor}"
-    )
+    on_cpu = f"{processor()}, {torch.get_num_threads()} threads"
     return {
-        "device": torch.cuda.get_device_name() if device == "cuda" else cores,
-        "versions": {"torch": version("torch"), "python": platform.python_version()},
+        "device": torch.cuda.get_device_name() if device == "cuda" else on_cpu,
+        "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.routing", *argv]),
     }
 
