@@ -44,9 +44,10 @@ def train_em(data: str, steps: int, capsules: int, rows: int) -> Stability:
     torch.manual_seed(0)
     model = build_model(config.model, None, feature_statistics(manifest))
     optimizer, began = build_optimizer(model, config.optimizer), perf_counter()
+    objective = build_objective(config.loss)
     losses, norms, faults = [], [], []
     for step, batch in zip(range(steps), _batches(manifest, config), strict=False):
-        loss = build_objective(config.loss)(model(batch), batch.keys, step).total
+        loss = objective(model(batch), batch.keys, step).total
         optimizer.zero_grad()
         loss.backward()
         norms.append(nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None]).item())

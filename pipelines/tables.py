@@ -67,6 +67,8 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     from vtr_core.tables.capsules import TABLES
     from vtr_core.tables.layout import OwnSet, markdown
 
+    if flags.synthetic and flags.data is not None:
+        raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
     flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [*_sets(flags.test, "retrieval"), *_sets(flags.steps, "localization")]
     chosen = [table for table in TABLES if not flags.only or table.number in flags.only]

@@ -63,6 +63,7 @@ def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.Mon
         ({"test": ("crosstask=x",)}, "give it with --steps"),
         ({"only": (7,)}, "tables 1 to 6"),
         ({"data": "somewhere"}, "needs something to evaluate on"),
+        ({"data": "somewhere", "synthetic": True}, "leave out --data, or --synthetic"),
     ],
 )
 def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path) -> None:
