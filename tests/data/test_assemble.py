@@ -1,17 +1,21 @@
 """Batches as read from files hold the rows that the plan names."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from tests.toy import toy_dataset
 from vtr_core.config.train import BatchConfig
+from vtr_core.data import writing
 from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
+from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.schema import VideoSchema
-from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.data.shard_file import DamagedShard
+from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
 
 
@@ -57,8 +61,81 @@ def test_a_missing_and_a_truncated_shard_are_named(manifest: Manifest) -> None:
     shard = Path(manifest.location.path) / manifest.shards[place.shard].file
     content = shard.read_bytes()
     shard.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DatasetError, match=rf"{shard.name}.*cannot be read"):
+    with pytest.raises(DamagedShard, match=rf"{shard.name} \(sha256.*cannot be read"):
         reader.read(place)
     shard.unlink()
-    with pytest.raises(DatasetError, match=f"{shard.name} is missing"):
+    with pytest.raises(DamagedShard, match=f"{shard.name} is missing"):
         reader.read(place)
+
+
+@pytest.fixture
+def many_groups(tmp_path: Path) -> Iterator[Manifest]:
+    """Two or three videos in a row group, seven in a shard."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 9)
+        yield toy_dataset(tmp_path / "groups", clips_of=[1 + i % 5 for i in range(23)], videos_per_shard=7)[0]
+
+
+def damage(manifest: Manifest, place: RowGroup) -> None:
+    """Change one byte of a row group's video feature."""
+    path = Path(manifest.location.path) / manifest.shards[place.shard].file
+    column = pq.read_metadata(path).row_group(place.index).column(manifest.schema.arrow().names.index("video"))
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 1] ^= 4
+    path.write_bytes(content)
+
+
+def test_a_damaged_row_group_ends_the_reading(many_groups: Manifest) -> None:
+    plan = Plan(many_groups, BatchConfig(videos=6, clips_per_video=2), seed=3)
+    reader = RowGroupReader(many_groups, training_columns(many_groups.schema))
+    damage(many_groups, plan.row_groups[plan.window(0)[0].groups[1]])
+    with pytest.raises(DamagedShard, match="does not match its checksum"):
+        list(assemble(reader, plan.row_groups, plan.window(0)))
+
+
+def test_rows_of_a_damaged_row_group_are_replaced_whatever_the_number_of_workers(many_groups: Manifest) -> None:
+    plan = Plan(many_groups, BatchConfig(videos=6, clips_per_video=2), seed=3)
+    reader = RowGroupReader(many_groups, training_columns(many_groups.schema))
+    batches = plan.window(0)
+    good = list(assemble(reader, plan.row_groups, batches))
+    bad = batches[0].groups[1]
+    instead = batches[0].groups[2]
+    damage(many_groups, plan.row_groups[bad])
+    replacing = reader.read(plan.row_groups[instead])["clip_key"]
+    whole = list(assemble(reader, plan.row_groups, batches, on_bad_shard="skip"))
+    for batch, before, after in zip(batches, good, whole, strict=True):
+        hit = batch.group == bad
+        assert after["replaced"].tolist() == ([[bad, hit.sum()]] if hit.any() else [])
+        np.testing.assert_array_equal(after["video"][~hit], before["video"][~hit])
+        if batch is batches[0]:
+            assert hit.any()
+            assert after["clip_key"][hit].tolist() == replacing[batch.row[hit] % len(replacing)].tolist()
+    for world in (2, 3):
+        parts = [
+            list(assemble(reader, plan.row_groups, [b.part(rank, world) for b in batches], on_bad_shard="skip"))
+            for rank in range(world)
+        ]
+        for step, batch in enumerate(whole):
+            together = np.concatenate([part[step]["clip_key"] for part in parts])
+            np.testing.assert_array_equal(together, batch["clip_key"])
+            assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == batch["replaced"][:, 1].sum()
+
+
+def test_the_last_row_group_is_replaced_by_the_first(many_groups: Manifest) -> None:
+    plan = Plan(many_groups, BatchConfig(videos=6, clips_per_video=2), seed=3)
+    reader = RowGroupReader(many_groups, training_columns(many_groups.schema))
+    batch = plan.window(0)[0]
+    damage(many_groups, plan.row_groups[batch.groups[-1]])
+    (found,) = assemble(reader, plan.row_groups, [batch], on_bad_shard="skip")
+    first = reader.read(plan.row_groups[batch.groups[0]])["clip_key"]
+    hit = batch.group == batch.groups[-1]
+    assert found["clip_key"][hit].tolist() == first[batch.row[hit] % len(first)].tolist()
+
+
+def test_a_batch_without_a_readable_row_group_is_an_error(manifest: Manifest) -> None:
+    plan = Plan(manifest, BatchConfig(videos=4, clips_per_video=3, window=2), seed=3)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    for place in plan.row_groups:
+        damage(manifest, place)
+    with pytest.raises(DamagedShard, match="does not match its checksum"):
+        next(assemble(reader, plan.row_groups, plan.window(0), on_bad_shard="skip"))

@@ -18,7 +18,7 @@ from vtr_core.errors import DatasetError
 def manifest_of(shards: list[list[list[int]]]) -> Manifest:
     """A manifest whose shards have these row groups of these clip counts."""
     records = tuple(
-        Shard(f"{i}.parquet", sum(map(sum, groups)), 0, "", tuple(tuple(group) for group in groups))
+        Shard(f"{i}.parquet", sum(map(sum, groups)), 0, "", "", tuple(tuple(group) for group in groups))
         for i, groups in enumerate(shards)
     )
     schema = ClipSchema((FeatureSpec("video", 2),))

@@ -8,7 +8,8 @@ import pytest
 from tests.toy import toy_dataset
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
+from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.shard_file import DamagedShard
 from vtr_core.data.statistics import feature_statistics
 from vtr_core.errors import DatasetError
 
@@ -52,6 +53,17 @@ def test_a_large_mean_does_not_eat_the_deviation(tmp_path: Path, monkeypatch: py
     np.testing.assert_allclose(found.std, rows.astype(np.float64).std(), rtol=1e-6)
 
 
+def test_rows_that_are_not_finite_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = toy_dataset(tmp_path / "d", clips_of=[4] * 8, videos_per_shard=8)[0]
+    video = np.array([[np.nan, 1, 1], [1, 2, 3], [1, np.inf, 1], [3, 4, 5]], np.float16)
+    present = np.ones(4, bool)
+    read = {"video": video, "has_video": present, "audio": video[:, :2], "has_audio": present}
+    monkeypatch.setattr(RowGroupReader, "read", lambda reader, place: read)
+    found = feature_statistics(manifest)["video"]
+    np.testing.assert_allclose(found.mean, [2, 3, 4])
+    np.testing.assert_allclose(found.std, [1, 1, 1])
+
+
 def test_a_feature_that_no_row_has_is_an_error(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     read = RowGroupReader.read
 
@@ -62,3 +74,20 @@ def test_a_feature_that_no_row_has_is_an_error(manifest: Manifest, monkeypatch: 
     monkeypatch.setattr(RowGroupReader, "read", silent)
     with pytest.raises(DatasetError, match=r"has audio; set model\.standardize to False"):
         feature_statistics(manifest)
+
+
+def test_a_bad_row_group_is_an_error_or_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = toy_dataset(tmp_path / "d", clips_of=[2, 3, 4], videos_per_shard=1)[0]
+    read = RowGroupReader.read
+
+    def read_or_fail(reader: RowGroupReader, place: RowGroup) -> dict[str, np.ndarray]:
+        if place.shard == 1:
+            raise DamagedShard("damaged")
+        return read(reader, place)
+
+    monkeypatch.setattr(RowGroupReader, "read", read_or_fail)
+    with pytest.raises(DamagedShard):
+        feature_statistics(manifest)
+    left = [read(RowGroupReader(manifest, ["video"]), RowGroup(shard, 0))["video"] for shard in (0, 2)]
+    mean = np.concatenate(left).astype(np.float64).mean(axis=0)
+    np.testing.assert_allclose(feature_statistics(manifest, on_bad_shard="skip")["video"].mean, mean, rtol=1e-6)

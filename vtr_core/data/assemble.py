@@ -1,23 +1,25 @@
 """Batches from row groups: reads what a plan names and gathers its rows into arrays. Knows nothing of Ray."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from vtr_core.data.binary_columns import as_rows
 from vtr_core.data.candidates import candidate_tokens
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import BatchPlan, RowGroup
+from vtr_core.data.recycling import RecycledMemory
 from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, require_clips
-from vtr_core.errors import DatasetError
+from vtr_core.data.shard_file import DamagedShard, ShardFile
 
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, the rest (rows,)."""
 
+OnBadShard = Literal["fail", "skip"]
 KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
 
@@ -35,55 +37,148 @@ def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
 
 @dataclass(frozen=True)
 class RowGroupReader:
-    """Reads row groups of a data set, with the columns projected."""
+    """Reads row groups of a data set, with the columns projected. All that it gives was verified by checksums."""
 
     manifest: Manifest
     columns: Sequence[str]
+    memory: RecycledMemory = field(default_factory=RecycledMemory, compare=False, repr=False)
 
     def read(self, place: RowGroup) -> Columns:
-        """One row group of clips as arrays; fixed-size columns are views of Arrow's buffers."""
-        return {name: self._array(name, column) for name, column in self.read_arrow(place).items()}
+        """One row group of clips as arrays. Raises DamagedShard."""
+        return {name: _aligned(array) for name, array in self.read_in_place(place).items()}
+
+    def read_in_place(self, place: RowGroup) -> Columns:
+        """The same without a copy of the features: they are views of what was read, at any address."""
+        with self._open(place) as file:
+            rows = file.rows(place.index)
+            plain = file.plain(place.index, self.columns)
+            others = [name for name in self.columns if name not in plain]
+            decoded = file.decoded(place.index, others) if others else {}
+            types = {name: file.arrow_type(name) for name in plain}
+        return {
+            name: _from_bytes(plain[name], types[name], name, rows)
+            if name in plain
+            else _from_arrow(decoded[name], name)
+            for name in self.columns
+        }
 
     def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
-        """One row group of any record kind as Arrow arrays, each in one piece."""
+        """One row group of any record kind as Arrow arrays, each in one piece. Raises DamagedShard."""
+        with self._open(place) as file:
+            return file.decoded(place.index, self.columns)
+
+    def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
-        location = self.manifest.location / shard.file
-        try:
-            with location.filesystem.open_input_file(location.path) as source:
-                table = pq.ParquetFile(source).read_row_group(place.index, list(self.columns), use_threads=False)
-        except FileNotFoundError as error:
-            raise DatasetError(f"{location} is missing though the manifest lists it; restore or rebuild it") from error
-        except (pa.ArrowException, OSError) as error:
-            raise DatasetError(
-                f"{location} (sha256 {shard.sha256[:12]}…) cannot be read: {_one_line(error)}; restore or rebuild it"
-            ) from error
-        return {name: _whole(table.column(name)) for name in self.columns}
-
-    def _array(self, name: str, array: pa.Array) -> np.ndarray:
-        if pa.types.is_fixed_size_binary(array.type):
-            return as_rows(array, TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE)
-        return array.to_numpy(zero_copy_only=False)
+        return ShardFile(self.manifest.location / shard.file, shard, self.memory)
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> np.ndarray:
+    """Values as they lie in a file: features as a view, the rest, which is small, as aligned copies."""
+    if pa.types.is_boolean(kind):
+        return np.unpackbits(values, count=rows, bitorder="little").view(np.bool_)
+    if not pa.types.is_fixed_size_binary(kind):
+        return _aligned(values.view(kind.to_pandas_dtype()))
+    if name == "tokens":
+        return _aligned(values.view(TOKEN_DTYPE)).reshape(rows, -1)
+    return values.view(FEATURE_DTYPE).reshape(rows, -1)
+
+
+def _from_arrow(array: pa.Array, name: str) -> np.ndarray:
+    if pa.types.is_fixed_size_binary(array.type):
+        return as_rows(array, TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE)
+    return array.to_numpy(zero_copy_only=False)
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.aligned else array.copy()
 
 
 def assemble(
-    reader: RowGroupReader, places: Sequence[RowGroup], batches: Sequence[BatchPlan], extra_captions: int = 0
+    reader: RowGroupReader,
+    places: Mapping[int, RowGroup] | Sequence[RowGroup],
+    batches: Sequence[BatchPlan],
+    extra_captions: int = 0,
+    on_bad_shard: OnBadShard = "fail",
 ) -> Iterator[Columns]:
     """The rows of each planned batch, in order. Every row group is read once and let go after its last use.
 
     With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`.
+
+    A row group that cannot be read or verified is a DamagedShard. With "skip", each of its rows is replaced by a row of
+    the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does not
+    depend on the number of workers; a batch then has `replaced` (bad row groups, 2): the number of each of its bad row
+    groups and of the rows replaced. Where no row group of a batch is readable, it is a DamagedShard all the same.
     """
+    held = _Held(reader, places, extra_captions)
     last_use = {group: i for i, batch in enumerate(batches) for group in batch.groups}
-    held: dict[int, Columns] = {}
     for i, batch in enumerate(batches):
-        for group in batch.groups:
-            if group not in held:
-                held[group] = _with_candidates(reader.read(places[group]), extra_captions)
-        yield _gather(held, batch)
-        held = {group: columns for group, columns in held.items() if last_use[group] > i}
+        if on_bad_shard == "fail":
+            yield _gather(held, batch)
+        else:
+            readable, replaced = _without_bad(held, batch)
+            yield {**_gather(held, readable), "replaced": replaced}
+        held.keep(group for group, last in last_use.items() if last > i)
+
+
+class _Held:
+    """Row groups in memory, read at their first use; one that cannot be read is remembered as its error."""
+
+    def __init__(
+        self, reader: RowGroupReader, places: Mapping[int, RowGroup] | Sequence[RowGroup], extra_captions: int
+    ) -> None:
+        self.memory = reader.memory
+        self._reader, self._places, self._extra = reader, places, extra_captions
+        self._groups: dict[int, Columns | DamagedShard] = {}
+
+    def group(self, number: int) -> Columns:
+        """The columns of a row group. Raises DamagedShard."""
+        if number not in self._groups:
+            self._groups[number] = self._read(number)
+        found = self._groups[number]
+        if isinstance(found, DamagedShard):
+            raise found
+        return found
+
+    def is_readable(self, number: int) -> bool:
+        """Whether a row group can be read."""
+        try:
+            self.group(number)
+        except DamagedShard:
+            return False
+        return True
+
+    def keep(self, numbers: Iterable[int]) -> None:
+        """Let all other row groups go."""
+        kept = set(numbers)
+        self._groups = {number: columns for number, columns in self._groups.items() if number in kept}
+
+    def _read(self, number: int) -> Columns | DamagedShard:
+        try:
+            return _with_candidates(self._reader.read_in_place(self._places[number]), self._extra)
+        except DamagedShard as error:
+            return error
+
+
+def _without_bad(held: _Held, batch: BatchPlan) -> tuple[BatchPlan, np.ndarray]:
+    """The batch with the rows of unreadable row groups replaced; and (bad row groups, 2): number and rows of each."""
+    bad = [number for number in batch.groups if not held.is_readable(number)]
+    group, row = batch.group.copy(), batch.row.copy()
+    counts = []
+    for number in bad:
+        instead = _next_readable(held, batch, number)
+        mine = batch.group == number
+        group[mine] = instead
+        row[mine] %= len(next(iter(held.group(instead).values())))
+        counts.append((number, np.count_nonzero(mine)))
+    return replace(batch, group=group, row=row), np.array(counts, np.int64).reshape(-1, 2)
+
+
+def _next_readable(held: _Held, batch: BatchPlan, number: int) -> int:
+    """The first readable row group after `number` among those of the whole batch, in cyclic order."""
+    order = sorted(batch.whole, key=lambda other: (other <= number, other))
+    readable = (other for other in order if held.is_readable(other))
+    found = next(readable, None)
+    return number if found is None else found  # reading the bad one itself raises its error
 
 
 def _with_candidates(columns: Columns, extra: int) -> Columns:
@@ -94,19 +189,29 @@ def _with_candidates(columns: Columns, extra: int) -> Columns:
     return {**columns, "candidate_tokens": found}
 
 
-def _gather(held: Mapping[int, Columns], batch: BatchPlan) -> Columns:
-    """The batch's rows out of the row groups; `batch.group` is sorted, so each group fills one contiguous part."""
+def _gather(held: _Held, batch: BatchPlan) -> Columns:
+    """The batch's rows out of the row groups, one run of rows of the same row group after the other."""
     starts = np.flatnonzero(np.diff(batch.group, prepend=-1))
-    bounds = [*starts.tolist(), len(batch.group)]
-    groups = batch.groups
-    first = held[groups[0]]
-    gathered = {name: np.empty((len(batch.row), *array.shape[1:]), array.dtype) for name, array in first.items()}
-    for group, (begin, end) in zip(groups, pairwise(bounds), strict=True):
-        columns = held[group]
+    runs = [(held.group(int(batch.group[a])), a, b) for a, b in pairwise([*starts.tolist(), len(batch.group)])]
+    first = runs[0][0]
+    gathered = {name: _empty(held.memory, len(batch.row), array) for name, array in first.items()}
+    for columns, begin, end in runs:
+        rows = batch.row[begin:end]
         for name, target in gathered.items():
-            np.take(columns[name], batch.row[begin:end], axis=0, out=target[begin:end])
+            _take(columns[name], rows, target[begin:end])
     return gathered
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
+    """`target[i] = source[rows[i]]`; whole rows are copied as bytes, wherever they lie."""
+    assert rows.max() < len(source), "a plan names rows that its row group does not have"
+    if source.ndim == 2:
+        source, target = source.view(np.uint8), target.view(np.uint8)
+    # mode="clip" changes nothing, but without it numpy copies into a buffer of its own first
+    np.take(source, rows, axis=0, out=target, mode="clip")
+
+
+def _empty(memory: RecycledMemory, rows: int, like: np.ndarray) -> np.ndarray:
+    if like.dtype.hasobject:
+        return np.empty((rows, *like.shape[1:]), like.dtype)
+    return memory.empty((rows, *like.shape[1:]), like.dtype)

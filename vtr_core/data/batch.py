@@ -1,5 +1,6 @@
 """A batch of clips as tensors: features with their presence, caption tokens, and keys that tell equal rows apart."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,8 +87,8 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
     """The batch of the columns of a `clips` data set, on the CPU, with the features named.
 
     columns: float16 (rows, dim) and bool `has_<name>` of every feature, `tokens` int32 (rows, max_words), `clip_key`,
-    `video_key`, `caption_key` int64 (rows,), and perhaps `candidate_tokens` int32 (rows, extra, max_words). Tensors
-    share the arrays' memory; read-only arrays are copied.
+    `video_key`, `caption_key` int64 (rows,), and perhaps `candidate_tokens` int32 (rows, extra, max_words). Features
+    and keys share the arrays' memory, read-only where that is, as Ray's is: nothing may write into them.
     """
     candidates = columns.get("candidate_tokens")
     return ClipBatch(
@@ -102,4 +103,6 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
 
 
 def _tensor(array: np.ndarray) -> Tensor:
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)

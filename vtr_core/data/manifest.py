@@ -1,13 +1,14 @@
 """The manifest: what a data set holds, written last, so that a folder without it is not a data set."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vtr_core import storage
+from vtr_core.config.record import record
 from vtr_core.data.schema import Schema, read_schema, require_clips
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.storage import Location, locate
+from vtr_core.storage import Location, is_file_name, locate
 
 FILE = "manifest.json"
 
@@ -23,7 +24,10 @@ class Shard:
     rows: int
     bytes: int
     sha256: str
+    footer_sha256: str
     row_groups: tuple[tuple[int, ...], ...]
+    etag: str | None = None
+    """Of the object on an S3-compatible store, when it was written; no part of the content."""
 
     @property
     def videos(self) -> int:
@@ -32,13 +36,19 @@ class Shard:
 
     def to_json(self) -> dict[str, Any]:
         """The shard as JSON, with one line of counts per row group."""
-        return {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
+        value = {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
+        if self.etag is None:
+            del value["etag"]
+        return value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Shard":
         """The shard that `to_json` wrote."""
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
-        return cls(**{**value, "row_groups": groups})
+        shard = record(cls, {**value, "row_groups": groups})
+        if shard.rows != sum(map(sum, groups)) or any(count < 1 for group in groups for count in group):
+            raise ValueError(f"the row groups of {shard.file} do not make {shard.rows} rows")
+        return shard
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,24 @@ class VocabularyRecord:
     fingerprint: str
     vectors: str | None = None
     word_dim: int | None = None
+    vectors_sha256: str | None = None
+    """Of the file of vectors; older data sets do not have it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as it is written."""
+        value = asdict(self)
+        if self.vectors_sha256 is None:
+            del value["vectors_sha256"]
+        return value
+
+
+@dataclass(frozen=True)
+class StoredAt:
+    """Where the shards were written, on an S3-compatible store: there their ETags hold."""
+
+    uri: str
+    store: str
+    """The endpoint, or "AWS"."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +90,7 @@ class Manifest:
     shards: tuple[Shard, ...]
     source: dict[str, Any]
     dropped: dict[str, int] = field(default_factory=dict)
+    stored_at: StoredAt | None = None
 
     @property
     def rows(self) -> int:
@@ -76,7 +105,8 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """sha256 of the content: equal for equal data sets wherever they lie."""
-        return fingerprint({key: value for key, value in self.to_json().items() if key != "fingerprint"})
+        shards = [replace(shard, etag=None).to_json() for shard in self.shards]
+        return fingerprint({**self.to_json(), "shards": shards})
 
     @property
     def location(self) -> Location:
@@ -94,7 +124,7 @@ class Manifest:
             **self.schema.to_json(),
             "rows": self.rows,
             "videos": self.videos,
-            "vocabulary": asdict(self.vocabulary),
+            "vocabulary": self.vocabulary.to_json(),
             "dropped": self.dropped,
             "source": self.source,
             "shards": [shard.to_json() for shard in self.shards],
@@ -102,7 +132,11 @@ class Manifest:
 
     def save(self) -> None:
         """Write `manifest.json`; the last act of an ingest."""
-        storage.write_json(self.location / FILE, {**self.to_json(), "fingerprint": self.fingerprint})
+        value = {**self.to_json(), "fingerprint": self.fingerprint}
+        store = storage.store_name(self.location)
+        if store is not None:
+            value["stored_at"] = asdict(StoredAt(self.uri, store))
+        storage.write_json(self.location / FILE, value)
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
@@ -116,10 +150,12 @@ class Manifest:
         value = storage.read_json(location / FILE)
         try:
             manifest = cls._from_json(location.uri, value)
-        except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            matches = value.get("fingerprint") == manifest.fingerprint
+        except (KeyError, TypeError, ValueError, AttributeError, AssertionError, RecursionError) as error:
             raise DatasetError(f"{location / FILE} is damaged ({error!r}); rebuild it with vtr ingest") from error
-        if value.get("fingerprint") != manifest.fingerprint:
+        if not matches:
             raise DatasetError(f"{location / FILE} does not match its fingerprint; rebuild it with vtr ingest")
+        _require_plain_names(manifest)
         return manifest
 
     @classmethod
@@ -127,16 +163,26 @@ class Manifest:
         return cls(
             uri=uri,
             schema=read_schema(value, uri),
-            vocabulary=VocabularyRecord(**value["vocabulary"]),
+            vocabulary=record(VocabularyRecord, value["vocabulary"]),
             shards=tuple(Shard.from_json(record) for record in value["shards"]),
             source=value["source"],
             dropped=value["dropped"],
+            stored_at=record(StoredAt, value["stored_at"]) if "stored_at" in value else None,
         )
 
 
 def splits(uri: str) -> dict[str, str]:
     """The data sets below a folder of splits, as {name: uri}: {"train": …, "val": …}; {} for anything else."""
+    storage.check_readable(locate(uri))
     return {child.name: child.uri for child in storage.children(locate(uri)) if storage.exists(child / FILE)}
+
+
+def _require_plain_names(manifest: Manifest) -> None:
+    """DatasetError where a file of the data set would lie outside its folder."""
+    words = manifest.vocabulary
+    for name in (words.file, words.vectors or words.file, *(shard.file for shard in manifest.shards)):
+        if not is_file_name(name):
+            raise DatasetError(f"{manifest.location / FILE} names the file {name!r}, which is not in its folder")
 
 
 def _advice(location: Location) -> str:

@@ -26,6 +26,8 @@ class BatchPlan:
     """Row group of each row, numbered over the whole data set."""
     row: Int64[np.ndarray, " rows"]
     """Position of each row in its row group."""
+    whole: tuple[int, ...] = ()
+    """The row groups of the whole batch, in order, of which this may be a part."""
 
     @property
     def groups(self) -> list[int]:
@@ -35,7 +37,7 @@ class BatchPlan:
     def part(self, rank: int, world: int) -> "BatchPlan":
         """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
         first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
-        return BatchPlan(self.step, self.group[first:last], self.row[first:last])
+        return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Plan:
         clips = [self._sample(count, generator) for count in self._counts[videos].tolist()]
         rows = np.concatenate([first + clip for first, clip in zip(self._first_row[videos], clips, strict=True)])
         groups = np.repeat(self._group_of_video[videos], self._batch.clips_per_video)
-        return BatchPlan(step, groups, rows)
+        return BatchPlan(step, groups, rows, tuple(np.unique(groups).tolist()))
 
     def _sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """`clips_per_video` of a video's `count` rows: without replacement where it has enough, with it otherwise."""

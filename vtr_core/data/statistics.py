@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float16, Float32
 
-from vtr_core.data.assemble import RowGroupReader
+from vtr_core.data.assemble import OnBadShard, RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 
 MAX_ROW_GROUPS = 16
@@ -22,18 +23,28 @@ class FeatureStatistics:
     std: Float32[np.ndarray, " dim"]
 
 
-def feature_statistics(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS) -> dict[str, FeatureStatistics]:
+def feature_statistics(
+    manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS, on_bad_shard: OnBadShard = "fail"
+) -> dict[str, FeatureStatistics]:
     """The statistics of every feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
 
+    Rows with a value that is not finite are left out: one of them would make everything that is standardised NaN.
+
     A function of the data set alone: the same in every process, whatever the number of workers. Sums are float64, the
-    deviation is the population's. Raises DatasetError where a feature is present in none of these rows.
+    deviation is the population's. Raises DatasetError where a feature is present in none of these rows, DamagedShard
+    for a row group that cannot be read; with "skip" that one is left out.
     """
     columns = [name for feature in manifest.schema.features for name in (feature.name, feature.presence)]
     reader = RowGroupReader(manifest, columns)
     sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
     places = _evenly_spaced(manifest, max_row_groups)
     for place in places:
-        group = reader.read(place)
+        try:
+            group = reader.read(place)
+        except DamagedShard:
+            if on_bad_shard == "fail":
+                raise
+            continue
         for feature in manifest.schema.features:
             sums[feature.name].add(group[feature.name], group[feature.presence])
     absent = [name for name, values in sums.items() if values.rows == 0]
@@ -61,7 +72,7 @@ class _Sums:
         self._squares = np.zeros(dim)
 
     def add(self, values: Float16[np.ndarray, "rows dim"], present: Bool[np.ndarray, " rows"]) -> None:
-        part = values[present].astype(np.float64)
+        part = values[present & np.isfinite(values).all(axis=1)].astype(np.float64)
         if self.rows == 0 and len(part):
             self._origin = part[0]
         self.rows += len(part)

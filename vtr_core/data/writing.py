@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from vtr_core.data.manifest import Shard
 from vtr_core.data.schema import Schema
 from vtr_core.fingerprint import key64
-from vtr_core.storage import Location, open_for_writing
+from vtr_core.storage import Location, etag, open_for_writing
 from vtr_core.text.vocabulary import tokenise
 
 MAX_GROUP_ROWS = 1000
@@ -69,12 +69,22 @@ def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location
             for group in groups:
                 writer.write_table(group.table, row_group_size=2**31 - 1)
                 counts.append(group.counts)
+                hashing.row_group_ended()
     rows = sum(map(sum, counts))
-    return Shard(location.name, rows, hashing.size, hashing.digest.hexdigest(), tuple(counts))
+    digest, footer = hashing.digest.hexdigest(), hashing.footer.hexdigest()
+    return Shard(location.name, rows, hashing.size, digest, footer, tuple(counts), etag(location))
 
 
-_LAYOUT = {"compression": "none", "use_dictionary": ["video_id"], "write_statistics": False}
-"""Uncompressed and without dictionaries on features: the layout that reads at the disk's rate."""
+_LAYOUT = {
+    "compression": "none",
+    "use_dictionary": ["video_id"],
+    "write_statistics": False,
+    "write_page_checksum": True,
+    "data_page_size": 2**30,
+    "max_rows_per_page": 2**30,
+}
+"""Uncompressed, without dictionaries on features, a page for each column of a row group: what lies in the file is the
+values themselves (see `plain_pages`), with a checksum."""
 
 
 def caption_key(caption: str) -> int:
@@ -88,15 +98,21 @@ class _HashingSink:
     def __init__(self, sink: BinaryIO) -> None:
         self._sink = sink
         self.digest = hashlib.sha256()
+        self.footer = hashlib.sha256()
         self.size = 0
         self.closed = False
 
     def write(self, data: bytes) -> int:
         """Pass `data` on."""
         self.digest.update(data)
+        self.footer.update(data)
         self.size += len(data)
         self._sink.write(data)
         return len(data)
+
+    def row_group_ended(self) -> None:
+        """The footer is what comes after the last row group."""
+        self.footer = hashlib.sha256()
 
     def flush(self) -> None:
         """Nothing is held back here."""

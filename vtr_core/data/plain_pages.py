@@ -1,0 +1,66 @@
+"""Column chunks of a Parquet file as the values that lie in them, where that is all there is.
+
+A required column of fixed-width values, written without compression and dictionary, is a page header and then the
+values themselves. Such a chunk is used where it lies, after its checksum was verified, instead of being decoded into
+other memory. Header: Apache Parquet format, struct PageHeader in Thrift's compact protocol.
+"""
+
+import numpy as np
+import pyarrow.parquet as pq
+from isal import isal_zlib
+
+_DATA_PAGE = 0
+_I32_AFTER_PREVIOUS = 0x15
+"""Thrift's compact protocol: a field of type i32 whose number is one more than the last one's."""
+_LONGEST_HEADER = 64
+_WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
+
+
+def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int | None:
+    """Bytes that the values of a chunk take if they are all that is in it; None where they have to be decoded."""
+    optional = schema.max_definition_level or schema.max_repetition_level
+    if optional or column.has_dictionary_page or column.compression != "UNCOMPRESSED":
+        return None
+    match column.physical_type:
+        case "FIXED_LEN_BYTE_ARRAY":
+            return column.num_values * schema.length
+        case "BOOLEAN":
+            return -(-column.num_values // 8)
+        case kind:
+            return column.num_values * _WIDTHS[kind] if kind in _WIDTHS else None
+
+
+class PageFault(Exception):
+    """A chunk is not what it should be: it was damaged."""
+
+
+def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:
+    """The last `size` bytes of a chunk, verified: they are its only page and have the checksum that its header names.
+
+    chunk: (bytes,) uint8. Raises PageFault.
+    """
+    header, values = chunk[: len(chunk) - size], chunk[len(chunk) - size :]
+    if not 0 < len(header) <= _LONGEST_HEADER:
+        raise PageFault("a column is not one plain page")
+    kind, plain_size, stored_size, checksum = _numbers(header.tobytes(), 4)
+    if (kind, plain_size, stored_size) != (_DATA_PAGE, size, size):
+        raise PageFault("a page's header is damaged")
+    if isal_zlib.crc32(values) != checksum % 2**32:
+        raise PageFault("a page does not match its checksum")
+    return values
+
+
+def _numbers(header: bytes, count: int) -> list[int]:
+    """The first `count` fields of a header, 32-bit integers each (zigzag varints)."""
+    numbers, position = [], 0
+    for _ in range(count):
+        if position >= len(header) or header[position] != _I32_AFTER_PREVIOUS:
+            raise PageFault("a page's header is damaged")
+        value, shift, position = 0, 0, position + 1
+        while position < len(header):
+            byte = header[position]
+            value, shift, position = value | (byte & 127) << shift, shift + 7, position + 1
+            if byte < 128:
+                break
+        numbers.append(value >> 1 ^ -(value & 1))
+    return numbers

@@ -1,0 +1,52 @@
+"""URIs to files: one way to read, write and publish bytes on a local disk or an object store."""
+
+from vtr_core.storage.administration import (
+    Stored,
+    check_readable,
+    check_writable,
+    etag,
+    listing,
+    presigned_url,
+    store_name,
+)
+from vtr_core.storage.client import client_failures
+from vtr_core.storage.fault import StorageError
+from vtr_core.storage.files import (
+    children,
+    create_exclusively,
+    delete_file,
+    delete_folder,
+    exists,
+    read_bytes,
+    read_json,
+    write_bytes,
+    write_json,
+)
+from vtr_core.storage.location import MAX_NAME_BYTES, Location, is_file_name, locate
+from vtr_core.storage.publishing import open_for_writing
+
+__all__ = [
+    "MAX_NAME_BYTES",
+    "Location",
+    "StorageError",
+    "Stored",
+    "check_readable",
+    "check_writable",
+    "children",
+    "client_failures",
+    "create_exclusively",
+    "delete_file",
+    "delete_folder",
+    "etag",
+    "exists",
+    "is_file_name",
+    "listing",
+    "locate",
+    "open_for_writing",
+    "presigned_url",
+    "read_bytes",
+    "read_json",
+    "store_name",
+    "write_bytes",
+    "write_json",
+]

@@ -1,0 +1,71 @@
+"""Where a file or folder lies: a URI as people write it, and the file system that reaches it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from vtr_core.storage.fault import StorageError
+from vtr_core.storage.s3_filesystem import filesystem
+from vtr_core.storage.s3_settings import parse_s3
+
+MAX_NAME_BYTES = 240
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file or folder: its URI as shown to people, and what pyarrow needs to reach it."""
+
+    uri: str
+    filesystem: pafs.FileSystem
+    path: str
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __truediv__(self, name: str) -> "Location":
+        if not self.uri.startswith("s3://"):
+            return Location(f"{self.uri.rstrip('/')}/{name}", self.filesystem, f"{self.path.rstrip('/')}/{name}")
+        place, mark, settings = self.uri.partition("?")
+        return Location(f"{place.rstrip('/')}/{name}{mark}{settings}", self.filesystem, f"{self.path}/{name}")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a path of this machine's file system."""
+        return isinstance(self.filesystem, pafs.LocalFileSystem)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def locate(uri: str | os.PathLike[str]) -> Location:
+    """The location of a URI (`s3://bucket/key`, `file:///x`) or of a local path, absolute or relative.
+
+    `s3://` is any S3-compatible store: that of AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, else AWS. Credentials come from
+    the environment, AWS's configuration files or the machine's role. A URI may end in settings of its own:
+    `?endpoint_override=host:port&scheme=http&region=…&anonymous=true&force_virtual_addressing=true`.
+    """
+    text = os.fspath(uri)
+    if "://" not in text:
+        path = str(Path(text).expanduser().absolute())
+        return Location(path, pafs.LocalFileSystem(), path)
+    if text.startswith("s3://"):
+        place = parse_s3(text)
+        return Location(text, filesystem(place.settings, place.bucket), place.path)
+    try:
+        found, path = pafs.FileSystem.from_uri(text)
+    except (pa.ArrowInvalid, OSError) as error:
+        known = "a local path, file://, s3:// or gs://"
+        raise StorageError(f"cannot use {text} (scheme {urlsplit(text).scheme!r}): {error}; give {known}") from error
+    return Location(text, found, path)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a file or folder can be called `name` and then lies in the folder that it is put in."""
+    faults = "/" in name or "\\" in name or ".." in name or not name.isprintable() or name in ("", ".")
+    return not faults and len(name.encode(errors="replace")) <= MAX_NAME_BYTES

@@ -1,0 +1,79 @@
+"""How an operation on a store is tried again: exponential back-off with full jitter, until time is up."""
+
+import logging
+import os
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from vtr_core.storage.fault import Fault, StorageError
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+VARIABLE = "VTR_S3_PATIENCE_S"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Waits before the n-th new attempt (n = 0, 1, …) a time drawn evenly from [0, min(longest, first · 2ⁿ)].
+
+    An attempt that would begin later than `seconds` after the first one is not made.
+    """
+
+    seconds: float
+    first_s: float = 0.2
+    longest_s: float = 8.0
+    draw: Callable[[], float] = random.random
+    """A number in [0, 1)."""
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+
+    def delay(self, attempt: int) -> float:
+        """How long to wait before the new attempt of that number."""
+        return self.draw() * min(self.longest_s, self.first_s * 2 ** min(attempt, 60))
+
+
+def given_patience() -> Patience:
+    """Two minutes, or the seconds that VTR_S3_PATIENCE_S says."""
+    text = os.environ.get(VARIABLE, "120")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise StorageError(f"{VARIABLE} is {text!r}; it must be a number of seconds, 0 or more")
+    return Patience(seconds)
+
+
+def persist(
+    operation: Callable[[], T],
+    judge: Callable[[Exception], Fault | None],
+    give_up: Callable[[Fault, float], StorageError],
+    patience: Patience,
+    what: str,
+) -> T:
+    """The result of `operation`, tried again as long as `judge` finds a transient fault and time is left.
+
+    Errors in which `judge` finds no fault pass as they are; any other fault raises what `give_up` makes of it and of
+    the seconds spent.
+    """
+    begun = patience.now()
+    attempt = 0
+    while True:
+        try:
+            return operation()
+        except Exception as error:
+            fault = judge(error)
+            if fault is None:
+                raise
+        spent = patience.now() - begun
+        delay = patience.delay(attempt)
+        if not fault.is_transient or spent + delay > patience.seconds:
+            # The cause is not shown: it may quote keys or signed addresses.
+            raise give_up(fault, spent) from None
+        if attempt == 0:
+            logger.warning("%s: %s; trying again for %.0f s", what, fault.code, patience.seconds)
+        patience.sleep(delay)
+        attempt += 1
