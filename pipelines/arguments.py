@@ -3,7 +3,6 @@
 import contextlib
 import difflib
 import io
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import field, make_dataclass
@@ -12,11 +11,14 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import tyro
 
 from vtr_core.errors import ConfigError
+from vtr_core.json_text import parse_json
 
 T = TypeVar("T")
 U = TypeVar("U")
 _MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
 _HELP_WORDS = ("-h", "--help")
+_PLAIN_SETTINGS = ("seed", "on_bad_shard")
+"""Settings of a run that stand by themselves, not in a group."""
 _FRAME = re.compile(r"[╭╮╰╯│─]+")
 _REMARKS = (
     re.compile(r"\[type=.*?\]"),
@@ -69,7 +71,7 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, A
     while pending:
         flag, equals, value = pending.pop(0).partition("=")
         name = flag.removeprefix("--").replace("-", "_")
-        if not flag.startswith("--") or not ("." in name or name == "seed"):
+        if not flag.startswith("--") or not ("." in name or name in _PLAIN_SETTINGS):
             raise unknown_flag(flag, prog, options)
         if not equals:
             if not pending:
@@ -83,7 +85,7 @@ def _value(text: str) -> Any:
     if text in ("None", "True", "False"):
         return {"None": None, "True": True, "False": False}[text]
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text
 

@@ -96,6 +96,7 @@ def main(argv: Sequence[str]) -> None:
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluation_inputs import device, short_names
+    from pipelines.links import print_link
     from vtr_core import storage
     from vtr_core.data.step_reading import usable_steps
     from vtr_core.retrieval.embed import check_features
@@ -117,6 +118,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     _log(flags, loaded, results, similarity)
     if flags.json is not None:
         storage.write_json(locate(flags.json), as_json(results, _settings(flags, similarity)))
+        print_link(locate(flags.json))
     return results
 
 

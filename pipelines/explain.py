@@ -63,16 +63,18 @@ def main(argv: Sequence[str]) -> None:
 def explain(flags: ExplainFlags) -> "ActivationReport":
     """Read the data sets through the model, write the page and its JSON, and log both as a run of the experiment."""
     from pipelines.evaluation_inputs import device
+    from pipelines.links import print_link
     from pipelines.logged_run import log_run
     from vtr_core import storage
     from vtr_core.data.checks import usable_clips
     from vtr_core.retrieval.activations import capsule_model
     from vtr_core.retrieval.activations_page import render_page
     from vtr_core.retrieval.embed import check_features
-    from vtr_core.storage import locate
+    from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint import load_model
 
     options = _options(flags)
+    check_writable(locate(flags.out))
     manifests = [usable_clips(uri) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     capsule_model(loaded.model, loaded.config.model.kind)
@@ -84,6 +86,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
     _print(report, (out / PAGE).uri)
+    print_link(out / PAGE)
     log_run(flags.experiment, "explain", loaded, lambda tracked: _log_report(tracked, manifests, report, page))
     return report
 

@@ -149,8 +149,9 @@ def _no_source(name: str) -> ConfigError:
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
     from vtr_core.data.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
-    from vtr_core.storage import locate
+    from vtr_core.storage import check_writable, locate
 
+    check_writable(locate(flags.out))
     options = IngestOptions(
         flags.splits, flags.split_seed, flags.max_words, flags.min_count, flags.videos_per_shard, flags.strict
     )

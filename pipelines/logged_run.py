@@ -24,6 +24,7 @@ def log_run(experiment: str, stage: str, loaded: "LoadedModel", write: "Callable
     A store that cannot be reached costs the log, not what was found out.
     """
     from vtr_core.tracking.provenance import provenance
+    from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
 
     parent = loaded.provenance.get("mlflow.run_id")
@@ -36,9 +37,9 @@ def log_run(experiment: str, stage: str, loaded: "LoadedModel", write: "Callable
     try:
         write(tracked)
         tracked.finish("FINISHED")
-        print(f"MLflow run  {tracked.run_id} in {tracked.tracking_uri}")
+        print(f"MLflow run  {tracked.run_id} in {tracked.store}")
     except Failure as error:
-        print(f"MLflow did not take it: {error}")
+        print(f"MLflow did not take it: {redact(str(error))}")
 
 
 def log_evaluation(

@@ -3,29 +3,56 @@
 import logging
 import math
 import os
+import secrets
 from functools import partial
 
 import ray
 import ray.data  # sets up the loggers that are quieted here
+from ray._private.log import PlainRayHandler
+from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
+
+_MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
+_OWN = ("", "local")
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
-    """Connect to Ray. A cluster of our own offers this machine's cores, or `local_cpus` where that is more."""
+    """Connect to Ray. A cluster of our own offers this machine's cores, or `local_cpus` where that is more.
+
+    Ray's servers listen on all addresses of the machine and run what they are sent. Those of a cluster of our own take
+    nothing without a token that only this command and its workers have, unless RAY_AUTH_MODE or RAY_AUTH_TOKEN is set.
+    """
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
     start = partial(ray.init, log_to_driver=worker_logs, logging_level=logging.WARNING)
+    guarded = os.environ.get("RAY_ADDRESS", "") in _OWN and not any(name.startswith("RAY_AUTH") for name in os.environ)
+    if guarded:
+        _set_token()
     try:
         start(num_cpus=cpus, include_dashboard=False)
     except ValueError:  # RAY_ADDRESS or `ray start` names a cluster, which has its own number of CPUs
+        if guarded:
+            _forget_token()
         start()
+
+
+def _set_token() -> None:
+    os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
+    Config.initialize("")  # Ray has read its settings at its import
+    AuthenticationTokenLoader.instance().reset_cache()
+
+
+def _forget_token() -> None:
+    del os.environ[_MODE], os.environ[_TOKEN]
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _quiet() -> None:
     """Keep Ray's remarks on how it runs in its own log files, errors apart."""
     logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     for handler in logging.getLogger("ray.data").handlers:
-        if isinstance(handler, logging.StreamHandler):
+        if isinstance(handler, PlainRayHandler):
             handler.setLevel(logging.ERROR)

@@ -118,10 +118,12 @@ def log(experiment: str, loaded: "LoadedModel", results: Sequence[Result], setti
 
 def write_json(uri: str, results: Sequence[Result]) -> None:
     """Write `as_json` to a file."""
+    from pipelines.links import print_link
     from vtr_core import storage
     from vtr_core.storage import locate
 
     storage.write_json(locate(uri), as_json(results))
+    print_link(locate(uri))
 
 
 def as_json(results: Sequence[Result]) -> dict[str, object]:

@@ -61,6 +61,7 @@ def main(argv: Sequence[str]) -> None:
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    from pipelines.links import print_link
     from pipelines.table_runs import read_results
     from vtr_core import storage
     from vtr_core.storage import locate
@@ -83,6 +84,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in RETRIEVAL_SETS + LOCALIZATION_SETS]
     page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
     storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
+    print_link(locate(flags.out) / "tables.md")
     storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "chance": results.chance})
     return page
 

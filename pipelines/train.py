@@ -1,11 +1,13 @@
 """`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` goes on."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
+from pipelines.run_events import counts_line, event_line
 from vtr_core.config.override import override, validate
 from vtr_core.config.presets import describe_presets, preset
 from vtr_core.config.train import TrainConfig
@@ -13,8 +15,10 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.tracking.event_log import EventLog
+    from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
-    from vtr_core.train.worker import Job
+    from vtr_core.train.tracked import Tracking
 
 HELP = f"""\
 usage: vtr train <preset> --data URI [flags]     train from the beginning
@@ -48,6 +52,8 @@ class ResumeFlags:
 
     resume: str
     """Folder or URI of the run."""
+    on_bad_shard: Literal["fail", "skip"] | None = None
+    """From here on, when a shard's row group cannot be read or fails its checksum (default: as the run began)."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -59,7 +65,10 @@ class Finished:
     run: str
     checkpoint: str
     tracking_uri: str
+    """Without the password that it may hold."""
     mlflow_run_id: str | None
+    faults: str
+    """What went wrong on the way, counted; empty where nothing did."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -68,7 +77,7 @@ def main(argv: Sequence[str]) -> None:
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        _print_end(resume(flags.resume, flags.worker_logs))
+        _print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard))
     else:
         _new(argv)
 
@@ -95,55 +104,72 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
     place = locate(value if equals else argv[1])
     if not storage.exists(place):
         raise ConfigError(f"there is no {place}; give the config.json of a run")
-    config = validate(TrainConfig, storage.read_json(place))
+    config = validate(TrainConfig, storage.read_json(place), str(place))
     return config, "vtr train --config FILE", argv[1 if equals else 2 :]
 
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """A new run."""
     from vtr_core.data.plan import Plan
+    from vtr_core.models.build import check_model
+    from vtr_core.storage import check_writable
+    from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.inputs import with_inputs
+    from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
 
-    data, validation = _data_sets(flags)
+    data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
+    check_model(config.model)
     Plan(data, config.batch, config.seed)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
+    check_writable(folder.location)
+    folder.require_free()
     record = RunRecord(
         data=data.location.uri,
         validation=validation.location.uri if validation else None,
         data_fingerprint=data.fingerprint,
-        tracking_uri=default_tracking_uri(),
+        tracking_uri=redact(default_tracking_uri()),
         experiment=flags.experiment,
+        started=time.time(),
     )
     _connect(config, flags.worker_logs)
-    folder.claim(record, config)
-    return _run(folder, record, config)
+    with Lease.take(folder.location) as lease:
+        folder.claim(record, config)
+        return _run(folder, record, config, lease)
 
 
-def resume(uri: str, worker_logs: bool = False) -> Finished:
+def resume(uri: str, worker_logs: bool = False, on_bad_shard: Literal["fail", "skip"] | None = None) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
     from vtr_core.data.checks import usable_clips
     from vtr_core.errors import DatasetError
+    from vtr_core.storage import check_writable
+    from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder
 
     folder = RunFolder.at(uri)
-    record, config = folder.read()
-    if usable_clips(record.data).fingerprint != record.data_fingerprint:
-        raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
-    _connect(config, worker_logs)
-    return _run(folder, record, config)
+    check_writable(folder.location)
+    folder.read()
+    with Lease.take(folder.location) as lease:
+        record, config = folder.read()
+        if on_bad_shard is not None:
+            config = override(config, {"on_bad_shard": on_bad_shard})
+            folder.write_config(config)
+        if usable_clips(record.data, config.on_bad_shard).fingerprint != record.data_fingerprint:
+            raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
+        _connect(config, worker_logs)
+        return _run(folder, record, config, lease)
 
 
-def _data_sets(flags: TrainFlags) -> "tuple[Manifest, Manifest | None]":
+def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
     from vtr_core.data.checks import usable_clips
     from vtr_core.data.manifest import splits
 
     inner = splits(flags.data)
-    data = usable_clips(inner.get("train", flags.data))
+    data = usable_clips(inner.get("train", flags.data), config.on_bad_shard)
     validation = flags.validation or inner.get("val")
     return data, usable_clips(validation) if validation else None
 
@@ -157,53 +183,64 @@ def _connect(config: TrainConfig, worker_logs: bool) -> None:
     check_resources(config)
 
 
-def _run(folder: "RunFolder", record: "RunRecord", config: TrainConfig) -> Finished:
+def _run(folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease") -> Finished:
     """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
+    from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.provenance import provenance
+    from vtr_core.tracking.run import full_tracking_uri
+    from vtr_core.train.checkpoint import find_checkpoint
     from vtr_core.train.tracked import tracked_run
     from vtr_core.train.trainer import fit
     from vtr_core.train.worker import Job
 
     origin = provenance()
-    with tracked_run(folder, record, config, origin) as tracked:
+    events = EventLog(folder.location / "events.jsonl")
+    with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
         print(f"run {folder.location}", flush=True)
-        job = Job(config, folder.location.uri, record.data, record.validation, tracked, origin)
-        progress = _Progress()
-        fit(job, progress.show)
-        return _finish(folder, record, tracked, job, progress)
-
-
-def _finish(folder: "RunFolder", record: "RunRecord", tracked: Any, job: "Job", progress: "_Progress") -> Finished:
-    """Name the best checkpoint in MLflow and gather what to print."""
-    from vtr_core.train.checkpoint import find_checkpoint
-    from vtr_core.train.tracked import log_best_checkpoint
-
+        job = Job(
+            config, folder.location.uri, record.data, record.validation, tracking.for_workers, origin, lease.number
+        )
+        fit(job, _Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)
-    if tracked is not None:
-        log_best_checkpoint(tracked, job.config, best, progress.validations)
-    return Finished(folder.location.uri, best.uri, record.tracking_uri, tracked.run_id if tracked else None)
+    faults = counts_line(events.counts)
+    return Finished(folder.location.uri, best.uri, record.tracking_uri, tracking.run_id, faults)
 
 
-class _Progress:
-    """Prints one line for each logged point and remembers the validations by their steps."""
+class _Reports:
+    """Prints one line for each point and each event of a run, and keeps the events."""
 
-    def __init__(self) -> None:
-        self.validations: dict[int, dict[str, float]] = {}
+    def __init__(self, events: "EventLog", tracking: "Tracking", lease: "Lease") -> None:
+        self._events, self._tracking, self._lease = events, tracking, lease
 
-    def show(self, report: dict[str, Any]) -> None:
-        """Print a report of the workers."""
-        place = f"  step {report['step']:>6}/{report['total_steps']}"
-        if "train/loss" in report:
-            print(
-                f"{place}  epoch {report['train/epoch']:5.2f}  loss {report['train/loss']:8.4f}  "
-                f"{report['train/samples_per_s']:8.0f} clips/s  waiting for data {report['train/data_wait']:4.0%}",
-                flush=True,
-            )
+    def take(self, report: dict[str, Any]) -> None:
+        """Print a report; one with the key "event" says what happened, any other one is a logged point."""
+        self._lease.check()
+        if "event" in report:
+            self._take_event(dict(report))
         else:
-            values = {name: value for name, value in report.items() if name.startswith("val/")}
-            self.validations[report["step"]] = values
-            shown = "  ".join(f"{name[4:]} {value:.1f}" for name, value in values.items() if _is_shown(name))
-            print(f"{place}  validation  {shown}", flush=True)
+            print(_point_line(report), flush=True)
+
+    def _take_event(self, details: dict[str, Any]) -> None:
+        event = details.pop("event")
+        self._events.add(event, **details)
+        if event == "finished" and details["metrics_sent"]:
+            self._tracking.workers_sent_all()
+        print(f"  {event_line(event, details)}", flush=True)
+
+
+def _point_line(report: dict[str, Any]) -> str:
+    """A training point, a validation, or a step that counts as skipped."""
+    place = f"  step {report['step']:>6}/{report['total_steps']}"
+    if "train/loss" in report:
+        return (
+            f"{place}  epoch {report['train/epoch']:5.2f}  loss {report['train/loss']:8.4f}  "
+            f"{report['train/samples_per_s']:8.0f} clips/s  waiting for data {report['train/data_wait']:4.0%}"
+        )
+    values = {name: value for name, value in report.items() if name.startswith("val/")}
+    if not values:
+        return f"{place}  skipped"
+    shown = "  ".join(f"{name[4:]} {value:.1f}" for name, value in values.items() if _is_shown(name))
+    return f"{place}  validation  {shown}"
 
 
 def _is_shown(name: str) -> bool:
@@ -212,9 +249,12 @@ def _is_shown(name: str) -> bool:
 
 def _print_end(finished: Finished) -> None:
     print(f"\ncheckpoint  {finished.checkpoint}")
+    if finished.faults:
+        print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")
     if finished.mlflow_run_id:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
-        print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
+        if finished.tracking_uri.startswith("sqlite:"):
+            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
     print(f"next        vtr evaluate {finished.checkpoint} --data <data set> …")
 
 

@@ -1,7 +1,8 @@
-"""Checks the shapes and types of every call into vtr_core, keeps torch to one thread, and offers one local Ray."""
+"""Checks the shapes and types of every call into vtr_core, keeps torch to one thread, and offers one local Ray and a data set."""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -20,6 +21,17 @@ def local_ray() -> Iterator[None]:
     ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield
     ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+    """A small synthetic world, ingested, with its splits."""
+    from pipelines.ingest import IngestFlags, ingest
+    from vtr_core.data.sources.synthetic import Synthetic
+
+    out = tmp_path_factory.mktemp("data") / "world"
+    ingest(Synthetic(num_clips=600, dim_2d=16, dim_3d=16, dim_audio=8), IngestFlags(out=str(out), videos_per_shard=20))
+    return out
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,11 +1,17 @@
 """Collects what the drills showed, prints it as a table and, with DRILL_TABLE=FOLDER, keeps it there."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.drills import runs, table
 from tests.drills.outcome import Outcome
+from vtr_core.config.train import TrainConfig
 
+Undisturbed = Callable[..., Path]
+"""Gives the run of a configuration, by default `runs.config()`."""
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
 
@@ -13,3 +19,33 @@ _OUTCOMES = pytest.StashKey[list[Outcome]]()
 def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
     """Adds a row to the table of drills."""
     return request.config.stash.setdefault(_OUTCOMES, []).append
+
+
+@pytest.fixture(scope="session")
+def undisturbed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """Makes an undisturbed run with a configuration, once for all drills that compare with it."""
+    from pipelines.train import TrainFlags, train
+
+    made: dict[str, Path] = {}
+
+    def run(wanted: TrainConfig | None = None) -> Path:
+        wanted = wanted or runs.config()
+        key = wanted.model_dump_json()
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp("undisturbed") / "run"
+            train(wanted, TrainFlags(data=str(world), out=str(made[key]), experiment="drills"))
+        return made[key]
+
+    return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    outcomes = config.stash.get(_OUTCOMES, [])
+    if not outcomes:
+        return
+    terminalreporter.section("drills")
+    for line in table.lines(outcomes):
+        terminalreporter.write_line(line)
+    folder = os.environ.get("DRILL_TABLE")
+    if folder:
+        table.write(outcomes, Path(folder))

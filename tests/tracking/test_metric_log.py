@@ -1,15 +1,19 @@
 """Metrics are in the file whatever MLflow does, in order, and once."""
 
 import json
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
 
+from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.metric_log import MetricLog
-from vtr_core.tracking.run import TrackedRun, open_run
+from vtr_core.tracking.run import Point, TrackedRun, full_tracking_uri, open_run
+from vtr_core.tracking.sending import PointSender
 
 
 def lines(path: Path) -> list[dict[str, float]]:
@@ -52,19 +56,92 @@ class _Flaky(TrackedRun):
 
     calls: list[int] = []  # noqa: RUF012
 
-    def log_metrics(self, metrics: object, step: int, timestamp_ms: int) -> None:  # type: ignore[override]
-        self.calls.append(step)
+    def steps(self, name: str) -> set[int]:
+        return set()
+
+    def log_points(self, points: Sequence[Point]) -> None:
+        self.calls.append(points[0].step)
         if len(self.calls) <= 2:
             raise OSError("away")
 
 
 def test_points_wait_while_mlflow_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vtr_core.tracking.metric_log.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("vtr_core.tracking.metric_log._FIRST_PAUSE_S", 0.01)
     log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), _Flaky("", "", ""))
     log.add({"a": 1.0}, 1)
     log.add({"a": 2.0}, 2)
-    log.close()
+    deadline = time.monotonic() + 60
+    while len(_Flaky.calls) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert log.close()
     assert _Flaky.calls == [1, 1, 1, 2]
+
+
+class _Away(TrackedRun):
+    """A store that never answers."""
+
+    def steps(self, name: str) -> set[int]:
+        raise OSError("away")
+
+
+def test_a_store_that_stays_away_does_not_hold_the_end_of_a_run(tmp_path: Path) -> None:
+    log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), _Away("", "", ""))
+    log.add({"a": 1.0}, 1)
+    assert not log.close()
+    assert [line["step"] for line in lines(tmp_path / "metrics.jsonl")] == [1]
+
+
+def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path) -> None:
+    uri, path = f"sqlite:///{tmp_path}/mlflow.db", tmp_path / "metrics.jsonl"
+    run = open_run(uri, "vtr", "name", {})
+    assert run is not None
+    path.write_text("".join(json.dumps({"step": s, "time": 10.0 + s, "a": s / 2}) + "\n" for s in (1, 2, 3, 4)))
+    run.log_metrics({"a": 1.0}, 2, 12_000)
+    run.log_metrics({"a": 2.0}, 4, 14_000)
+    log = MetricLog(locate(str(path)), run, after_step=3)
+    assert log.steps_lost == 1
+    log.add({"a": 2.0, "b": 7.0}, 4)
+    assert log.close()
+    history = MlflowClient(uri).get_metric_history(run.run_id, "a")
+    assert sorted((m.step, m.value, m.timestamp) for m in history) == [
+        (1, 0.5, 11_000),
+        (2, 1.0, 12_000),
+        (3, 1.5, 13_000),
+        (4, 2.0, 14_000),
+    ]
+    assert [m.value for m in MlflowClient(uri).get_metric_history(run.run_id, "b")] == [7.0]
+
+
+def test_many_points_are_sent_in_pieces_that_mlflow_takes(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    run = open_run(uri, "vtr", "name", {})
+    assert run is not None
+    points = [{"step": s, "time": float(s), "a": float(s), "b": -float(s)} for s in range(1, 701)]
+    for _ in range(2):
+        PointSender(run).send(points)
+    assert run.steps("a") == run.steps("b") == set(range(1, 701))
+    assert len(MlflowClient(uri).get_metric_history(run.run_id, "a")) == 700
+
+
+def test_no_secret_reaches_mlflow_or_a_message(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    run = open_run(uri, "vtr", "name", {"where": "s3://key:hidden@bucket"})
+    assert run is not None
+    run.log_params({"data": "s3://key:hidden@bucket/x"})
+    data = MlflowClient(uri).get_run(run.run_id).data
+    assert data.tags["where"] == "s3://key:***@bucket"
+    assert data.params["data"] == "s3://key:***@bucket/x"
+    assert open_run("http://user:hidden@127.0.0.1:9", "vtr", "name", {}) is None
+    assert "http://user:***@127.0.0.1:9" in caplog.text
+    assert "hidden" not in caplog.text + repr(TrackedRun("http://user:hidden@h", "vtr", "r"))
+
+
+def test_a_resumed_run_takes_the_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://user:hidden@h:5000")
+    assert full_tracking_uri("http://user:***@h:5000") == "http://user:hidden@h:5000"
+    assert full_tracking_uri("sqlite:///x.db") == "sqlite:///x.db"
+    with pytest.raises(ConfigError, match=r"logged in http://user:\*\*\*@other.*set it to the run's store"):
+        full_tracking_uri("http://user:***@other")
 
 
 def test_an_unreachable_store_gives_no_run(tmp_path: Path) -> None:

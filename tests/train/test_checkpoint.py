@@ -1,20 +1,23 @@
 """A checkpoint is read whole, from itself alone, or refused with its fault named."""
 
 import dataclasses
+import errno
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
+from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict, VtrError
 from vtr_core.models.build import build_model
-from vtr_core.storage import locate
+from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import MARKER, Checkpoint, Progress, load_checkpoint, load_model, save_checkpoint
 from vtr_core.train.early_stopping import judge
@@ -118,14 +121,56 @@ def test_damage_is_named(saved: Path, damage: Callable[[Path], object], message:
 
 def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path))
-    for step in (1, 2, 3, 4, 5):
-        folder.save(checkpoint(Progress(step=step, best_step=2, best_value=1.0)), keep=2)
+    for step, value in enumerate([0.0, 1.0, 0.5, 1.0, None], 1):
+        folder.save(checkpoint(Progress(step=step, value=value)), keep=2)
     names = sorted(child.name for child in (tmp_path / "checkpoints").iterdir())
     assert names == ["best.json", "step-00000002", "step-00000004", "step-00000005"]
     assert load_model(str(tmp_path)).progress.step == 2
     latest = folder.latest()
     assert latest is not None
     assert latest.progress.step == 5
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_nothing_and_the_best_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder.at(str(tmp_path))
+    for step, value in ((1, 3.0), (2, 1.0)):
+        folder.save(checkpoint(Progress(step=step, value=value)), keep=1)
+    write = storage.write_bytes
+
+    def full(location: Location, content: bytes) -> None:
+        if location.name == "optimizer.pt":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(location, content)
+
+    monkeypatch.setattr(storage, "write_bytes", full)
+    with pytest.raises(
+        StorageError, match=r"step-00000003 cannot be written.*No space left.*it needs 0\.\d MB, .* free"
+    ):
+        folder.save(checkpoint(Progress(step=3, value=9.0)), keep=1)
+    monkeypatch.undo()
+    names = sorted(child.name for child in (tmp_path / "checkpoints").iterdir())
+    assert names == ["best.json", "step-00000001", "step-00000002"]
+    assert load_model(str(tmp_path)).progress.step == 1
+    folder.save(checkpoint(Progress(step=4, value=2.0)), keep=1)
+    assert sorted(child.name for child in (tmp_path / "checkpoints").iterdir())[1:] == [
+        "step-00000001",
+        "step-00000004",
+    ]
+
+
+def test_tidying_removes_what_a_crash_left_and_repairs_best_json(tmp_path: Path) -> None:
+    folder, checkpoints = RunFolder.at(str(tmp_path)), tmp_path / "checkpoints"
+    for step, value in ((1, 3.0), (2, 1.0)):
+        folder.save(checkpoint(Progress(step=step, value=value)), keep=2)
+    (checkpoints / "best.json").write_text('{"checkpo')
+    (checkpoints / "best.json.part-77").write_text("{")
+    shutil.copytree(checkpoints / "step-00000002", checkpoints / "step-00000003")
+    (checkpoints / "step-00000003" / MARKER).unlink()
+    folder.tidy()
+    assert sorted(child.name for child in checkpoints.iterdir()) == ["best.json", "step-00000001", "step-00000002"]
+    assert load_model(str(tmp_path)).progress.step == 1
 
 
 def test_an_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> None:

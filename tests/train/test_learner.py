@@ -137,6 +137,28 @@ def test_a_restored_learner_goes_on_bit_for_bit(decay: float | None, tmp_path: P
             assert torch.equal(resumed.state()[kind][name], tensor)
 
 
+@pytest.mark.parametrize("decay", [None, 0.75])
+def test_a_gradient_that_is_not_finite_changes_nothing(decay: float | None, tmp_path: Path) -> None:
+    """Nor does it matter whether the run is resumed behind it, be it the very first step."""
+    settings, folder = config(**{"training.ema_decay": decay}), RunFolder.at(str(tmp_path))
+    skipping, plain = learner(settings), learner(settings)
+    weight = next(skipping.model.parameters())
+    assert skipping.update((weight * torch.tensor(torch.inf)).square().sum().clamp(max=1.0) * torch.nan) is None
+    assert not gradients(skipping)
+    progress = Progress(step=1, skipped=1)
+    folder.save(Checkpoint(settings, progress=progress, vocabulary=words(), **skipping.state()), keep=1)
+    resumed = Learner(build_model(settings.model), LearntScale(), settings, lambda model: model)
+    found = folder.latest()
+    assert found is not None
+    resumed.restore(found, folder)
+    for _ in range(2):
+        assert step(skipping) == step(plain) == step(resumed)
+    for other in (skipping, resumed):
+        for kind in ("model", "objective"):
+            for name, tensor in plain.state()[kind].items():
+                assert torch.equal(other.state()[kind][name], tensor)
+
+
 def test_the_mean_of_checkpoints(tmp_path: Path) -> None:
     settings, folder = config(), RunFolder.at(str(tmp_path))
     trained, weights = learner(settings), []

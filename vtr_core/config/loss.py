@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import PositiveInt, Settings
 
 
 class ConstantMargin(Settings):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
@@ -14,7 +14,7 @@ class ModelInputs(Settings):
 
     features: dict[str, PositiveInt] = Field(default_factory=dict)
     """Feature columns and their dimensions, for instance {"video": 4096, "audio": 1024}."""
-    num_words: int = 0
+    num_words: NonNegativeInt = 0
     """Words in the vocabulary, without the padding id 0."""
     word_dim: PositiveInt = 300
     """Dimension of the word vectors (set to the word-vector file's where one was used)."""

@@ -26,15 +26,15 @@ def override(config: C, changes: Mapping[str, Any]) -> C:
     return validate(type(config), values)
 
 
-def validate(cls: type[C], values: Mapping[str, Any]) -> C:
-    """`cls` made of plain values; a ConfigError of one line names the first fault."""
+def validate(cls: type[C], values: Any, where: str = "") -> C:
+    """`cls` made of plain values; a ConfigError of one line names the first fault, and `where` they are from."""
     try:
         return cls.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(describe(error, values)) from error
+        raise ConfigError(f"{where}: {describe(error, values)}" if where else describe(error, values)) from error
 
 
-def describe(error: ValidationError, values: Mapping[str, Any]) -> str:
+def describe(error: ValidationError, values: Any) -> str:
     """The first fault of a validation of `values`, on one line, by the dotted name a user would type."""
     first = error.errors()[0]
     name = ".".join(_dotted(first["loc"], values)) or "configuration"

@@ -2,11 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.loss import LossConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.model import CapsuleNetConfig, ModelConfig
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+
+NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
 
 
 class BatchConfig(Settings):
@@ -71,8 +73,11 @@ class TrainingConfig(Settings):
 class ScalingConfig(Settings):
     """Workers and what each of them takes of the cluster."""
 
-    workers: PositiveInt = 1
+    workers: NumWorkers = 1
     """Train workers; the batch is divided among them."""
+    min_workers: NumWorkers | None = None
+    """Go on with as few as this when nodes leave, and with more again, up to `workers`, when they return (None: never).
+    The batch stays whole: only numbers of workers that divide its rows are used."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`: one GPU per worker where the cluster has GPUs."""
     cpus_per_worker: PositiveFloat = 1.0
@@ -82,7 +87,33 @@ class ScalingConfig(Settings):
     prefetch_batches: PositiveInt = 2
     """Batches fetched ahead by every worker."""
     max_restarts: NonNegativeInt = 3
-    """Restarts from the last checkpoint after a lost worker or node."""
+    """Restarts in a row from the same checkpoint after a lost worker or node; a new checkpoint renews them. Restarts
+    for a node that is taken away with notice, or for more workers, do not count."""
+    resources_timeout_s: PositiveFloat = 1800.0
+    """How long a run that has lost its workers waits for room to go on; at its beginning it waits without end."""
+    collective_timeout_s: PositiveFloat = 600.0
+    """How long workers wait for each other in one step before the silent ones count as lost."""
+    resize_interval_s: PositiveFloat = 60.0
+    """How long a group of fewer than `workers` goes on at least, before it ends to take in more."""
+
+    @property
+    def fewest(self) -> int:
+        """The fewest workers that the run goes on with."""
+        return self.workers if self.min_workers is None else self.min_workers
+
+    @property
+    def span(self) -> str:
+        """The numbers of workers for people: 4, or 1-4."""
+        return str(self.workers) if self.fewest == self.workers else f"{self.fewest}-{self.workers}"
+
+    @model_validator(mode="after")
+    def _min_is_not_above(self) -> "ScalingConfig":
+        if self.fewest > self.workers:
+            raise ValueError(
+                f"scaling.min_workers = {self.min_workers} is more than scaling.workers = {self.workers}; "
+                "scaling.workers is the largest number of workers"
+            )
+        return self
 
 
 class EvaluationConfig(Settings):
@@ -96,10 +127,13 @@ class EvaluationConfig(Settings):
 class TrainConfig(Settings):
     """Everything a run needs but its data: a preset is a function that returns one of these."""
 
-    preset: str = "custom"
-    """The preset that this configuration started from."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    preset: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")] = "custom"
+    """The preset that this configuration started from; it becomes part of file names."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of the initial weights, the batches and dropout."""
+    on_bad_shard: Literal["fail", "skip"] = "fail"
+    """When a shard's row group cannot be read or fails its checksum: `fail` ends the run, `skip` puts rows of the
+    batch's next row group in place of its rows, and counts them."""
     model: ModelConfig = CapsuleNetConfig()
     loss: LossConfig = MaskedMarginSoftmaxConfig()
     batch: BatchConfig = BatchConfig()
@@ -108,11 +142,21 @@ class TrainConfig(Settings):
     scaling: ScalingConfig = ScalingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
+    @property
+    def worker_counts(self) -> tuple[int, ...]:
+        """The numbers of workers that the run may go on with, ascending: those that divide a batch's rows."""
+        span = range(self.scaling.fewest, self.scaling.workers + 1)
+        return tuple(count for count in span if self.batch.rows % count == 0)
+
     @model_validator(mode="after")
     def _rows_divide(self) -> "TrainConfig":
-        if self.batch.rows % self.scaling.workers:
-            raise ValueError(
-                f"batch.videos × batch.clips_per_video = {self.batch.rows} rows cannot be divided by "
-                f"scaling.workers = {self.scaling.workers}; choose a batch size that is a multiple of the workers"
-            )
+        for name, count in (("workers", self.scaling.workers), ("min_workers", self.scaling.fewest)):
+            if self.batch.rows % count:
+                divisors = [n for n in range(1, min(self.batch.rows, 4 * count) + 1) if self.batch.rows % n == 0]
+                near = sorted(divisors, key=lambda n: abs(n - count))[:3]
+                raise ValueError(
+                    f"batch.videos × batch.clips_per_video = {self.batch.rows} rows cannot be divided by "
+                    f"scaling.{name} = {count}; choose a batch size that is a multiple of the workers, "
+                    f"or {', '.join(map(str, sorted(near)))} workers"
+                )
         return self

@@ -2,76 +2,114 @@
 
 import logging
 import os
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import mlflow
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
 from vtr_core.data.manifest import Manifest
+from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import short
-from vtr_core.storage import locate
+from vtr_core.storage import client_failures, locate
+from vtr_core.tracking.redaction import is_redacted, redact
 
 logger = logging.getLogger(__name__)
 Status = Literal["FINISHED", "FAILED", "KILLED"]
-Failure = (MlflowException, OSError)
-"""What MLflow raises when its store cannot be reached."""
+Failure: tuple[type[Exception], ...] = (MlflowException, OSError, *client_failures())
+"""What MLflow raises when its store, or the S3-compatible store of its artifacts, cannot be reached."""
 _PARAMS_AT_ONCE = 100
+_WAITING = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
+"""MLflow's own seven retries hold a call to a dead server for minutes; here whoever calls tries again later."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of one metric."""
+
+    name: str
+    value: float
+    step: int
+    time_ms: int
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run in the store at `tracking_uri`."""
+    """A run in the store at `tracking_uri`, which may hold a password: people are shown `store`."""
 
-    tracking_uri: str
+    tracking_uri: str = field(repr=False)
     experiment: str
     run_id: str
 
     @property
+    def store(self) -> str:
+        """The store's URI without secrets."""
+        return redact(self.tracking_uri)
+
+    @property
     def client(self) -> MlflowClient:
         """A client of the run's store."""
-        return MlflowClient(self.tracking_uri)
+        return _client(self.tracking_uri)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int, timestamp_ms: int) -> None:
         """Write metric values of one step."""
-        values = [Metric(name, float(value), timestamp_ms, step) for name, value in metrics.items()]
+        self.log_points([Point(name, value, step, timestamp_ms) for name, value in metrics.items()])
+
+    def log_points(self, points: Sequence[Point]) -> None:
+        """Write up to 1,000 values; equal ones that are there already are written once."""
+        values = [Metric(point.name, float(point.value), point.time_ms, point.step) for point in points]
         self.client.log_batch(self.run_id, metrics=values)
+
+    def steps(self, name: str) -> set[int]:
+        """The steps at which the run has a value of the metric `name`."""
+        return {metric.step for metric in self.client.get_metric_history(self.run_id, name)}
+
+    def has_inputs(self) -> bool:
+        """Whether a data set was named as the run's training input."""
+        inputs = self.client.get_run(self.run_id).inputs
+        return inputs is not None and any(tag.value == "training" for one in inputs.dataset_inputs for tag in one.tags)
 
     def log_params(self, params: Mapping[str, Any]) -> None:
         """Write parameters, flat names to values."""
-        entries = [Param(name, str(value)[:6000]) for name, value in params.items()]
+        entries = [Param(name, redact(str(value))[:6000]) for name, value in params.items()]
         for first in range(0, len(entries), _PARAMS_AT_ONCE):
             self.client.log_batch(self.run_id, params=entries[first : first + _PARAMS_AT_ONCE])
 
     def set_tags(self, tags: Mapping[str, Any]) -> None:
         """Set tags."""
-        self.client.log_batch(self.run_id, tags=[RunTag(name, str(value)) for name, value in tags.items()])
+        self.client.log_batch(self.run_id, tags=[RunTag(name, redact(str(value))) for name, value in tags.items()])
 
     def log_input(self, manifest: Manifest, context: str) -> None:
         """Name a data set as the run's input, by its fingerprint."""
-        name = manifest.uri.rstrip("/").rsplit("/", 1)[-1]
+        uri = redact(manifest.uri)
+        name = uri.rstrip("/").rsplit("/", 1)[-1]
         profile = f'{{"rows": {manifest.rows}, "videos": {manifest.videos}}}'
-        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", f'{{"uri": "{manifest.uri}"}}', profile=profile)
+        dataset = Dataset(name, manifest.fingerprint[:32], "vtr", f'{{"uri": "{uri}"}}', profile=profile)
         self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
     def log_json(self, name: str, value: Any) -> None:
         """Keep `value` as a JSON artifact."""
         self.client.log_dict(self.run_id, value, name)
 
-    def log_checkpoint(self, name: str, uri: str, metrics: Mapping[str, float], step: int) -> None:
-        """Name a checkpoint as a logged model of the run, by its URI."""
-        mlflow.set_tracking_uri(self.tracking_uri)
-        experiment_id = self.client.get_run(self.run_id).info.experiment_id
-        model = mlflow.create_external_model(
-            name=name, source_run_id=self.run_id, tags={"uri": uri, "step": str(step)}, experiment_id=experiment_id
+    def log_text(self, name: str, text: str) -> None:
+        """Keep `text` as an artifact."""
+        self.client.log_text(self.run_id, text, name)
+
+    def log_checkpoint(self, name: str, uri: str, points: Sequence[Point], step: int) -> None:
+        """Name a checkpoint as a logged model of the run, by its URI, unless it is one; `points` are its figures."""
+        client, uri = self.client, redact(uri)
+        experiment_id = client.get_run(self.run_id).info.experiment_id
+        logged = client.search_logged_models([experiment_id], f"source_run_id = '{self.run_id}'")
+        if any(model.tags.get("uri") == uri for model in logged):
+            return
+        model = client.create_logged_model(
+            experiment_id, name, self.run_id, tags={"uri": uri, "step": str(step), "mlflow.model.isExternal": "true"}
         )
-        now = int(time.time() * 1000)
-        for metric, value in metrics.items():
-            self.client.log_metric(self.run_id, metric, value, now, step, model_id=model.model_id)
+        for point in points:
+            client.log_metric(self.run_id, point.name, point.value, point.time_ms, point.step, model_id=model.model_id)
+        client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
 
     def finish(self, status: Status) -> None:
         """Close the run."""
@@ -83,27 +121,62 @@ def default_tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{os.path.abspath('mlflow.db')}"
 
 
-def open_run(tracking_uri: str, experiment: str, name: str, tags: Mapping[str, str]) -> TrackedRun | None:
+def full_tracking_uri(shown: str) -> str:
+    """The store's URI of which a run's record holds the form without secrets; ConfigError where it is not at hand."""
+    if not is_redacted(shown):
+        return shown
+    given = default_tracking_uri()
+    if redact(given) != shown:
+        raise ConfigError(
+            f"the run is logged in {shown}, MLFLOW_TRACKING_URI is {redact(given)}; set it to the run's store, "
+            "with the password, which is kept nowhere"
+        )
+    return given
+
+
+def open_run(
+    tracking_uri: str, experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None = None
+) -> TrackedRun | None:
     """A new running run; None, with a warning, where the store cannot be reached: tracking never stops training."""
-    _quiet()
     try:
-        client = MlflowClient(tracking_uri)
-        run = client.create_run(_experiment(client, tracking_uri, experiment), run_name=name, tags=dict(tags))
+        client = _client(tracking_uri)
+        run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, _redacted(tags), name)
     except Failure as error:
-        logger.warning("MLflow at %s cannot be used (%s); metrics go to metrics.jsonl only", tracking_uri, error)
+        _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run.info.run_id)
 
 
 def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | None:
     """An earlier run, set to running again; None, with a warning, where it cannot be reached."""
-    _quiet()
     try:
-        MlflowClient(tracking_uri).update_run(run_id, status="RUNNING")
+        _client(tracking_uri).update_run(run_id, status="RUNNING")
     except Failure as error:
-        logger.warning("the MLflow run %s cannot be reached (%s); metrics go to metrics.jsonl only", run_id, error)
+        _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run_id)
+
+
+def _redacted(tags: Mapping[str, str]) -> dict[str, str]:
+    return {name: redact(value) for name, value in tags.items()}
+
+
+def _warn(tracking_uri: str, error: Exception) -> None:
+    reason = " ".join(redact(str(error)).split())[:300]
+    logger.warning("MLflow at %s cannot be used (%s)", redact(tracking_uri), reason)
+
+
+def _client(tracking_uri: str) -> MlflowClient:
+    """A client whose calls end soon where the store is away, unless the user's environment says otherwise.
+
+    MLflow prints links to runs with the URI's password, unless it is told not to print links.
+    """
+    for name, value in _WAITING.items():
+        os.environ.setdefault(name, value)
+    if redact(tracking_uri) != tracking_uri:
+        os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
+    _quiet()
+    return MlflowClient(tracking_uri)
 
 
 def _experiment(client: MlflowClient, tracking_uri: str, name: str) -> str:

@@ -1,11 +1,28 @@
 """What driver and workers say to each other during a run: reports one way, a request to stop the other."""
 
 import asyncio
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 Report = dict[str, Any]
+Reason = Literal["interrupted", "preempted", "resized"]
+"""Why workers are asked to save and end: a signal, a node about to be taken away, room for more workers."""
+
+_MAX_CALLS = 100_000
+"""Every worker's question after a stop stays open all along, so there are as many calls as workers, and a few."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is known of a worker group."""
+
+    nodes: frozenset[str] = frozenset()
+    """The nodes, by Ray's identifiers, that its workers run on."""
+    has_reported: bool = False
+    """Whether it has begun to train."""
 
 
 class _Exchange:
@@ -13,9 +30,11 @@ class _Exchange:
 
     def __init__(self) -> None:
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
-        self._stop = asyncio.Event()
+        self._stop: asyncio.Future[Reason | None] = asyncio.get_event_loop().create_future()
+        self._group = Group()
 
     async def put(self, report: Report) -> None:
+        self._group = replace(self._group, has_reported=True)
         await self._reports.put(report)
 
     async def take(self, timeout_s: float) -> list[Report]:
@@ -25,18 +44,32 @@ class _Exchange:
             return []
         return [first, *(self._reports.get_nowait() for _ in range(self._reports.qsize()))]
 
-    async def request_stop(self) -> None:
-        self._stop.set()
+    async def new_group(self) -> None:
+        if not self._stop.done():
+            self._stop.set_result(None)  # lets the questions of workers that are gone come to an end
+        self._stop = asyncio.get_event_loop().create_future()
+        self._group = Group()
 
-    async def stop_requested(self) -> bool:
-        return await self._stop.wait()
+    async def request_stop(self, reason: Reason) -> None:
+        if not self._stop.done():
+            self._stop.set_result(reason)
+
+    async def stop_requested(self, node: str) -> Reason | None:
+        self._group = replace(self._group, nodes=self._group.nodes | {node})
+        return await asyncio.shield(self._stop)
+
+    async def group(self) -> Group:
+        return self._group
 
 
 class Channel:
     """A handle on the exchange; it travels to workers. Nothing here makes a training step wait."""
 
     def __init__(self) -> None:
-        self._exchange: Any = ray.remote(num_cpus=0)(_Exchange).remote()
+        # Where the driver is: the loss of any other node must not take the reports with it.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        actor: Any = ray.remote(num_cpus=0)(_Exchange)
+        self._exchange = actor.options(max_concurrency=_MAX_CALLS, scheduling_strategy=here).remote()
 
     def report(self, report: Report) -> None:
         """Send a report to the driver."""
@@ -46,13 +79,21 @@ class Channel:
         """The reports that have come, oldest first; waits for one at most `timeout_s`."""
         return ray.get(self._exchange.take.remote(timeout_s))
 
-    def request_stop(self) -> None:
-        """Ask the workers to save a checkpoint and end."""
-        self._exchange.request_stop.remote()
+    def new_group(self) -> None:
+        """A worker group is about to begin: no stop is requested of it, and it is nowhere yet."""
+        ray.get(self._exchange.new_group.remote())
+
+    def request_stop(self, reason: Reason) -> None:
+        """Ask the workers of the present group to save a checkpoint and end; the first reason counts."""
+        self._exchange.request_stop.remote(reason)
+
+    def group(self) -> Group:
+        """The present group, as far as it has shown up."""
+        return ray.get(self._exchange.group.remote())
 
     def watch(self) -> "StopWatch":
         """A worker's view of the request to stop."""
-        return StopWatch(self._exchange.stop_requested.remote())
+        return StopWatch(self._exchange.stop_requested.remote(ray.get_runtime_context().get_node_id()))
 
 
 class StopWatch:
@@ -65,3 +106,7 @@ class StopWatch:
         """Whether a stop was requested by now."""
         ready, _ = ray.wait([self._answer], timeout=0)
         return bool(ready)
+
+    def reason(self) -> Reason:
+        """Why a stop was requested; waits for the answer where only another worker has it."""
+        return ray.get(self._answer)

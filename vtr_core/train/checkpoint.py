@@ -8,9 +8,11 @@ is unpickled: tensors are safetensors or read with `weights_only=True`. `model.s
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pickle import UnpicklingError
+from pathlib import Path
 from typing import Any
 
 import safetensors.torch
@@ -19,10 +21,12 @@ from torch import Tensor, nn
 
 from vtr_core import storage
 from vtr_core.config.override import validate
+from vtr_core.config.record import record
 from vtr_core.config.train import TrainConfig
-from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.models.build import build_model
-from vtr_core.storage import Location, locate
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.json_text import parse_json
+from vtr_core.models.build import build_model, check_model
+from vtr_core.storage import Location, StorageError, is_file_name, locate
 from vtr_core.text.vocabulary import Vocabulary
 
 MARKER = "checkpoint.json"
@@ -36,10 +40,14 @@ class Progress:
     step: int = 0
     best_value: float | None = None
     best_step: int | None = None
+    value: float | None = None
+    """Of the validation at this step, where there was one."""
     flat_validations: int = 0
     """Validations since the best one."""
     skipped: int = 0
     """Steps skipped for a non-finite loss."""
+    replaced_rows: int = 0
+    """Rows that stood in for rows of unreadable row groups."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,15 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
+class _Training:
+    """The content of `optimizer.pt`; see `Checkpoint`."""
+
+    optimizer: dict[str, Any]
+    objective: dict[str, Any]
+    trained: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class LoadedModel:
     """A model ready to embed, with the configuration and vocabulary it was trained with."""
 
@@ -71,7 +88,44 @@ class LoadedModel:
 
 
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; a reader sees all of it or none."""
+    """Write a checkpoint; a reader sees all of it or none.
+
+    Raises StorageError, with what it needs and what is free, where it cannot be written; nothing of it is left then, as
+    far as the place lets it be deleted.
+    """
+    remove_checkpoint(location)
+    files = _files(checkpoint)
+    try:
+        for name, content in files.items():
+            storage.write_bytes(location / name, content)
+    except (OSError, StorageError) as error:
+        with suppress(OSError, StorageError):
+            remove_checkpoint(location)
+        needed = sum(map(len, files.values()))
+        raise StorageError(
+            f"{location} cannot be written: {error} (it needs {_size(needed)}{_free(location)})"
+        ) from error
+
+
+def remove_checkpoint(location: Location) -> None:
+    """Delete a checkpoint, or what there is of one; interrupted at any moment, what stays is not a checkpoint."""
+    storage.delete_file(location / MARKER)
+    storage.delete_folder(location)
+
+
+def _free(location: Location) -> str:
+    if not location.is_local:
+        return ""
+    place = next(path for path in Path(location.path).parents if path.exists())
+    return f", {_size(shutil.disk_usage(place).free)} are free"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB"
+
+
+def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
+    """The files of a checkpoint, the marker last."""
     optimizer = io.BytesIO()
     training = {
         "optimizer": checkpoint.optimizer,
@@ -87,10 +141,8 @@ def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
         "vocabulary.json": checkpoint.vocabulary.to_json(),
         "provenance.json": _json(checkpoint.provenance),
     }
-    for name, content in files.items():
-        storage.write_bytes(location / name, content)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    storage.write_json(location / MARKER, {"version": VERSION, "files": hashes})
+    return {**files, MARKER: _json({"version": VERSION, "files": hashes})}
 
 
 def is_complete(location: Location) -> bool:
@@ -101,19 +153,16 @@ def is_complete(location: Location) -> bool:
 def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a whole checkpoint, for going on with training."""
     reader = _Reader(location)
-    try:
-        training = torch.load(io.BytesIO(reader.read("optimizer.pt")), map_location=device, weights_only=True)
-    except (UnpicklingError, RuntimeError, EOFError) as error:
-        raise CheckpointError(f"{location / 'optimizer.pt'} is refused: it holds more than tensors") from error
+    training = reader.training(device)
     return Checkpoint(
         config=reader.config(),
         model=reader.weights(),
-        optimizer=training["optimizer"],
-        objective=training["objective"],
-        trained=training["trained"],
-        progress=Progress(**json.loads(reader.read("progress.json"))),
-        vocabulary=Vocabulary.from_json(reader.read("vocabulary.json")),
-        provenance=json.loads(reader.read("provenance.json")),
+        optimizer=training.optimizer,
+        objective=training.objective,
+        trained=training.trained,
+        progress=reader.progress(),
+        vocabulary=reader.vocabulary(),
+        provenance=reader.provenance(),
     )
 
 
@@ -124,20 +173,42 @@ def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -
     checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is incomplete,
     damaged or of another system, or where there are fewer than k.
     """
+    storage.check_readable(locate(uri))
     locations = [find_checkpoint(locate(uri))] if average == 1 else _newest(locate(uri), average)
     location = locations[-1]
     reader = _Reader(location)
-    config = reader.config()
+    config, vocabulary = reader.config(), reader.vocabulary()
+    if len(vocabulary) != config.model.inputs.num_words:
+        what = f"a model of {config.model.inputs.num_words} words, but its vocabulary has {len(vocabulary)}"
+        raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
+    weights = _mean_weights(locations)
+    _check_shapes(config, weights, location)
     model = build_model(config.model)
-    load_weights(model, _mean_weights(locations), location)
+    load_weights(model, weights, location)
     return LoadedModel(
         model=model.to(device).eval(),
         config=config,
-        vocabulary=Vocabulary.from_json(reader.read("vocabulary.json")),
-        provenance=json.loads(reader.read("provenance.json")),
-        progress=Progress(**json.loads(reader.read("progress.json"))),
+        vocabulary=vocabulary,
+        provenance=reader.provenance(),
+        progress=reader.progress(),
         uri=location.uri,
     )
+
+
+def _check_shapes(config: TrainConfig, weights: Mapping[str, Tensor], where: Location) -> None:
+    """CheckpointError where the configuration's model has other weights; found out before memory is taken for it."""
+    try:
+        expected = check_model(config.model)
+    except ConfigError as error:
+        raise CheckpointError(f"{where / 'config.json'}: {error}") from error
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    faults = [
+        f"{name} is {found.get(name, 'missing')}, the model's {expected.get(name, 'is not there')}"
+        for name in sorted(expected.keys() | found.keys())
+        if expected.get(name) != found.get(name)
+    ]
+    if faults:
+        raise CheckpointError(f"{where / 'model.safetensors'}: the weights do not fit the model: {'; '.join(faults)}")
 
 
 def load_weights(model: nn.Module, weights: dict[str, Tensor], where: Location) -> None:
@@ -154,7 +225,7 @@ def find_checkpoint(location: Location) -> Location:
         return location
     folder = location / "checkpoints"
     if storage.exists(folder / "best.json"):
-        return folder / storage.read_json(folder / "best.json")["checkpoint"]
+        return folder / _best_name(folder / "best.json")
     complete = complete_checkpoints(folder)
     if not complete:
         raise CheckpointError(
@@ -162,6 +233,15 @@ def find_checkpoint(location: Location) -> Location:
             "or one of the folders in its checkpoints/"
         )
     return complete[-1]
+
+
+def _best_name(location: Location) -> str:
+    """The folder that `best.json` names."""
+    value = storage.read_json(location)
+    name = value.get("checkpoint") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not is_file_name(name):
+        raise CheckpointError(f"{location} is damaged: it must name a folder beside it; give that folder itself")
+    return name
 
 
 def complete_checkpoints(folder: Location) -> list[Location]:
@@ -202,31 +282,87 @@ class _Reader:
         if not isinstance(marker, dict) or marker.get("version") != VERSION:
             raise CheckpointError(f"{location} is not a checkpoint of version {VERSION}, which this code reads")
         self._location = location
-        self._hashes: dict[str, str] = marker["files"]
+        files = marker.get("files")
+        self._hashes: dict[str, Any] = files if isinstance(files, dict) else {}
 
     def read(self, name: str) -> bytes:
         """The file's bytes."""
         if name not in self._hashes or not storage.exists(self._location / name):
             raise CheckpointError(f"{self._location} lacks {name}; use another checkpoint of the run")
-        content = storage.read_bytes(self._location / name)
+        try:
+            content = storage.read_bytes(self._location / name)
+        except OSError as error:
+            if not self._location.is_local:  # a network that is down says nothing of the file
+                raise
+            raise self._damaged(name, error) from error
         if hashlib.sha256(content).hexdigest() != self._hashes[name]:
             raise CheckpointError(f"{self._location / name} is damaged (its sha256 differs); use another checkpoint")
         return content
 
     def weights(self) -> dict[str, Tensor]:
         """The weights of the model as it is evaluated."""
-        return safetensors.torch.load(self.read("model.safetensors"))
+        content = self.read("model.safetensors")
+        try:
+            return safetensors.torch.load(content)
+        except Exception as error:  # whatever the parser meets in a damaged file
+            raise self._damaged("model.safetensors", error) from error
+
+    def training(self, device: torch.device | str) -> "_Training":
+        """What only going on with training needs. Never unpickled: tensors and plain containers alone are read."""
+        content = self.read("optimizer.pt")
+        try:
+            value = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+        except Exception as error:  # whatever the restricted unpickler meets
+            place = self._location / "optimizer.pt"
+            raise CheckpointError(f"{place} is refused: it is damaged or holds more than tensors") from error
+        try:
+            return record(_Training, value)
+        except ValueError as error:
+            raise self._damaged("optimizer.pt", error) from error
+
+    def progress(self) -> Progress:
+        """Where the run stood."""
+        try:
+            found = record(Progress, self._json("progress.json"))
+            if found.step < 0:
+                raise ValueError(f"the step is {found.step}")
+        except ValueError as error:
+            raise self._damaged("progress.json", error) from error
+        return found
+
+    def vocabulary(self) -> Vocabulary:
+        """The words that the model knows."""
+        try:
+            return Vocabulary.from_json(self.read("vocabulary.json"), str(self._location / "vocabulary.json"))
+        except DatasetError as error:
+            raise self._damaged("vocabulary.json", error) from error
+
+    def provenance(self) -> dict[str, Any]:
+        """Where the checkpoint comes from."""
+        value = self._json("provenance.json")
+        if not isinstance(value, dict):
+            raise self._damaged("provenance.json", "it is no object")
+        return value
+
+    def _json(self, name: str) -> Any:
+        try:
+            return parse_json(self.read(name))
+        except ValueError as error:
+            raise self._damaged(name, error) from error
+
+    def _damaged(self, name: str, fault: object) -> CheckpointError:
+        return CheckpointError(f"{self._location / name} is damaged ({fault}); use another checkpoint of the run")
 
     def config(self) -> TrainConfig:
         """The run's configuration, which this code must know."""
-        values = json.loads(self.read("config.json"))
+        values = self._json("config.json")
         try:
             return validate(TrainConfig, values)
         except ConfigError as error:
-            kind = values.get("model", {}).get("kind")
-            raise CheckpointError(
-                f"{self._location} holds a {kind!r} model that this code cannot read: {error}"
-            ) from error
+            model = values.get("model") if isinstance(values, dict) else None
+            kind = model.get("kind") if isinstance(model, dict) else None
+            place = self._location / "config.json"
+            raise CheckpointError(f"{place} is of a {kind!r} model that this code cannot read: {error}") from error
 
 
 def _json(value: Any) -> bytes:

@@ -12,6 +12,7 @@ def judge(progress: Progress, values: Mapping[str, float], metric: str) -> Progr
     if metric not in values:
         raise ConfigError(f"training.metric is {metric!r}; this validation set gives {', '.join(sorted(values))}")
     value = values[metric]
+    progress = replace(progress, value=float(value))
     if progress.best_value is None or value > progress.best_value:
         return replace(progress, best_value=value, best_step=progress.step, flat_validations=0)
     return replace(progress, flat_validations=progress.flat_validations + 1)

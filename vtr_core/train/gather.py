@@ -115,6 +115,15 @@ def agree_all(condition: bool, device: torch.device) -> bool:
     return bool(flag.item())
 
 
+def sum_all(value: int, device: torch.device) -> int:
+    """The sum of every worker's `value`."""
+    if world_size() == 1:
+        return value
+    total = torch.tensor(value, device=device)
+    dist.all_reduce(total)
+    return int(total.item())
+
+
 def _all_gather(rows: Tensor) -> Tensor:
     whole = rows.new_empty((world_size() * len(rows), *rows.shape[1:]))
     dist.all_gather_into_tensor(whole, rows.contiguous())

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from vtr_core.config.train import TrainConfig
+from vtr_core.errors import CheckpointError
 from vtr_core.train.checkpoint import Checkpoint, load_weights
 from vtr_core.train.gather import average_gradients
 from vtr_core.train.micro_batches import MicroBatches
@@ -43,13 +45,19 @@ class Learner:
         for group in self._optimizer.param_groups:
             group["lr"] = rate
 
-    def update(self, loss: Tensor) -> Tensor:
-        """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping."""
+    def update(self, loss: Tensor) -> Tensor | None:
+        """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping.
+
+        None, and nothing changed, where the gradient is not finite; on all workers then, which have the same gradient.
+        """
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         average_gradients(self.objective)
         parameters = [*self._bare.parameters(), *self.objective.parameters()]
         norm = nn.utils.clip_grad_norm_(parameters, self._config.optimizer.gradient_clip or math.inf)
+        if not torch.isfinite(norm):
+            self._optimizer.zero_grad(set_to_none=True)
+            return None
         self._optimizer.step()
         if self._average is not None:
             self._average.update_parameters(self._bare)
@@ -57,12 +65,18 @@ class Learner:
 
     def restore(self, found: Checkpoint, folder: RunFolder) -> None:
         """Go on from a checkpoint of this run."""
-        load_weights(self._bare, found.trained or found.model, folder.checkpoints)
-        load_weights(self.objective, found.objective, folder.checkpoints)
-        self._optimizer.load_state_dict(found.optimizer)
+        place = folder.checkpoint_at(found.progress.step)
+        load_weights(self._bare, found.trained or found.model, place)
+        load_weights(self.objective, found.objective, place / "optimizer.pt")
+        try:
+            self._optimizer.load_state_dict(found.optimizer)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
+            ) from error
         if self._average is not None:
-            load_weights(self._average.module, found.model, folder.checkpoints)
-            self._average.n_averaged.fill_(max(found.progress.step, 1))
+            load_weights(self._average.module, found.model, place)
+            self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)
 
     def state(self) -> dict[str, Any]:
         """The fields of a `Checkpoint` that change with a step: model, trained, objective, optimizer."""

@@ -1,71 +1,204 @@
-"""A training run as an MLflow run: opened and closed here, in the driver."""
+"""A training run as an MLflow run: opened and closed here, in the driver; the first worker logs to it by its id.
 
+A store that is away never stops training. The driver goes on trying to open the run, sends what is in metrics.jsonl
+once that works, and looks at the end whether anything is missing; what is missing then is sent by a later --resume.
+"""
+
+import logging
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
+from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
+from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
-from vtr_core.storage import Location
 from vtr_core.tracking.flatten import flatten
-from vtr_core.tracking.run import Failure, Status, TrackedRun, open_run, reopen_run, run_name
+from vtr_core.tracking.json_lines import Line, read_lines
+from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.run import Point, Status, TrackedRun, open_run, reopen_run, run_name
+from vtr_core.tracking.sending import PointSender
+from vtr_core.train.checkpoint import find_checkpoint
 from vtr_core.train.run_folder import RunFolder, RunRecord
+
+logger = logging.getLogger(__name__)
+_FIRST_TRY_S = 10.0
+"""Training waits so long for a store that does not answer."""
+_PAUSES_S = (15.0, 300.0)
+"""Between two tries to open the run: at first, and at most."""
+_SEND_EVERY_S = 60.0
 
 
 @contextmanager
 def tracked_run(
-    folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str]
-) -> Iterator[TrackedRun | None]:
-    """The run's MLflow run, new or, for a resumed run, the same again; None where MLflow cannot be reached.
+    folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str], tracking_uri: str
+) -> Iterator["Tracking"]:
+    """The run's MLflow run, new or, for a resumed run, the same again.
 
     It ends FINISHED, FAILED after an error, or KILLED after an interrupt.
     """
-    tracked = _open(folder, record, config, origin)
+    tracking = Tracking(folder, record, config, origin, tracking_uri)
+    tracking.begin()
     status: Status = "FAILED"
     try:
-        yield tracked
+        yield tracking
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
         raise
     finally:
-        if tracked is not None:
-            with suppress(*Failure):
-                tracked.finish(status)
+        tracking.end(status)
 
 
-def _open(folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str]) -> TrackedRun | None:
-    if record.mlflow_run_id is not None:
-        return reopen_run(record.tracking_uri, record.experiment, record.mlflow_run_id)
-    values = config.model_dump(mode="json")
-    mark = fingerprint(values)
-    tags = {
-        **origin,
-        "stage": "train",
-        "preset": config.preset,
-        "config.fingerprint": short(mark),
-        "data.fingerprint": short(record.data_fingerprint),
-        "workers": str(config.scaling.workers),
-        "run.folder": folder.location.uri,
-    }
-    tracked = open_run(record.tracking_uri, record.experiment, run_name(config.preset, mark), tags)
-    if tracked is None:
-        return None
-    folder.write_record(replace(record, mlflow_run_id=tracked.run_id))
-    with suppress(*Failure):
-        tracked.log_params(flatten(values))
-        tracked.log_input(Manifest.load(record.data), "training")
-        if record.validation is not None:
-            tracked.log_input(Manifest.load(record.validation), "validation")
-        tracked.log_json("config.json", values)
-    return tracked
+class Tracking:
+    """The driver's side of an MLflow run."""
+
+    def __init__(
+        self, folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str], tracking_uri: str
+    ) -> None:
+        self._folder, self._record, self._config, self._origin = folder, record, config, origin
+        self._uri = tracking_uri
+        self._run: TrackedRun | None = None
+        self._described = False
+        self._workers_sent_all = False
+        self._tried, self._ending = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._keep_trying, name="mlflow", daemon=True)
+        self.for_workers: TrackedRun | None = None
+        """The run that workers log to; None where it was not open in time, and the driver sends instead."""
+
+    @property
+    def run_id(self) -> str | None:
+        """The MLflow run's id, where it was opened by now."""
+        return self._record.mlflow_run_id
+
+    def begin(self) -> None:
+        """Open the run, or go on trying while training begins without it."""
+        self._thread.start()
+        self._tried.wait(_FIRST_TRY_S)
+        self.for_workers = self._run
+        if self.for_workers is None:
+            logger.warning("training begins without MLflow; %s gets every point", self._metrics)
+
+    def workers_sent_all(self) -> None:
+        """The first worker says that MLflow has every point."""
+        self._workers_sent_all = self.for_workers is not None
+
+    def end(self, status: Status) -> None:
+        """Send what is missing and close the run; where that cannot be done, say how to do it later."""
+        self._ending.set()
+        self._thread.join()
+        if self._run is not None or self._open():
+            try:
+                self._deliver(status)
+            except Exception as error:  # whatever a store raises, what was trained is not lost for it
+                logger.warning("MLflow did not take everything: %s", redact(" ".join(str(error).split()))[:300])
+            else:
+                return
+        logger.warning(
+            "%s and events.jsonl beside it hold the whole log; vtr train --resume %s sends what MLflow lacks",
+            self._metrics,
+            self._folder.location,
+        )
+
+    @property
+    def _metrics(self) -> storage.Location:
+        return self._folder.location / "metrics.jsonl"
+
+    def _keep_trying(self) -> None:
+        pause, longest = _PAUSES_S
+        while not self._open():
+            self._tried.set()
+            if self._ending.wait(pause):
+                return
+            pause = min(longest, 2 * pause)
+        self._tried.set()
+        while not self._ending.wait(_SEND_EVERY_S):
+            if self.for_workers is None:
+                try:
+                    self._send_points()
+                except Exception as error:  # tried again after a pause
+                    logger.info("MLflow did not take the points yet: %s", redact(str(error)))
+
+    def _open(self) -> bool:
+        """Open and describe the run; whether there is one now."""
+        try:
+            run = self._opened()
+            if run is None:
+                return False
+            self._describe(run)
+        except Exception as error:  # as in `end`
+            logger.warning("MLflow did not take the run's settings: %s", redact(str(error)))
+            return False
+        self._run = run
+        return True
+
+    def _opened(self) -> TrackedRun | None:
+        record = self._record
+        if record.mlflow_run_id is not None:
+            run = reopen_run(self._uri, record.experiment, record.mlflow_run_id)
+        else:
+            name = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
+            run = open_run(self._uri, record.experiment, name, self._tags(), int(record.started * 1000) or None)
+        if run is not None:
+            self._record = replace(record, mlflow_run_id=run.run_id)
+            self._folder.write_record(self._record)
+        return run
+
+    def _tags(self) -> dict[str, str]:
+        return {
+            **self._origin,
+            "stage": "train",
+            "preset": self._config.preset,
+            "config.fingerprint": short(fingerprint(self._config.model_dump(mode="json"))),
+            "data.fingerprint": short(self._record.data_fingerprint),
+            "workers": self._config.scaling.span,
+            "run.folder": self._folder.location.uri,
+        }
+
+    def _describe(self, run: TrackedRun) -> None:
+        """Params, configuration and data sets; the data sets come last and tell that the rest is there."""
+        if run.has_inputs():
+            return
+        values = self._config.model_dump(mode="json")
+        run.log_params(flatten(values))
+        run.log_json("config.json", values)
+        if self._record.validation is not None:
+            run.log_input(Manifest.load(self._record.validation), "validation")
+        run.log_input(Manifest.load(self._record.data), "training")
+
+    def _deliver(self, status: Status) -> None:
+        assert self._run is not None
+        if not self._workers_sent_all:
+            self._send_points()
+        events = self._folder.location / "events.jsonl"
+        if storage.exists(events):
+            self._run.log_text("events.jsonl", storage.read_bytes(events).decode())
+        if status == "FINISHED":
+            self._log_best_checkpoint(self._run)
+        self._run.finish(status)
+
+    def _send_points(self) -> None:
+        assert self._run is not None
+        PointSender(self._run).send(read_lines(self._metrics))
+
+    def _log_best_checkpoint(self, run: TrackedRun) -> None:
+        """Name the run's best checkpoint as its logged model, with the validation figures of its step."""
+        try:
+            best = find_checkpoint(self._folder.location)
+        except CheckpointError:
+            return
+        step = int(best.name.removeprefix("step-"))
+        run.log_checkpoint(self._config.preset, best.uri, _validation(read_lines(self._metrics), step), step)
 
 
-def log_best_checkpoint(
-    tracked: TrackedRun, config: TrainConfig, checkpoint: Location, validations: Mapping[int, Mapping[str, float]]
-) -> None:
-    """Name the run's best checkpoint as its logged model, with the validation figures of its step."""
-    step = int(checkpoint.name.removeprefix("step-"))
-    with suppress(*Failure):
-        tracked.log_checkpoint(config.preset, checkpoint.uri, validations.get(step, {}), step)
+def _validation(lines: list[Line], step: int) -> list[Point]:
+    """The validation figures of `step` among the points of a run."""
+    return [
+        Point(name, value, step, int(line["time"] * 1000))
+        for line in lines
+        if line["step"] == step
+        for name, value in line.items()
+        if name.startswith("val/")
+    ]

@@ -1,27 +1,31 @@
-"""The driver's side of a run: Ray Train's worker group, started again after a lost worker."""
+"""The driver's side of a run: Ray Train's worker group, started again after a fault, a notice or a change of size."""
 
-import logging
+import math
 import threading
+import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import ray
-import ray.train
-from ray.exceptions import RayError
-from ray.train import RunConfig, ScalingConfig
-from ray.train.torch import TorchConfig, TorchTrainer
-from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError
-from ray.train.v2.api.exceptions import TrainingFailedError, WorkerGroupError
+from ray.train.torch import TorchConfig
+from ray.train.v2.api.config import FailureConfig, RunConfig, ScalingConfig
+from ray.train.v2.api.exceptions import TrainingFailedError
+from ray.train.v2.torch.torch_trainer import TorchTrainer
 
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
-from vtr_core.errors import ClusterError, TrainingError, VtrError
+from vtr_core.errors import ClusterError
 from vtr_core.storage import Location, locate
 from vtr_core.train.channel import Channel, Report
+from vtr_core.train.checkpoint import complete_checkpoints
+from vtr_core.train.faults import Fault, RestartBudget, fault
+from vtr_core.train.group_watch import GroupWatch, Growth
 from vtr_core.train.interrupts import graceful
+from vtr_core.train.reservation import wait_for_room, worker_bundle
+from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.worker import Job, train_worker
-
-logger = logging.getLogger(__name__)
 
 
 def uses_gpu(config: TrainConfig) -> bool:
@@ -36,35 +40,37 @@ def uses_gpu(config: TrainConfig) -> bool:
 
 
 def check_resources(config: TrainConfig) -> None:
-    """ClusterError unless the cluster holds the workers and leaves CPUs for reading.
+    """ClusterError unless the cluster holds the fewest workers and leaves CPUs for reading.
 
     Without free CPUs Ray Data's tasks would wait for ever, and the run with them.
     """
     scaling, held = config.scaling, ray.cluster_resources()
-    wanted = scaling.workers * scaling.cpus_per_worker + scaling.reading_cpus
+    wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
+    setting = "scaling.workers" if scaling.min_workers is None else "scaling.min_workers"
     if held.get("CPU", 0) < wanted:
         raise ClusterError(
-            f"{scaling.workers} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
+            f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
             f"need {wanted:g} CPUs, the cluster has {held.get('CPU', 0):g}; "
-            "lower scaling.workers or scaling.cpus_per_worker"
+            f"lower {setting} or scaling.cpus_per_worker"
         )
-    if uses_gpu(config) and held.get("GPU", 0) < scaling.workers:
+    if uses_gpu(config) and held.get("GPU", 0) < scaling.fewest:
         raise ClusterError(
-            f"{scaling.workers} workers need {scaling.workers} GPUs, the cluster has {held.get('GPU', 0):g}; "
-            "lower scaling.workers or use --scaling.device cpu"
+            f"{scaling.fewest} workers need {scaling.fewest} GPUs, the cluster has {held.get('GPU', 0):g}; "
+            f"lower {setting} or use --scaling.device cpu"
         )
 
 
 def fit(job: Job, on_report: Callable[[Report], None]) -> None:
-    """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point, in the driver.
+    """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point and event, in the driver.
 
-    A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times at most. A fault
-    in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a checkpoint,
-    with Interrupted.
+    A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times in a row at most.
+    A node that is about to be taken away ends the group after a checkpoint; it goes on elsewhere, or on fewer workers.
+    A fault in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a
+    checkpoint, with Interrupted.
     """
     channel = Channel()
     run = _Run(job, channel)
-    with graceful(channel.request_stop):
+    with graceful(run.request_stop):
         run.start()
         while run.is_alive():
             for report in channel.take(timeout_s=0.5):
@@ -75,70 +81,137 @@ def fit(job: Job, on_report: Callable[[Report], None]) -> None:
         raise run.error
 
 
-def _scratch(job: Job) -> Location:
-    """Where Ray Train keeps its own state while a run goes on."""
-    return locate(job.run) / "ray_train"
-
-
-def _fit_with_restarts(job: Job, channel: Channel) -> None:
-    for restarts_left in range(job.config.scaling.max_restarts, -1, -1):
-        try:
-            _trainer(job, channel).fit()
-            storage.delete_folder(_scratch(job))
-            return
-        except TrainingFailedError as error:
-            _raise_if_final(error, job.config.scaling.workers, restarts_left)
-            logger.warning("a worker was lost; starting again from the newest checkpoint (%s)", _first_line(error))
-
-
-def _trainer(job: Job, channel: Channel) -> TorchTrainer:
-    gpu = uses_gpu(job.config)
-    scaling = ScalingConfig(
-        num_workers=job.config.scaling.workers,
-        use_gpu=gpu,
-        resources_per_worker={"CPU": job.config.scaling.cpus_per_worker, **({"GPU": 1} if gpu else {})},
-    )
-    # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.
-    run = RunConfig(name=uuid.uuid4().hex, storage_path=_scratch(job).uri)
-    return TorchTrainer(
-        train_worker,
-        train_loop_config={"job": job, "channel": channel},
-        torch_config=TorchConfig(),
-        scaling_config=scaling,
-        run_config=run,
-    )
-
-
-def _raise_if_final(error: TrainingFailedError, workers: int, restarts_left: int) -> None:
-    """Return where starting again can help: a worker was lost, or, as its peers see it, a collective broke."""
-    failures = list(error.worker_failures.values()) if isinstance(error, WorkerGroupError) else []
-    for failure in failures:
-        if isinstance(failure, VtrError):
-            raise failure from error
-    lost = any(isinstance(failure, (RayError, WorkerHealthCheckFailedError)) for failure in failures)
-    broken = workers > 1 and any(isinstance(failure, RuntimeError) for failure in failures)
-    if failures and not lost and not broken:
-        raise error
-    if restarts_left == 0:
-        raise TrainingError(f"workers were lost too often (scaling.max_restarts): {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    """The first line that says something of its own; Ray's own first line is a heading."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[1] if len(lines) > 1 else str(error)
-
-
 class _Run(threading.Thread):
     """Ray Train in a thread of its own: the main thread stays free for signals, which Ray Train would take."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         super().__init__(name="ray-train", daemon=True)
-        self._job, self._channel = job, channel
+        self._channel, self._stopping = channel, threading.Event()
+        self._groups = _Groups(job, channel, self._stopping.is_set)
         self.error: Exception | None = None
+
+    def request_stop(self) -> None:
+        """Ask the run to end, after a checkpoint where workers are at it."""
+        self._stopping.set()
+        self._channel.request_stop("interrupted")
 
     def run(self) -> None:
         try:
-            _fit_with_restarts(self._job, self._channel)
+            self._groups.run()
         except Exception as error:  # handed to the main thread, whatever it is
             self.error = error
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a group ended before the run did."""
+
+    reason: str
+    at: float
+    """On the monotonic clock: since when no group is at work."""
+    restarts_left: int | None = None
+    """Where it ended by a fault."""
+
+
+class _Groups:
+    """The worker groups of a run, one after another, each as large as the cluster has room for."""
+
+    def __init__(self, job: Job, channel: Channel, is_stopping: Callable[[], bool]) -> None:
+        self._job, self._channel, self._is_stopping = job, channel, is_stopping
+        self._scaling, self._counts = job.config.scaling, job.config.worker_counts
+        self._gpu = uses_gpu(job.config)
+        self._growth = Growth(self._scaling.resize_interval_s)
+        self._budget = RestartBudget(self._scaling.max_restarts)
+        self._scratch: Location = locate(job.run) / "ray_train"
+        """Where Ray Train keeps its own state while a run goes on."""
+
+    def run(self) -> None:
+        """Start groups until the run is finished or asked to stop."""
+        self._start_groups()
+        storage.delete_folder(self._scratch)
+
+    def _start_groups(self) -> None:
+        ended: _Ended | None = None
+        while (workers := self._room(ended)) is not None:
+            self._announce(ended, workers)
+            self._channel.new_group()
+            if self._is_stopping():  # the request to stop may have come to the group before
+                return
+            ended = self._train(workers, ended)
+            if ended is None:
+                return
+
+    def _room(self, ended: _Ended | None) -> int | None:
+        """How many workers there is room for, once there is; None where the run was asked to stop before."""
+        if self._is_stopping():
+            return None
+        workers = wait_for_room(
+            self._scaling, self._counts, self._gpu, lambda: self._is_stopping() or self._is_overdue(ended), self._wait
+        )
+        if workers is None and not self._is_stopping():
+            raise ClusterError(
+                f"no room for {self._counts[0]} workers and for reading since {self._scaling.resources_timeout_s:g} s "
+                f"(scaling.resources_timeout_s); bring nodes back and use vtr train --resume {self._job.run}"
+            )
+        return workers
+
+    def _is_overdue(self, ended: _Ended | None) -> bool:
+        return ended is not None and time.monotonic() > ended.at + self._scaling.resources_timeout_s
+
+    def _wait(self) -> None:
+        bundle = worker_bundle(self._scaling, self._gpu)
+        self._channel.report({"event": "waiting", "workers": self._counts[0], "each": bundle})
+
+    def _announce(self, ended: _Ended | None, workers: int) -> None:
+        if ended is not None:
+            left = {} if ended.restarts_left is None else {"restarts_left": ended.restarts_left}
+            self._channel.report({"event": "restarted", "reason": ended.reason, "workers": workers, **left})
+
+    def _train(self, workers: int, before: _Ended | None) -> _Ended | None:
+        """Train with one group: None where the run is finished, else why the group ended."""
+        larger = next((count for count in self._counts if count > workers), None)
+        interval = self._growth.interval(workers, resized=before is not None and before.reason == "resized")
+        with GroupWatch(self._channel, self._scaling, self._gpu, workers, larger, interval) as watch:
+            try:
+                result: Any = _trainer(self._job, self._channel, workers, self._gpu, self._scratch).fit()
+            except TrainingFailedError as error:
+                found = fault(error, workers)
+                if watch.asked != "preempted":
+                    return self._after(found, before)
+                # The node went before all workers had come to their end; that was announced, and is no fault.
+                return _Ended("preempted", time.monotonic())
+        if result.return_value:
+            return None
+        return _Ended(watch.asked or "interrupted", time.monotonic())
+
+    def _after(self, found: Fault, ended: _Ended | None) -> _Ended:
+        """Count a fault; TrainingError where there were too many. A group that could not begin only waits on."""
+        self._channel.report({"event": "worker_lost", "reason": found.reason})
+        if not found.began and ended is not None:
+            return ended
+        left = self._budget.spend(self._newest(), found) if found.began else None
+        return _Ended(found.reason, time.monotonic(), left)
+
+    def _newest(self) -> str | None:
+        """The name of the newest checkpoint."""
+        complete = complete_checkpoints(RunFolder.at(self._job.run).checkpoints)
+        return complete[-1].name if complete else None
+
+
+def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, scratch: Location) -> TorchTrainer:
+    """Ray Train for one group. It never starts again by itself, which it would do on the same number of workers."""
+    return TorchTrainer(
+        train_worker,
+        train_loop_config={"job": job, "channel": channel},
+        torch_config=TorchConfig(timeout_s=math.ceil(job.config.scaling.collective_timeout_s)),
+        scaling_config=ScalingConfig(
+            num_workers=workers, use_gpu=gpu, resources_per_worker=worker_bundle(job.config.scaling, gpu)
+        ),
+        run_config=RunConfig(
+            # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.
+            name=uuid.uuid4().hex,
+            storage_path=scratch.uri if scratch.is_local else scratch.path,
+            storage_filesystem=None if scratch.is_local else scratch.filesystem,  # it waits for a store that is away
+            failure_config=FailureConfig(max_failures=0, max_preemption_failures=0, controller_failure_limit=0),
+        ),
+    )

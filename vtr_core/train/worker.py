@@ -19,15 +19,17 @@ from vtr_core.data.statistics import feature_statistics
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import TrainingError
 from vtr_core.models.build import build_model
-from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.bad_shards import BadShards
 from vtr_core.train.channel import Channel
-from vtr_core.train.checkpoint import Checkpoint, Progress, is_complete
+from vtr_core.train.checkpoint import Checkpoint, Progress
 from vtr_core.train.early_stopping import judge
-from vtr_core.train.gather import agree_all
+from vtr_core.train.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.learner import Learner
 from vtr_core.train.meter import Meter
+from vtr_core.train.not_finite import keys_not_finite, suspects
 from vtr_core.train.optimizer import learning_rate_at
+from vtr_core.train.recorder import Recorder
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.tasks.build import build_task
 
@@ -42,6 +44,8 @@ class Job:
     validation: str | None
     tracked: TrackedRun | None
     provenance: dict[str, str]
+    lease: int
+    """The driver's right to write the run folder: see vtr_core.train.lease."""
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:
@@ -50,9 +54,9 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
     return min(steps, config.training.max_steps or steps)
 
 
-def train_worker(values: dict[str, Any]) -> None:
-    """Ray Train's entry point: one worker's whole run, from the newest checkpoint if there is one."""
-    Worker(values["job"], values["channel"]).run()
+def train_worker(values: dict[str, Any]) -> bool:
+    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; whether it is finished."""
+    return Worker(values["job"], values["channel"]).run()
 
 
 class Worker:
@@ -77,7 +81,8 @@ class Worker:
         found = self._folder.latest()
         # A checkpoint holds the statistics; without one every worker reads the same part of the data.
         wanted = self._config.model.standardize and found is None
-        statistics = feature_statistics(self._manifest) if wanted else None
+        bad = self._config.on_bad_shard
+        statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
         self._learner = Learner(model, self._task.objective, self._config, _distribute)
@@ -85,44 +90,64 @@ class Worker:
         if found is not None:
             self._learner.restore(found, self._folder)
 
-    def run(self) -> None:
-        """Train from the current step to the end, to an early stop, or to a request to stop."""
-        self._log = None
-        if self._rank == 0:
-            place = self._folder.location / "metrics.jsonl"
-            self._log = MetricLog(place, self._job.tracked, self._progress.step)
+    def run(self) -> bool:
+        """Train from the current step to the end, to an early stop, or to a request to stop; whether it is finished."""
+        self._recorder = self._begin_recording()
+        sent = False
         try:
             self._loop()
         finally:
-            if self._log is not None:
-                self._log.close()
+            if self._recorder is not None:
+                sent = self._recorder.close()
+        if self._recorder is not None and self._is_finished():
+            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent)
+        return self._is_finished()
+
+    def _begin_recording(self) -> Recorder | None:
+        if self._rank != 0:
+            return None
+        recorder = Recorder(self._folder, self._job.lease, self._job.tracked, self._channel, self._progress.step)
+        recorder.begin(self._progress.step, self._world)
+        return recorder
 
     def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)
         not_finite = 0
-        batches = self._batches()
-        while self._progress.step < self._total and not self._should_stop():
+        batches, bad_shards = self._batches()
+        while not self._should_stop():
             with meter.waiting():
                 columns = next(batches)
+            if bad_shards is not None:
+                self._count_replaced(bad_shards.look(columns))
             metrics = self._step(columns)
             meter.step()
             not_finite = not_finite + 1 if metrics is None else 0
-            self._progress = replace(self._progress, step=self._progress.step + 1)
+            self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
             if metrics is None:
-                self._skip(not_finite)
+                self._skip(columns, not_finite)
             elif self._is_due(self._config.training.log_every):
                 self._report({**metrics, **meter.read(), **self._counts()})
             self._validate_and_save()
-        self._save_if_new()
+        if self._recorder is not None:
+            self._recorder.save_last(self._progress.step, self._checkpoint)
+            if not self._is_finished():
+                self._recorder.event(self._stop.reason(), step=self._progress.step)
 
-    def _batches(self) -> Iterator[Columns]:
+    def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
+        """This worker's batches; and who looks at what of them was replaced, where that is allowed."""
         columns = training_columns(self._manifest.schema, self._plan.extra_captions)
         reader = RowGroupReader(self._manifest, columns)
         part = Part(self._rank, self._world)
-        return stream(reader, self._plan, part, self._progress.step, self._config.scaling.prefetch_batches)
+        prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
+        batches = stream(reader, self._plan, part, self._progress.step, prefetch, bad)
+        return batches, BadShards(reader, self._plan, self._channel) if bad == "skip" else None
+
+    def _count_replaced(self, mine: int) -> None:
+        total = sum_all(mine, self._device)
+        self._progress = replace(self._progress, replaced_rows=self._progress.replaced_rows + total)
 
     def _step(self, columns: Columns) -> dict[str, float] | None:
-        """One optimiser step; None, and nothing done, where the loss is not finite.
+        """One optimiser step; None, and nothing done, where the loss or its gradient is not finite.
 
         Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn.
         """
@@ -136,6 +161,8 @@ class Worker:
         if not agree_all(bool(torch.isfinite(output.loss)), self._device):
             return None
         norm = self._learner.update(output.loss)
+        if norm is None:
+            return None
         values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
         return {**_numbers(values), "train/learning_rate": rate}
 
@@ -148,23 +175,29 @@ class Worker:
             case "auto":
                 return self._device.type == "cuda" and torch.cuda.is_bf16_supported()
 
-    def _skip(self, in_row: int) -> None:
+    def _skip(self, columns: Columns, in_row: int) -> None:
+        """Count the step, say what its batch held, and stop after too many in a row; on all workers alike."""
         self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
-        if in_row > self._config.training.max_nonfinite:
+        step = self._progress.step
+        keys = gather_objects(keys_not_finite(columns, self._manifest.schema.features))
+        found = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
+        if self._recorder is not None:
+            self._recorder.event("not_finite", step=step, places=list(found.places), clips=list(found.clips))
+        self._report(self._counts())
+        if in_row >= self._config.training.max_nonfinite:
             raise TrainingError(
-                f"the loss was not finite in {in_row} steps in a row, the last one with rows of {self._last_rows()}; "
-                "lower optimizer.learning_rate or set optimizer.gradient_clip, or look at that data"
+                f"the loss or its gradient was not finite in {in_row} steps in a row (training.max_nonfinite), the "
+                f"last one with {found}; look at that data, lower optimizer.learning_rate or set "
+                "optimizer.gradient_clip"
             )
-
-    def _last_rows(self) -> str:
-        """The shards and row groups of the last batch, the first few of them."""
-        places = self._plan.places(self._progress.step - 1)
-        named = [f"{self._manifest.shards[place.shard].file} (row group {place.index})" for place in places[:3]]
-        return ", ".join(named) + (" and others" if len(places) > 3 else "")
 
     def _counts(self) -> dict[str, float]:
         epoch = self._progress.step / self._plan.steps_per_epoch
-        return {"train/epoch": epoch, "train/skipped_steps": float(self._progress.skipped)}
+        return {
+            "train/epoch": epoch,
+            "train/skipped_steps": float(self._progress.skipped),
+            "train/replaced_rows": float(self._progress.replaced_rows),
+        }
 
     def _is_due(self, every: int | None) -> bool:
         return every is not None and (self._progress.step % every == 0 or self._progress.step == self._total)
@@ -178,47 +211,37 @@ class Worker:
             )
             self._progress = judge(self._progress, values, self._config.training.metric)
             self._report(values)
-        if validated or self._is_due(self._config.training.checkpoint_every):
-            self._save()
+        due = validated or self._is_due(self._config.training.checkpoint_every)
+        if due and self._recorder is not None:
+            self._recorder.save(self._checkpoint())
+
+    def _is_finished(self) -> bool:
+        """Whether all steps are done, or validation has stopped gaining."""
+        patience = self._config.training.patience
+        stale = patience is not None and self._progress.flat_validations >= patience
+        return stale or self._progress.step >= self._total
 
     def _should_stop(self) -> bool:
-        """Whether validation has stopped gaining, or a stop was requested, as all workers agree."""
-        patience = self._config.training.patience
-        if patience is not None and self._progress.flat_validations >= patience:
-            return True
-        return not agree_all(not self._stop.requested(), self._device)
+        """Whether the run is finished, or a stop was requested, as all workers agree."""
+        return self._is_finished() or not agree_all(not self._stop.requested(), self._device)
 
     def _report(self, values: dict[str, float]) -> None:
-        """The first worker logs a point and sends it to the driver, without waiting for either.
+        if self._recorder is not None:
+            self._recorder.point(values, self._progress.step, self._total)
 
-        Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
-        """
-        if self._log is not None:
-            self._log.add(values, self._progress.step)
-            self._channel.report({**values, "step": self._progress.step, "total_steps": self._total})
-
-    def _save_if_new(self) -> None:
-        if self._rank == 0 and not is_complete(self._folder.checkpoint_at(self._progress.step)):
-            self._save()
-
-    def _save(self) -> None:
-        if self._rank != 0:
-            return
-        checkpoint = Checkpoint(
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
             config=self._config,
             progress=self._progress,
             vocabulary=self._words.vocabulary,
             provenance=self._provenance(),
             **self._learner.state(),
         )
-        self._folder.save(checkpoint, self._config.training.keep_checkpoints)
-        if self._log is not None:
-            self._log.publish()
 
     def _provenance(self) -> dict[str, str]:
         """Where the checkpoint comes from: code, versions, data, and the MLflow run."""
         tracked = self._job.tracked
-        run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.tracking_uri} if tracked else {}
+        run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
         return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
 
 

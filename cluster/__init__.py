@@ -1,0 +1,1 @@
+"""Clusters: how to make one, small or large."""

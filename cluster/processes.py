@@ -1,0 +1,100 @@
+"""Which processes belong to a node, so that exactly these can be killed.
+
+A node with a network namespace owns whatever runs in it. Without one it owns the processes that have a file open in its
+folder (Ray gives each of its processes a log there) and all their descendants.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def in_namespace(namespace: str) -> set[int]:
+    """The processes whose network is the namespace's."""
+    try:
+        wanted = (Path("/run/netns") / namespace).stat()
+    except FileNotFoundError:
+        return set()
+    return {pid for pid in _all() if _is_same(PROC / str(pid) / "ns" / "net", wanted)}
+
+
+def with_files_in(folder: Path) -> set[int]:
+    """The processes that have a file below `folder` open, and their descendants."""
+    return with_descendants({pid for pid in _all() if _has_open(pid, f"{folder}/")}, parents())
+
+
+def with_descendants(roots: Iterable[int], parent_of: Mapping[int, int]) -> set[int]:
+    """`roots` and all that descend from them; `parent_of` gives the parent of every process."""
+    found, grown = set(roots), True
+    while grown:
+        children = {pid for pid, parent in parent_of.items() if parent in found} - found
+        found |= children
+        grown = bool(children)
+    return found
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process, zombies left out."""
+    found = {}
+    for pid in _all():
+        state = _state(pid)
+        if state is not None and state[0] != "Z":
+            found[pid] = int(state[1])
+    return found
+
+
+def started_at(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; tells it from a later one with its number. None if gone."""
+    state = _state(pid)
+    return None if state is None or state[0] == "Z" else int(state[19])
+
+
+def kill(pids: Iterable[int]) -> None:
+    """SIGKILL each of the processes; those that have ended by themselves are no fault."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def wait_until_gone(pid: int, timeout_s: float) -> bool:
+    """Whether the process has ended within `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while started_at(pid) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _all() -> list[int]:
+    return [int(entry) for entry in os.listdir(PROC) if entry.isdigit()]
+
+
+def _state(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat from the third on (state, parent, …); None where the process is gone."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _has_open(pid: int, prefix: str) -> bool:
+    try:
+        links = [os.readlink(entry) for entry in (PROC / str(pid) / "fd").iterdir()]
+    except OSError:  # it has ended, or is another user's
+        return False
+    return any(link.startswith(prefix) for link in links)
+
+
+def _is_same(place: Path, wanted: os.stat_result) -> bool:
+    try:
+        found = place.stat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)

@@ -1,0 +1,58 @@
+"""The events of a training run as lines for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_COUNTED = {
+    "restarted": "restarts",
+    "worker_lost": "lost workers",
+    "bad_shard": "bad row groups",
+    "not_finite": "skipped steps",
+    "checkpoint_failed": "failed checkpoints",
+}
+"""Events worth a sum at the end of a run, in the order in which they are named."""
+
+
+def event_line(event: str, details: Mapping[str, Any]) -> str:
+    """One line that says what happened."""
+    match event:
+        case "started":
+            return f"started with {_workers(details)}"
+        case "resumed":
+            again = details["steps_lost"]
+            lost = f"{again} step{'s' if again != 1 else ''} done again" if again else "no step done again"
+            return f"resumed at step {details['step']} with {_workers(details)}, {lost}"
+        case "restarted":
+            return f"starting again from the newest checkpoint: {details['reason']}{_left(details)}"
+        case "not_finite":
+            where = ", ".join(details["clips"]) or ", ".join(details["places"])
+            return f"step {details['step']} skipped, its loss or gradient was not finite; it holds {where}"
+        case "bad_shard":
+            return f"rows replaced in every batch: {details['reason']}"
+        case "checkpoint_failed":
+            return f"no checkpoint at step {details['step']}: {details['reason']}"
+        case "preempted" | "resized" | "interrupted":
+            return f"{event}: ended at step {details['step']}, with a checkpoint"
+        case "worker_lost":
+            return f"a worker was lost: {details['reason']}"
+        case "waiting":
+            return f"waiting for nodes with room for {_workers(details)}"
+        case "finished":
+            return f"finished at step {details['step']}"
+        case _:
+            return ", ".join([event.replace("_", " "), *(f"{name} {value}" for name, value in details.items())])
+
+
+def counts_line(counts: Mapping[str, int]) -> str:
+    """How often each kind of fault happened; empty where none did."""
+    return ", ".join(f"{counts[event]} {name}" for event, name in _COUNTED.items() if counts.get(event))
+
+
+def _workers(details: Mapping[str, Any]) -> str:
+    number = details["workers"]
+    return f"{number} worker{'s' if number != 1 else ''}"
+
+
+def _left(details: Mapping[str, Any]) -> str:
+    left = details.get("restarts_left")
+    return "" if left is None else f" ({left} restart{'s' if left != 1 else ''} left)"

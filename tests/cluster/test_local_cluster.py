@@ -1,0 +1,103 @@
+"""A local cluster without its Ray: what it refuses, and that it leaves nothing."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cluster import local_cluster, naming, network
+from cluster.local_cluster import LocalCluster, leftovers, main, remove
+from cluster.naming import Names
+from cluster.network import Subnet
+from cluster.ray_start import NodeSpec
+from vtr_core.errors import ClusterError
+
+
+@pytest.fixture(autouse=True)
+def own_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(naming, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ClusterError, match="1 to 200 nodes, 0 were asked for"):
+        LocalCluster([], isolation="processes")
+    cluster = LocalCluster([NodeSpec()], isolation="processes")
+    node = local_cluster.LocalNode(cluster, 0, NodeSpec(), agent=1)
+    with pytest.raises(ClusterError, match="only a node with a network namespace can be cut off"):
+        node.cut_network()
+    with pytest.raises(ClusterError, match=r"head .* cannot be restarted"):
+        node.restart()
+
+
+def test_without_root_there_are_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(network.shutil, "which", lambda name: "/sbin/ip")
+    assert LocalCluster([NodeSpec()]).isolation == "processes"
+    with pytest.raises(ClusterError, match=r"need root.*use isolation 'processes'"):
+        LocalCluster([NodeSpec()], isolation="namespaces")
+
+
+def test_a_cluster_that_fails_to_start_leaves_nothing(own_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    cluster = LocalCluster([NodeSpec()], isolation="processes")
+    monkeypatch.setattr(cluster, "add", fail)
+    with pytest.raises(KeyboardInterrupt), cluster:
+        pass
+    assert list(own_root.iterdir()) == []
+
+
+@pytest.fixture
+def leftover(own_root: Path) -> Names:
+    """The folder of a cluster whose owner is gone, with a process that still writes to it."""
+    names = Names.fresh()
+    names.node_folder(0).mkdir(parents=True)
+    (names.folder / "cluster.json").write_text(json.dumps({"owner": 2**22 + 1, "started": 1}))
+    return names
+
+
+def test_leftovers_are_told_from_running_clusters(leftover: Names, own_root: Path) -> None:
+    running = Names.fresh()
+    running.folder.mkdir()
+    record = {"owner": os.getpid(), "started": local_cluster.processes.started_at(os.getpid())}
+    (running.folder / "cluster.json").write_text(json.dumps(record))
+    assert {found.names: found.has_owner for found in leftovers()} == {leftover: False, running: True}
+    main(["clean"])
+    assert {found.names for found in leftovers()} == {running}
+    assert not leftover.folder.exists()
+
+
+def test_what_still_runs_is_killed(leftover: Names) -> None:
+    with (leftover.node_folder(0) / "log").open("w") as log:
+        process = subprocess.Popen(["sleep", "60"], stdout=log)
+    remove(leftover)
+    assert process.wait(timeout=10) < 0
+    assert not leftover.folder.exists()
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ClusterError, match="not the name"):
+        main(["clean", "vtr-../x"])
+
+
+@pytest.mark.skipif(network.why_no_namespaces() is not None, reason=f"{network.why_no_namespaces()}")
+def test_namespaces_and_bridge_are_made_and_removed() -> None:
+    names, subnet = Names.fresh(), Subnet(200)
+    try:
+        for command in (*network.bridge_commands(names, subnet), *network.node_commands(names, subnet, 0)):
+            network.run(command)
+        assert names.node(0) in network.run(["ip", "netns", "list"])
+        assert subnet.bridge in network.addresses_in_use()
+        assert "dev eth0" in network.run(network.inside(names, 0, ["ip", "route", "get", subnet.bridge]))
+        network.run(network.cut_command(names, 0))
+        assert names.bridge not in network.run(["ip", "link", "show", names.host_interface(0)])
+        network.run(network.restore_command(names, 0))
+        assert names.bridge in network.run(["ip", "link", "show", names.host_interface(0)])
+    finally:
+        network.remove(names)
+    assert names.node(0) not in network.run(["ip", "netns", "list"])
+    assert subnet.bridge not in network.addresses_in_use()

@@ -1,0 +1,56 @@
+"""Just a node's own processes are found and killed."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from cluster.processes import kill, parents, started_at, with_descendants, with_files_in
+
+
+def test_descendants_of_descendants_count() -> None:
+    parent_of = {2: 1, 3: 2, 4: 3, 5: 1, 6: 5, 7: 4}
+    assert with_descendants({2}, parent_of) == {2, 3, 4, 7}
+    assert with_descendants({3, 6}, parent_of) == {3, 4, 6, 7}
+    assert with_descendants(set(), parent_of) == set()
+
+
+def test_processes_with_files_in_a_folder_and_their_children(tmp_path: Path) -> None:
+    own, other = tmp_path / "1", tmp_path / "10"
+    own.mkdir()
+    other.mkdir()
+    with (own / "log").open("w") as log, (other / "log").open("w") as elsewhere:
+        ours = subprocess.Popen(["sh", "-c", "sleep 60 >/dev/null & wait"], stdout=log)
+        others = subprocess.Popen(["sleep", "60"], stdout=elsewhere)
+    try:
+        while len(parents_of(ours.pid)) == 0:
+            time.sleep(0.01)
+        found = with_files_in(own)
+        assert found == {ours.pid, *parents_of(ours.pid)}
+        kill(found)
+        ours.wait(timeout=10)
+        assert with_files_in(own) == set()
+        assert others.poll() is None
+    finally:
+        kill({ours.pid, others.pid})
+        others.wait(timeout=10)
+
+
+def parents_of(pid: int) -> set[int]:
+    """The children of a process."""
+    return {child for child, parent in parents().items() if parent == pid}
+
+
+def test_a_zombie_is_gone() -> None:
+    process = subprocess.Popen(["true"])
+    while started_at(process.pid) is not None:
+        time.sleep(0.01)
+    assert Path(f"/proc/{process.pid}").exists()
+    assert process.pid not in parents()
+    process.wait()
+    kill([process.pid])  # no fault
+
+
+def test_a_process_is_told_by_its_start() -> None:
+    assert started_at(os.getpid()) == started_at(os.getpid())
+    assert started_at(2**22 + 1) is None

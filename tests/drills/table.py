@@ -1,0 +1,60 @@
+"""The table of drills: as text for the terminal, and as files."""
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.machine import processor, versions
+from tests.drills.outcome import Outcome
+
+_HEADER = ("fault", "recovered", "steps lost", "seconds to recover")
+COMMAND = "make drills"
+
+
+def lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """The table with aligned columns, a heading and a rule."""
+    rows = [_HEADER, *map(_cells, outcomes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [text[0], "-" * (sum(widths) + 2 * (len(widths) - 1)), *text[1:]]
+
+
+def write(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """`drills.json` and `drills.md` in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    known = versions("ray", "torch", "pyarrow", "mlflow")
+    machine = f"{platform.system()}, {processor()}"
+    value = {
+        "command": COMMAND,
+        "machine": machine,
+        "versions": known,
+        "drills": [asdict(outcome) for outcome in outcomes],
+    }
+    (folder / "drills.json").write_text(json.dumps(value, indent=1) + "\n")
+    (folder / "drills.md").write_text(_page(outcomes, machine, known))
+
+
+def _page(outcomes: Sequence[Outcome], machine: str, known: dict[str, str]) -> str:
+    rows = ["| " + " | ".join(cells) + " |" for cells in [_HEADER, ("---", "---", "---:", "---:")]]
+    rows += ["| " + " | ".join(_cells(outcome)) + " |" for outcome in outcomes]
+    return "\n".join(
+        [
+            "# Drills: faults that a run survives",
+            "",
+            "Every drill is a test that passes only if the weights at the end are bit-equal to those of an undisturbed",
+            "run and every step was logged once, with the same loss. Seconds: from the fault to the first step after",
+            'it, the start of Ray or of a new worker group included; "–" where nothing had to start again.',
+            "",
+            *rows,
+            "",
+            f"`{COMMAND}` on {machine}; {', '.join(f'{name} {version}' for name, version in known.items())}.",
+            "",
+        ]
+    )
+
+
+def _cells(outcome: Outcome) -> tuple[str, ...]:
+    seconds = "–" if outcome.seconds is None else f"{outcome.seconds:.1f}"
+    return outcome.fault, outcome.recovered, str(outcome.steps_lost), seconds

@@ -1,0 +1,122 @@
+"""A batch with features that are not numbers: skipped, counted and named; the rest of the run is as without a fault."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from mlflow import MlflowClient
+
+from pipelines.train import TrainFlags, resume, train
+from tests.drills.outcome import Outcome
+from tests.drills.runs import (
+    LEARNT,
+    STEPS,
+    config,
+    events,
+    has_checkpoint,
+    kill_group,
+    losses,
+    points,
+    start,
+    steps,
+    wait_until,
+    weights,
+)
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.writing import GroupTable, write_shard
+from vtr_core.errors import TrainingError
+from vtr_core.storage import locate
+from vtr_core.train.checkpoint import Checkpoint, load_checkpoint
+
+pytestmark = pytest.mark.integration
+KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}
+
+
+def with_nan(world: Path, folder: Path, every: int) -> tuple[Path, list[str]]:
+    """The data set with a NaN in the video feature of every `every`-th clip of its first shard, and those clips."""
+    shutil.copytree(world, folder)
+    manifest = Manifest.load(str(folder / "train"))
+    shard = manifest.shards[0]
+    file = pq.ParquetFile(folder / "train" / shard.file)
+    groups, names = [], []
+    for index, counts in enumerate(shard.row_groups):
+        table = file.read_row_group(index)
+        column = table.schema.names.index(manifest.schema.features[0].name)
+        cells = [bytearray(cell) for cell in table.column(column).to_pylist()]
+        for row in range(5, len(cells), every):
+            cells[row][:2] = np.float16(np.nan).tobytes()
+            names.append(f"clip {table['clip_id'][row]} of video {table['video_id'][row]}")
+        changed = pa.array([bytes(cell) for cell in cells], table.schema.field(column).type)
+        groups.append(GroupTable(table.set_column(column, table.schema.field(column), changed), counts))
+    written = write_shard(manifest.schema, groups, locate(str(folder / "train" / shard.file)))
+    dataclasses.replace(manifest, shards=(written, *manifest.shards[1:])).save()
+    return folder, names
+
+
+def test_a_batch_with_nan_is_skipped(
+    world: Path, tmp_path: Path, own_tracking_store: str, record: Callable[[Outcome], None]
+) -> None:
+    data, names = with_nan(world, tmp_path / "data", every=10_000)
+    run, killed = tmp_path / "run", tmp_path / "killed"
+    finished = train(config(2, **KEPT), TrainFlags(data=str(data), out=str(run)))
+    skipped = [event["step"] for event in events(run, "not_finite")]
+    assert 0 < len(skipped) < STEPS
+    for event in events(run, "not_finite"):
+        assert event["clips"] == names
+        assert event["places"] == ["part-00000.parquet (row group 0)"]
+    assert finished.faults == f"{len(skipped)} skipped steps"
+    assert steps(run) == [step for step in range(1, STEPS + 1) if step not in skipped]
+    assert np.isfinite(losses(run)).all()
+    counts = {point["step"]: point["train/skipped_steps"] for point in points(run) if "train/skipped_steps" in point}
+    assert counts == {step: sum(s <= step for s in skipped) for step in range(1, STEPS + 1)}
+    for step in skipped:
+        _assert_same_state(state(run, step - 1), state(run, step))
+    metrics = MlflowClient(own_tracking_store).get_run(str(finished.mlflow_run_id)).data.metrics
+    assert metrics["train/skipped_steps"] == len(skipped)
+
+    process = start(data, killed, config(2, **KEPT))
+    wait_until(lambda: has_checkpoint(killed, f"step-{skipped[0]:08d}"), process)
+    kill_group(process)
+    resume(str(killed))
+    assert losses(killed) == losses(run)
+    assert steps(killed) == steps(run)
+    expected, found = weights(run, STEPS), weights(killed, STEPS)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    record(Outcome("a batch with NaN features", "skipped, counted and named", 0, None))
+
+
+def state(run: Path, step: int) -> Checkpoint:
+    if step == 0:
+        pytest.skip("the first batch is the one with the NaN: there is no checkpoint before it")
+    return load_checkpoint(locate(str(run)) / "checkpoints" / f"step-{step:08d}")
+
+
+def _assert_same_state(before: Checkpoint, after: Checkpoint) -> None:
+    """Nothing that learns has changed: weights, their average, the loss's parameters, the optimiser's moments."""
+    assert before.trained is not None
+    assert after.trained is not None
+    for one, other in (
+        (before.model, after.model),
+        (before.trained, after.trained),
+        (before.objective, after.objective),
+    ):
+        assert all(torch.equal(one[name], other[name]) for name in one)
+    for index, moments in before.optimizer["state"].items():
+        for name, value in moments.items():
+            assert torch.equal(torch.as_tensor(value), torch.as_tensor(after.optimizer["state"][index][name]))
+
+
+def test_too_many_in_a_row_end_the_run(world: Path, tmp_path: Path) -> None:
+    data, _ = with_nan(world, tmp_path / "data", every=1)
+    stopping = config(**{"training.max_nonfinite": 2})
+    with pytest.raises(
+        TrainingError, match=r"in 2 steps in a row .*not finite in clip .* of video .*part-00000\.parquet"
+    ):
+        train(stopping, TrainFlags(data=str(data), out=str(tmp_path / "run")))
+    assert [event["step"] for event in events(tmp_path / "run", "not_finite")] == [1, 2]

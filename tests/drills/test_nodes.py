@@ -1,0 +1,136 @@
+"""Nodes that die, are cut off, are taken away with notice, and come back."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.local_cluster import LocalCluster
+from tests.drills.conftest import Undisturbed
+from tests.drills.nodes import (
+    HEAD,
+    ONE_THREAD,
+    OTHER,
+    STEPS,
+    config,
+    finish,
+    local,
+    reaches,
+    start,
+    train_command,
+    train_workers,
+)
+from tests.drills.outcome import Outcome
+from tests.drills.runs import (
+    assert_equal_runs,
+    events,
+    losses,
+    seconds_to_recover,
+    steps,
+    steps_lost,
+    wait_until,
+)
+
+pytestmark = pytest.mark.integration
+Record = Callable[[Outcome], None]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster([HEAD, OTHER], environment=ONE_THREAD) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def expected(undisturbed: Undisturbed) -> Path:
+    return undisturbed(local(config()))
+
+
+def test_a_killed_node_comes_back(
+    cluster: LocalCluster, world: Path, tmp_path: Path, expected: Path, record: Record
+) -> None:
+    run = tmp_path / "run"
+    process = start(cluster, train_command(world, run, config()))
+    wait_until(reaches(run, 25), process)
+    fault = time.time()
+    cluster.nodes[1].kill()
+    cluster.nodes[1].restart()
+    finish(process)
+    assert_equal_runs(expected, run, STEPS)
+    assert events(run, "worker_lost")
+    record(
+        Outcome(
+            "SIGKILL of a whole node, which comes back", "by itself", steps_lost(run), seconds_to_recover(run, fault)
+        )
+    )
+
+
+def test_a_node_that_was_cut_off_comes_back(
+    cluster: LocalCluster, world: Path, tmp_path: Path, expected: Path, record: Record
+) -> None:
+    if cluster.isolation != "namespaces":
+        pytest.skip("only a node with a network namespace, which needs root, can be cut off")
+    run = tmp_path / "run"
+    process = start(cluster, train_command(world, run, config()))
+    wait_until(reaches(run, 25), process)
+    fault = time.time()
+    cluster.nodes[1].cut_network()
+    time.sleep(20)
+    cluster.nodes[1].restore_network()
+    cluster.nodes[1].restart()  # Ray on a node that was given up ends itself
+    finish(process)
+    assert_equal_runs(expected, run, STEPS)
+    assert events(run, "worker_lost")
+    seconds = seconds_to_recover(run, fault)
+    record(Outcome("a node's network cut for 20 s", "by itself, once Ray on it runs again", steps_lost(run), seconds))
+
+
+def test_an_elastic_run_shrinks_and_grows(
+    cluster: LocalCluster, world: Path, tmp_path: Path, expected: Path, record: Record
+) -> None:
+    """On another number of workers sums are taken in another order: equal up to rounding, and every step done once."""
+    run = tmp_path / "run"
+    process = start(
+        cluster, train_command(world, run, config(**{"scaling.min_workers": 1, "scaling.resize_interval_s": 2.0}))
+    )
+    wait_until(reaches(run, 25), process)
+    fault = time.time()
+    cluster.nodes[1].kill()
+    wait_until(lambda: events(run, "restarted"), process)
+    cluster.nodes[1].restart()
+    finish(process)
+    begun = events(run, "started", "resumed")
+    assert [event["workers"] for event in begun] == [2, 1, 2]
+    assert begun[1]["step"] < begun[2]["step"]
+    assert begun[2]["steps_lost"] == 0
+    assert steps(run) == list(range(1, STEPS + 1))
+    assert losses(run) == pytest.approx(losses(expected), rel=0, abs=1e-5)
+    shrunk = seconds_to_recover(run, fault)
+    record(Outcome("SIGKILL of a node, workers 1-2", "by itself, on one worker", begun[1]["steps_lost"], shrunk))
+    grown = seconds_to_recover(run, events(run, "resized")[0]["time"])
+    record(Outcome("a node joins, workers 1-2", "by itself, on two workers again", 0, grown))
+
+
+def test_a_node_is_taken_away_with_notice(
+    cluster: LocalCluster, world: Path, tmp_path: Path, expected: Path, record: Record
+) -> None:
+    cluster.add(OTHER)
+    cluster.wait_for_nodes(3)
+    run = tmp_path / "run"
+    process = start(cluster, train_command(world, run, config()))
+    wait_until(reaches(run, 25), process)
+    taken = next(node for node in cluster.nodes[1:] if train_workers(node))
+    notice = time.time()
+    taken.drain()
+    wait_until(lambda: events(run, "preempted"), process)
+    taken.kill()
+    finish(process)
+    assert_equal_runs(expected, run, STEPS)
+    assert not events(run, "worker_lost")
+    assert steps_lost(run) == 0
+    saved = events(run, "preempted")[0]["time"] - notice
+    assert saved < 10 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1)), "what is asked of a machine with free cores"
+    how = f"by itself, on another node; checkpoint {saved:.1f} s after the notice"
+    record(Outcome("preemption notice for a node, which then dies", how, 0, seconds_to_recover(run, notice)))

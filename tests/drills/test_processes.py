@@ -1,0 +1,84 @@
+"""Processes that are killed or asked to stop."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from pipelines.train import TrainFlags, resume, train
+from tests.drills.conftest import Undisturbed
+from tests.drills.outcome import Outcome
+from tests.drills.runs import (
+    LEARNT,
+    assert_equal_runs,
+    config,
+    has_checkpoint,
+    kill_group,
+    seconds_to_recover,
+    start,
+    steps_lost,
+    train_workers,
+    wait_until,
+)
+
+pytestmark = pytest.mark.integration
+SLOW = {"training.checkpoint_every": 1}
+"""A checkpoint at every step: time for a fault between the first and the last."""
+
+
+def test_a_lost_worker_is_replaced(
+    world: Path, tmp_path: Path, undisturbed: Undisturbed, record: Callable[[Outcome], None]
+) -> None:
+    longer = {"training.epochs": 20, "training.checkpoint_every": 3, "training.validate_every": 20, **LEARNT}
+    expected, run = undisturbed(config(2, **longer)), tmp_path / "run"
+    killed: list[float] = []
+    threading.Thread(target=_kill_a_worker, args=(run, killed), daemon=True).start()
+    train(config(2, **longer), TrainFlags(data=str(world), out=str(run)))
+    assert_equal_runs(expected, run, 40)
+    seconds = seconds_to_recover(run, killed[0])
+    record(Outcome("SIGKILL of a train worker", "by itself", steps_lost(run), seconds))
+
+
+def _kill_a_worker(run: Path, killed: list[float]) -> None:
+    """SIGKILL one train worker of this test's Ray, once the run has a checkpoint."""
+    while not has_checkpoint(run):
+        time.sleep(0.02)
+    os.kill(train_workers()[0], signal.SIGKILL)
+    killed.append(time.time())
+
+
+def test_a_killed_run_is_resumed(
+    world: Path, tmp_path: Path, undisturbed: Undisturbed, record: Callable[[Outcome], None]
+) -> None:
+    expected, run = undisturbed(), tmp_path / "run"
+    process = start(world, run, config(**SLOW))
+    wait_until(lambda: has_checkpoint(run, "step-0000000[3-5]"), process)
+    fault = kill_group(process)
+    resume(str(run))
+    assert_equal_runs(expected, run)
+    seconds = seconds_to_recover(run, fault)
+    record(Outcome("SIGKILL of the command, workers and all", "vtr train --resume", steps_lost(run), seconds))
+
+
+def test_an_interrupted_run_saves_and_is_resumed(
+    world: Path, tmp_path: Path, undisturbed: Undisturbed, record: Callable[[Outcome], None], own_tracking_store: str
+) -> None:
+    expected, run = undisturbed(), tmp_path / "run"
+    process = start(world, run, config(**SLOW))
+    wait_until(lambda: has_checkpoint(run, "step-0000000[3-5]"), process)
+    fault = time.time()
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    run_id = json.loads((run / "run.json").read_text())["mlflow_run_id"]
+    assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "KILLED"
+    resume(str(run))
+    assert_equal_runs(expected, run)
+    assert steps_lost(run) == 0
+    assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FINISHED"
+    record(Outcome("SIGTERM to the command", "vtr train --resume", 0, seconds_to_recover(run, fault)))

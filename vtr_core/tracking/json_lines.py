@@ -1,0 +1,118 @@
+"""A file of one JSON object a line that only grows, on a disk or an object store."""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from vtr_core import storage
+from vtr_core.json_text import parse_json
+from vtr_core.storage import Location, StorageError
+
+Line = dict[str, Any]
+
+
+def read_lines(location: Location) -> list[Line]:
+    """The whole lines of such a file, also while another process writes it; none where there is no file."""
+    content = _content(location)
+    parsed = (_parse(line) for line in content.splitlines(keepends=True))
+    return [value for value in parsed if value is not None]
+
+
+class JsonLines:
+    """Appends lines. What cannot be written, for instance to a full disk, waits in memory until it can be.
+
+    A file always ends with a whole line: what a crash or a failed write left behind the last one is cut off. An object
+    store's copy is brought up to date by `publish`.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._file = Path(location.path) if location.is_local else Path(tempfile.mkdtemp()) / location.name
+        self._waiting: list[bytes] = []
+        content = _content(location)
+        self._size = len(content)
+        if content and not location.is_local:
+            self._file.write_bytes(content)
+        self._keep(content, bool)
+
+    def read(self) -> list[Line]:
+        """All lines, those that wait included."""
+        written = self._file.read_bytes() if self._file.exists() else b""
+        return [json.loads(line) for line in [*written[: self._size].splitlines(), *self._waiting]]
+
+    def keep(self, wanted: Callable[[Line], bool]) -> list[Line]:
+        """Drop the lines that are not `wanted`, and give them back."""
+        return self._keep(self._file.read_bytes() if self._file.exists() else b"", wanted)
+
+    def append(self, value: Mapping[str, Any]) -> None:
+        """Write a line, now or when there is room."""
+        self._waiting.append((json.dumps(value) + "\n").encode())
+        with suppress(OSError):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the lines that wait; OSError, and they go on waiting, where that cannot be done."""
+        if not self._waiting:
+            return
+        content = b"".join(self._waiting)
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._file.open("ab") as file:
+                file.write(content)
+        except OSError:
+            self._cut()
+            raise
+        self._size += len(content)
+        self._waiting.clear()
+
+    def publish(self) -> None:
+        """Write the lines that wait and, on an object store, the whole file; OSError where that cannot be done."""
+        self.flush()
+        if not self._location.is_local and self._file.exists():
+            storage.write_bytes(self._location, self._file.read_bytes())
+
+    def _keep(self, content: bytes, wanted: Callable[[Line], bool]) -> list[Line]:
+        """Cut off or drop what is not wanted; cutting needs no room on the disk."""
+        kept: list[bytes] = []
+        dropped: list[Line] = []
+        for line in content.splitlines(keepends=True):
+            value = _parse(line)
+            if value is not None and wanted(value):
+                kept.append(line)
+            elif value is not None:
+                dropped.append(value)
+        left = b"".join(kept)
+        if not content.startswith(left):
+            storage.write_bytes(storage.locate(self._file), left)
+        self._size = len(left)
+        self._cut()
+        return dropped
+
+    def _cut(self) -> None:
+        """Cut off what stands behind the last whole line."""
+        with suppress(OSError):
+            if self._file.exists() and self._file.stat().st_size > self._size:
+                with self._file.open("r+b") as file:
+                    file.truncate(self._size)
+
+
+def _parse(line: bytes) -> Line | None:
+    """The object of a line; None for a line that was not written to its end."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        value = parse_json(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _content(location: Location) -> bytes:
+    """What the file holds so far; StorageError where it cannot be read."""
+    try:
+        return storage.read_bytes(location) if storage.exists(location) else b""
+    except OSError as error:
+        raise StorageError(f"{location} cannot be read ({error}); a file of JSON lines is needed") from error

@@ -1,0 +1,222 @@
+"""The right to write a run folder, held by one driver at a time.
+
+`owner/00000001.json` is made exclusively by the first driver, `00000002.json` by the next, and so on: the highest
+number holds the folder, so of several that try at once one succeeds. No number is used twice. The holder shows that it
+lives by a heartbeat, a new modification time of its file; whoever finds a holder watches for a change, by no clock but
+its own. On the holder's machine it is enough to look whether its process lives.
+"""
+
+import json
+import logging
+import os
+import platform
+import socket
+import threading
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vtr_core import storage
+from vtr_core.errors import RunConflict
+from vtr_core.storage import Location, StorageError
+
+logger = logging.getLogger(__name__)
+HEARTBEAT_S = 10.0
+_BEATS_MISSED = 3.5
+"""A holder whose file has not changed for so many heartbeats is taken to be gone."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a folder, as its file says."""
+
+    host: str
+    machine: str
+    """The host, its boot and the process namespace in which `pid` counts."""
+    pid: int
+    process_start: str
+    """Tells a process from a later one with the same number."""
+    since: str
+    token: str
+    """Unlike that of any other lease."""
+    released: bool = False
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} since {self.since}"
+
+    def is_gone(self) -> bool | None:
+        """Whether it has released the folder or its process has ended; None where that cannot be seen from here."""
+        if self.released:
+            return True
+        if self.machine != _machine():
+            return None
+        return _process_start(self.pid) != self.process_start
+
+
+class Lease:
+    """A held run folder; a context, at whose end it is released."""
+
+    def __init__(self, folder: Location, number: int, heartbeat_s: float) -> None:
+        self.number = number
+        self._folder, self._heartbeat_s = folder, heartbeat_s
+        self._released = threading.Event()
+        self._lost = False
+        self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def take(cls, run: Location, heartbeat_s: float = HEARTBEAT_S) -> "Lease":
+        """Hold the run folder at `run`; RunConflict, with who holds it, where another driver does and lives."""
+        folder = run / "owner"
+        before = _newest(folder)
+        if before:
+            _wait_until_gone(run, _file(folder, before), heartbeat_s)
+        number = before + 1
+        try:
+            made = storage.create_exclusively(_file(folder, number), _content(_self()))
+        except OSError as error:
+            raise StorageError(f"{run} cannot be written ({error}); free space, or see to its permissions") from error
+        if not made or not is_held(folder, number):
+            raise RunConflict(f"{run} was taken by {_read(_file(folder, _newest(folder)))} just now; {_ADVICE}")
+        for old in _numbers(folder):
+            if old < number:
+                storage.delete_file(_file(folder, old))
+        return cls(folder, number, heartbeat_s)
+
+    def check(self) -> None:
+        """RunConflict where another driver has taken the folder over."""
+        if self._lost:
+            raise RunConflict(
+                f"{self._folder} was taken over by {_read(_file(self._folder, _newest(self._folder)))}, because this "
+                "process gave no sign of life for a while; that one goes on with the run"
+            )
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._thread.join()
+        with suppress(OSError, StorageError):
+            if is_held(self._folder, self.number):
+                storage.write_bytes(_file(self._folder, self.number), _content(replace(_self(), released=True)))
+
+    def _beat(self) -> None:
+        while not self._released.wait(self._heartbeat_s):
+            try:
+                if not is_held(self._folder, self.number):
+                    self._lost = True
+                    return
+                _touch(_file(self._folder, self.number))
+            except (OSError, StorageError) as error:
+                logger.warning("the heartbeat of %s cannot be written: %s", self._folder, error)
+
+
+def is_held(folder: Location, number: int) -> bool:
+    """Whether lease `number` is the one that holds; `folder` is a run's `owner/`."""
+    return _newest(folder) == number
+
+
+_ADVICE = "wait for its end or stop it, or choose another --out"
+
+
+def _wait_until_gone(run: Location, file: Location, heartbeat_s: float) -> None:
+    """Return once the holder is known, or taken, to be gone; RunConflict where it lives."""
+    holder = _read(file)
+    gone = None if holder is None else holder.is_gone()
+    if gone is None:
+        wait = _BEATS_MISSED * heartbeat_s
+        logger.warning("%s is held by %s; looking for %.0f s whether it still lives", run, holder or "another", wait)
+        gone = not _changes(file, wait)
+    if not gone:
+        raise RunConflict(f"{run} is being written by {_read(file) or 'another process'}; {_ADVICE}")
+
+
+def _changes(file: Location, wait_s: float) -> bool:
+    """Whether the file shows a heartbeat within `wait_s`."""
+    seen, deadline = _changed(file), time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        time.sleep(min(1.0, wait_s / 20))
+        if _changed(file) != seen:
+            return True
+    return False
+
+
+def _content(holder: Holder) -> bytes:
+    return (json.dumps(asdict(holder)) + "\n").encode()
+
+
+def _file(folder: Location, number: int) -> Location:
+    return folder / f"{number:08d}.json"
+
+
+def _numbers(folder: Location) -> list[int]:
+    names = (child.name.removesuffix(".json") for child in storage.children(folder))
+    return sorted(int(name) for name in names if name.isdigit())
+
+
+def _newest(folder: Location) -> int:
+    """The number of the lease that holds; 0 where there is none."""
+    return max(_numbers(folder), default=0)
+
+
+def _read(file: Location) -> Holder | None:
+    """Who made the file; None where it is gone, or not yet written to its end."""
+    try:
+        value = storage.read_json(file)
+        return Holder(**value)
+    except (OSError, StorageError, TypeError):
+        return None
+
+
+def _changed(file: Location) -> tuple[Any, ...]:
+    """Something that differs after every heartbeat, and when the file is gone."""
+    info = file.filesystem.get_file_info(file.path)
+    return info.type, info.mtime_ns, info.size
+
+
+def _touch(file: Location) -> None:
+    """A new modification time; on a disk without writing, which a full one would refuse."""
+    if file.is_local:
+        os.utime(file.path)
+    else:
+        storage.write_bytes(file, storage.read_bytes(file))
+
+
+def _self() -> Holder:
+    return Holder(
+        host=socket.gethostname(),
+        machine=_machine(),
+        pid=os.getpid(),
+        process_start=_process_start(os.getpid()),
+        since=datetime.now(UTC).isoformat(timespec="seconds"),
+        token=uuid.uuid4().hex,
+    )
+
+
+def _machine() -> str:
+    boot, namespace = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    known = [boot.read_text().strip(), os.readlink(namespace)] if boot.exists() and namespace.exists() else []
+    return " ".join([socket.gethostname(), platform.system(), *known])
+
+
+def _process_start(pid: int) -> str:
+    """When a process of this machine began, as the system writes it; empty where there is none."""
+    stat = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self/stat").exists():
+        try:
+            values = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if values[0] == "Z" else values[19]
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "alive"

@@ -1,0 +1,66 @@
+"""Where the numbers of a batch whose loss is not finite may come from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vtr_core.data.assemble import Columns, RowGroupReader
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import RowGroup
+from vtr_core.data.schema import FeatureSpec
+from vtr_core.errors import DatasetError
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """What a skipped batch holds, as people look for it."""
+
+    places: tuple[str, ...]
+    """Shard files with their row groups: of `clips` where there are any, else of the batch, the first few of them."""
+    clips: tuple[str, ...]
+    """Clips with features that are not finite, the first few of them."""
+
+    def __str__(self) -> str:
+        """In a message."""
+        clips = f"features that are not finite in {', '.join(self.clips)}, in " if self.clips else "rows of "
+        return clips + ", ".join(self.places)
+
+
+def keys_not_finite(columns: Columns, features: Sequence[FeatureSpec]) -> set[int]:
+    """The `clip_key` of every row with a feature that it has and that is NaN or infinite."""
+    bad = np.zeros(len(columns["clip_key"]), bool)
+    for feature in features:
+        bad |= columns[feature.presence] & ~np.isfinite(columns[feature.name]).all(axis=1)
+    return set(columns["clip_key"][bad].tolist())
+
+
+def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> Suspects:
+    """Name the clips with `keys` among the row groups of a batch, by reading the ids in those."""
+    found: dict[str, list[str]] = {}
+    missing = set(keys)
+    reader = RowGroupReader(manifest, ["clip_key", "clip_id", "video_id"])
+    for place in places:
+        if not missing:
+            break
+        try:
+            columns = reader.read(place)
+        except DatasetError:  # a damaged one, whose rows were replaced, held none of these clips
+            continue
+        for row in np.flatnonzero(np.isin(columns["clip_key"], list(missing))).tolist():
+            name = f"clip {columns['clip_id'][row]} of video {columns['video_id'][row]}"
+            found.setdefault(_name(manifest, place), []).append(name)
+            missing.discard(int(columns["clip_key"][row]))
+    clips = [clip for names in found.values() for clip in names]
+    return Suspects(_first(list(found) or [_name(manifest, place) for place in places]), _first(clips))
+
+
+def _name(manifest: Manifest, place: RowGroup) -> str:
+    return f"{manifest.shards[place.shard].file} (row group {place.index})"
+
+
+def _first(names: Sequence[str]) -> tuple[str, ...]:
+    more = len(names) - _MOST_NAMED
+    return (*names[:_MOST_NAMED], f"{more} more") if more > 0 else tuple(names)
