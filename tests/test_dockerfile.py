@@ -15,4 +15,4 @@ def test_what_is_copied_is_there_and_enough_to_install() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     copied = {name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]}
     assert all((ROOT / name).exists() for name in copied)
-    assert copied >= {"pyproject.toml", "constraints.txt", "Makefile", "README.md", "vtr_core", "pipelines"}
+    assert copied >= {"pyproject.toml", "constraints.txt", "Makefile", "README.md", "vtr_core", "pipelines", "cluster"}

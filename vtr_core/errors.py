@@ -1,5 +1,7 @@
 """Errors that a user can act on: what was given, what is allowed, what to do."""
 
+_LONGEST_MESSAGE = 1000
+
 
 class Interrupted(KeyboardInterrupt):
     """A run was ended by a signal, after saving what it had."""
@@ -10,7 +12,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 class VtrError(Exception):
-    """A fault in what the user gave. Commands print its one line and exit with code 2, without a traceback."""
+    """A fault in what the user gave. Commands print its one line and exit with code 2, without a traceback.
+
+    Messages quote input, which may hold anything: what is not printable is escaped, what is too long is cut.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class ConfigError(VtrError):
@@ -43,3 +51,13 @@ class ClusterError(VtrError):
 
 class TrainingError(VtrError):
     """Training cannot go on, for instance because the loss stays non-finite."""
+
+
+def one_line(text: str) -> str:
+    """`text` as one printable line of bounded length: the file comes first in a message, so the middle is left out."""
+    line = " ".join(part for part in text.splitlines() if part.strip())
+    if not line.isprintable():
+        line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    if len(line) <= _LONGEST_MESSAGE:
+        return line
+    return f"{line[: _LONGEST_MESSAGE * 3 // 4]} … {line[-_LONGEST_MESSAGE // 4 :]}"

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from vtr_core import storage
+from vtr_core.config.record import record
 from vtr_core.data.clip_shards import clip_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
@@ -17,9 +18,9 @@ from vtr_core.data.step_shards import step_groups
 from vtr_core.data.video_shards import video_groups
 from vtr_core.data.word_table import WordTable
 from vtr_core.data.writing import GroupTable, write_shard
-from vtr_core.errors import DatasetError, RunConflict
+from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
-from vtr_core.storage import Location
+from vtr_core.storage import Location, is_file_name
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
@@ -111,7 +112,7 @@ def plan_ingest(
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
-        raise DatasetError(f"the source holds no usable video{_first_example(drops)}")
+        raise DatasetError(f"{_given(source)} holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
     schema = _schema(source, options.max_words)
     if words is None and word_vectors is not None:
@@ -138,6 +139,9 @@ def _by_split(videos: Sequence[VideoEntry], options: IngestOptions) -> dict[str,
         assigned = assign_splits([video.video_id for video in videos], options.splits, options.seed)
         videos = [replace(video, split=assigned[video.video_id]) for video in videos]
     names = sorted({video.split or "" for video in videos})
+    for name in names:
+        if name and (name.startswith("_") or not is_file_name(name)):
+            raise ConfigError(f"the split {name!r} cannot be a folder of the data set; use letters and digits")
     return {name: [video for video in videos if (video.split or "") == name] for name in names}
 
 
@@ -154,7 +158,7 @@ def is_complete(plan: IngestPlan) -> bool:
     folders = [plan.folder(split) for split in plan.splits]
     written = [folder for folder in folders if storage.exists(folder / MANIFEST)]
     for folder in written:
-        if Manifest.load(folder.uri).source["ingest"] != plan.fingerprint:
+        if Manifest.load(folder.uri).source.get("ingest") != plan.fingerprint:
             raise RunConflict(f"{folder} already holds another data set; delete it or choose another --out")
     return len(written) == len(folders)
 
@@ -163,8 +167,8 @@ def begin(plan: IngestPlan) -> list[ShardTask]:
     """Claim the output and return the tasks still to be done; RunConflict where another ingest has begun there."""
     claim = plan.out / RECORDS / "plan.json"
     if not storage.exists(claim):
-        storage.write_json(claim, {"fingerprint": plan.fingerprint})
-    elif storage.read_json(claim)["fingerprint"] != plan.fingerprint:
+        _write(claim, {"fingerprint": plan.fingerprint})
+    elif storage.read_json(claim) != {"fingerprint": plan.fingerprint}:
         raise RunConflict(
             f"{plan.out} holds an interrupted ingest with other settings; repeat that command to resume it, "
             "delete the folder, or choose another --out"
@@ -176,10 +180,26 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     """Write one shard and its record; return the record."""
     drops = Drops(plan.options.strict)
     folder = plan.folder(task.split)
-    shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
-    record = {"shard": shard.to_json(), "dropped": dict(drops.counts), "examples": drops.examples}
-    storage.write_json(plan.record(task), record)
-    return record
+    try:
+        shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
+    except OSError as error:  # those of reading the source are errors of our own by now
+        raise _not_written(folder / task.file, error) from error
+    done = {"shard": shard.to_json(), "dropped": dict(drops.counts), "examples": drops.examples}
+    _write(plan.record(task), done)
+    return done
+
+
+def _write(place: Location, value: Mapping[str, Any]) -> None:
+    try:
+        storage.write_json(place, value)
+    except OSError as error:
+        raise _not_written(place, error) from error
+
+
+def _not_written(place: Location, error: OSError) -> DatasetError:
+    return DatasetError(
+        f"{place} cannot be written ({error}); make room or choose another --out, and repeat the command"
+    )
 
 
 def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTable]:
@@ -205,18 +225,39 @@ class IngestResult:
     drops: Drops
 
 
+@dataclass(frozen=True)
+class _Done:
+    """The record of a finished task."""
+
+    shard: dict[str, Any]
+    dropped: dict[str, int]
+    examples: dict[str, list[str]]
+
+
+def _read(plan: IngestPlan, task: ShardTask) -> _Done:
+    """The record of `task`; DatasetError, with the remedy, where it is damaged."""
+    place = plan.record(task)
+    try:
+        found = record(_Done, storage.read_json(place))
+        if Shard.from_json(found.shard).file != task.file:
+            raise ValueError(f"it is not of {task.file}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DatasetError(f"{place} is damaged ({error}); delete it, and repeat the command") from error
+    return found
+
+
 def finish(plan: IngestPlan) -> IngestResult:
     """Write vocabulary and manifest of every split from the tasks' records; the manifests come last."""
     drops = Drops()
     _add(drops, plan.listed.counts, plan.listed.examples)
     manifests = []
     for split in plan.splits:
-        records = [storage.read_json(plan.record(task)) for task in plan.tasks if task.split == split]
+        done = [_read(plan, task) for task in plan.tasks if task.split == split]
         dropped: Drops = Drops()
-        for record in records:
-            _add(dropped, record["dropped"], record["examples"])
+        for task in done:
+            _add(dropped, task.dropped, task.examples)
         _add(drops, dropped.counts, dropped.examples)
-        shards = [Shard.from_json(record["shard"]) for record in records if record["shard"]["rows"]]
+        shards = [shard for shard in (Shard.from_json(task.shard) for task in done) if shard.rows]
         manifests.append(_manifest(plan, split, shards, dropped, drops))
     for manifest in manifests:
         manifest.save()
@@ -233,7 +274,8 @@ def finished(plan: IngestPlan) -> IngestResult:
 def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Drops, seen: Drops) -> Manifest:
     folder = plan.folder(split)
     if not shards:
-        raise DatasetError(f"{folder}: no row is usable, every one was dropped{_first_example(seen)}")
+        what = f"{_given(plan.source)} gives no usable row for {folder}"
+        raise DatasetError(f"{what}, every one was dropped{_first_example(seen)}")
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
@@ -243,6 +285,12 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
     for reason, count in counts.items():
         drops.counts[reason] += count
         drops.examples.setdefault(reason, []).extend(examples.get(reason, []))
+
+
+def _given(source: ClipSource | VideoSource | StepSource) -> str:
+    """The source and the places that it was given."""
+    places = [f"{name} {value}" for name, value in source.settings().items() if isinstance(value, str)]
+    return f"{source.name} ({', '.join(places)})" if places else source.name
 
 
 def _first_example(drops: Drops) -> str:

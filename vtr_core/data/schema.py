@@ -16,6 +16,8 @@ from vtr_core.errors import SchemaMismatch
 
 FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
+MAX_SIZE = 2**24
+"""Values in a vector, or words of a caption, at most."""
 _METADATA_KEY = b"vtr"
 
 S = TypeVar("S", bound="RecordSchema")
@@ -124,10 +126,13 @@ class RecordSchema(ABC):
             raise _mismatch(value, where, cls.label())
         features, max_words = value["features"], value["max_words"]
         assert isinstance(features, dict)
-        assert isinstance(max_words, int)
+        _require_size("max_words", max_words)
         for name, spec in features.items():
             if spec["dtype"] != FEATURE_DTYPE.name:
                 raise SchemaMismatch(f"{where}: column {name} is {spec['dtype']}, this code reads {FEATURE_DTYPE.name}")
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} cannot name a feature")
+            _require_size(name, spec["dim"])
         return cls(tuple(FeatureSpec(name, spec["dim"]) for name, spec in features.items()), max_words)
 
 
@@ -223,6 +228,12 @@ def require_steps(schema: Schema, where: str) -> StepSchema:
         f"{where} is {schema.label()}, localisation reads {StepSchema.label()}, videos with the ordered steps of a "
         "task; make one with vtr ingest crosstask, mining_youtube or synthetic_steps"
     )
+
+
+def _require_size(name: str, size: object) -> None:
+    """ValueError unless `size` is a number of values that a row can hold."""
+    if type(size) is not int or not 0 < size <= MAX_SIZE:
+        raise ValueError(f"{name} has the size {size!r}; it must be an integer from 1 to {MAX_SIZE}")
 
 
 def _mismatch(value: dict[str, Any], where: str, readable: str) -> SchemaMismatch:

@@ -13,6 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.schema import FEATURE_DTYPE, FeatureSpec, require_steps
 from vtr_core.data.sources.source import TimedLabel
+from vtr_core.storage import check_readable, locate
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ def usable_steps(uri: str) -> Manifest:
 
     Raises DatasetError or SchemaMismatch.
     """
+    check_readable(locate(uri))
     manifest = Manifest.load(uri)
     require_steps(manifest.schema, manifest.uri)
     check_files(manifest)

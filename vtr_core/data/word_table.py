@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import safetensors.numpy
@@ -10,6 +10,7 @@ from jaxtyping import Float32
 
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest, VocabularyRecord
+from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
 from vtr_core.text.vocabulary import Vocabulary, tokenise
@@ -40,13 +41,15 @@ class WordTable:
 
     @classmethod
     def load(cls, manifest: Manifest) -> "WordTable":
-        """The table of a data set."""
+        """The table of a data set; DatasetError where it is missing, damaged or not the one of the manifest."""
         record = manifest.vocabulary
-        vocabulary = Vocabulary.from_json(storage.read_bytes(manifest.location / record.file))
+        place = manifest.location / record.file
+        vocabulary = Vocabulary.from_json(_content(place), str(place))
+        if vocabulary.fingerprint != record.fingerprint or len(vocabulary) != record.num_words:
+            raise DatasetError(f"{place} is not the vocabulary that the manifest names; restore or rebuild it")
         if record.vectors is None:
             return cls(vocabulary)
-        content = safetensors.numpy.load(storage.read_bytes(manifest.location / record.vectors))
-        return cls(vocabulary, content["vectors"])
+        return cls(vocabulary, _read_vectors(manifest.location / record.vectors, record))
 
     @property
     def fingerprint(self) -> str:
@@ -57,8 +60,31 @@ class WordTable:
     def save(self, folder: Location) -> VocabularyRecord:
         """Write the table into a data set's folder and return its record for the manifest."""
         storage.write_bytes(folder / WORDS, self.vocabulary.to_json())
-        dim = None if self.vectors is None else int(self.vectors.shape[1])
-        if self.vectors is not None:
-            storage.write_bytes(folder / VECTORS, safetensors.numpy.save({"vectors": self.vectors}))
-        vectors = None if dim is None else VECTORS
-        return VocabularyRecord(WORDS, len(self.vocabulary.words), self.vocabulary.fingerprint, vectors, dim)
+        words = VocabularyRecord(WORDS, len(self.vocabulary), self.vocabulary.fingerprint)
+        if self.vectors is None:
+            return words
+        content = safetensors.numpy.save({"vectors": self.vectors})
+        storage.write_bytes(folder / VECTORS, content)
+        digest = hashlib.sha256(content).hexdigest()
+        return replace(words, vectors=VECTORS, word_dim=int(self.vectors.shape[1]), vectors_sha256=digest)
+
+
+def _read_vectors(place: Location, record: VocabularyRecord) -> Float32[np.ndarray, "words dim"]:
+    content = _content(place)
+    if record.vectors_sha256 is not None and hashlib.sha256(content).hexdigest() != record.vectors_sha256:
+        raise DatasetError(f"{place} is damaged (its sha256 differs from the manifest's); restore or rebuild it")
+    try:
+        vectors = safetensors.numpy.load(content)["vectors"]
+    except Exception as error:  # whatever the parser meets in a damaged file
+        raise DatasetError(f"{place} is damaged ({error!r}); restore or rebuild it") from error
+    if vectors.dtype != np.float32 or vectors.shape != (record.num_words, record.word_dim):
+        what = f"{vectors.dtype} of shape {vectors.shape}, not float32 of ({record.num_words}, {record.word_dim})"
+        raise DatasetError(f"{place} holds {what}; restore or rebuild it")
+    return vectors
+
+
+def _content(place: Location) -> bytes:
+    try:
+        return storage.read_bytes(place)
+    except OSError as error:
+        raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild it") from error

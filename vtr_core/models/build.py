@@ -10,6 +10,7 @@ from torch import nn
 
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
 from vtr_core.models.fully_connected import FullyConnected
 from vtr_core.models.self_attention_baseline import SelfAttentionBaseline
@@ -32,6 +33,18 @@ def build_model(
     if statistics is not None:
         model.inputs.load_statistics(statistics)
     return model
+
+
+def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of the model's weights and buffers by name, without making any of them.
+
+    Raises ConfigError where the parts of `config` do not fit together.
+    """
+    try:
+        with torch.device("meta"):
+            return {name: tuple(tensor.shape) for name, tensor in _fresh(config).state_dict().items()}
+    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as error:  # sizes and names torch cannot take
+        raise ConfigError(f"the model cannot be built: {error}") from error
 
 
 def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:

@@ -12,6 +12,7 @@ from jaxtyping import Int32
 
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
+from vtr_core.json_text import parse_json
 
 PADDING = 0
 _WORD = re.compile(r"[\w']+")
@@ -66,12 +67,13 @@ class Vocabulary:
     def from_json(cls, content: bytes, where: str = "vocabulary.json") -> "Vocabulary":
         """The vocabulary that `to_json` wrote at `where`; DatasetError where the content is damaged."""
         try:
-            value = json.loads(content)
+            value = parse_json(content)
             words, expected = tuple(value["words"]), value["fingerprint"]
+            distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
                 f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
             ) from error
-        if fingerprint(words) != expected:
+        if distinct != len(words) or fingerprint(words) != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return cls(words)

@@ -18,6 +18,7 @@ from vtr_core.text.word_vector_text import text_records
 _HEAD = 1 << 14
 _BUFFER = 1 << 20
 _FIRST_ROWS = 1024
+_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _records(
 def _header(line: bytes) -> tuple[int, int] | None:
     """(number of words, dimension) of a word2vec file's first line; None for any other line."""
     parts = line.split()
-    if len(parts) != 2 or not all(part.isdigit() for part in parts) or int(parts[1]) == 0:
+    if len(parts) != 2 or not all(part.isdigit() and len(part) <= _DIGITS for part in parts) or int(parts[1]) == 0:
         return None
     return int(parts[0]), int(parts[1])
 

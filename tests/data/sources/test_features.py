@@ -4,7 +4,8 @@ import random
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features import check_id, check_path, read_feature
+from vtr_core.data.sources.features import read_feature
+from vtr_core.data.sources.names import check_id, check_path
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import locate
 

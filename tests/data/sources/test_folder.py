@@ -24,15 +24,15 @@ def folder(tmp_path):
 def test_a_clip_is_its_window_pooled_and_normalised(folder):
     stream = FeatureFolder(folder, "max", fps=2.0)
     array = stream.read("a")
-    np.testing.assert_allclose(stream.clip(array, 0.5, 1.0), np.array([4, 5]) / np.hypot(4, 5))
-    np.testing.assert_allclose(stream.clip(array, 0.0, None), np.array([10, 11]) / np.hypot(10, 11))
-    assert FeatureFolder(folder, "mean", normalise=False).clip(array, 1.0, 2.0).tolist() == [3, 4]
+    np.testing.assert_allclose(stream.clip("a", array, 0.5, 1.0), np.array([4, 5]) / np.hypot(4, 5))
+    np.testing.assert_allclose(stream.clip("a", array, 0.0, None), np.array([10, 11]) / np.hypot(10, 11))
+    assert FeatureFolder(folder, "mean", normalise=False).clip("a", array, 1.0, 2.0).tolist() == [3, 4]
     assert stream.duration(array) == 3.0
 
 
 def test_a_vector_serves_any_span(folder):
     stream = FeatureFolder(folder, "max", normalise=False)
-    assert stream.clip(stream.read("d"), 1e6, 2e6).tolist() == [1, 1]
+    assert stream.clip("d", stream.read("d"), 1e6, 2e6).tolist() == [1, 1]
     assert stream.duration(stream.read("d")) == 0.0
 
 

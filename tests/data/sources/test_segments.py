@@ -72,3 +72,10 @@ def test_every_caption_is_in_one_clip_and_every_clip_but_a_lone_one_is_long_enou
         clips = merge(rows, 5.0)
         assert " ".join(clip.text for clip in clips) == " ".join(segment.text for segment in rows)
         assert len(clips) == 1 or all(clip.end - clip.start >= 5 for clip in clips)
+
+
+def test_merging_takes_time_in_proportion_to_the_captions() -> None:
+    """Many captions of one moment, which never last long enough, are joined once and not again for each."""
+    segments = [Segment(1.0, 1.5, f"w{number}") for number in range(20_000)]
+    (clip,) = merge(segments, 5.0)
+    assert (clip.start, clip.end, clip.text.count(" ")) == (1.0, 1.5, 19_999)

@@ -1,6 +1,6 @@
 """An annotation file as text."""
 
-from vtr_core import storage
+from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location
 
@@ -8,11 +8,9 @@ from vtr_core.storage import Location
 def read_text(location: Location) -> str:
     """The content of a UTF-8 file, with or without a byte-order mark, its line ends as they are.
 
-    Raises UnusableError where it is missing or in another encoding.
+    Raises UnusableError where it is missing, cannot be read, or is in another encoding.
     """
     try:
-        return storage.read_bytes(location).decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
+        return read_file(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{location} is not text in UTF-8 ({error})") from error

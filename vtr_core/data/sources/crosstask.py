@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from vtr_core import storage
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.data.sources.crosstask_release import Task, read_segments, read_tasks, read_videos
-from vtr_core.data.sources.features import check_id
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.second_features import SecondFeatures
 from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
@@ -42,15 +42,17 @@ class CrossTask(SecondFeatures):
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos in the order of the list; `VideoEntry.content` is (task, video id)."""
         entries = []
-        for task_id, video_id in read_videos(locate(self.annotations) / self.videos_file, drops):
+        listed = locate(self.annotations) / self.videos_file
+        for task_id, video_id in read_videos(listed, drops):
             if task_id not in self._tasks:
-                drops.drop(Reason.UNKNOWN_STEP, f"{video_id} is of the task {task_id}, which {TASK_FILES} do not hold")
+                what = f"{listed}: {video_id} is of the task {task_id}, which {' and '.join(TASK_FILES)} do not hold"
+                drops.drop(Reason.UNKNOWN_STEP, what)
                 continue
             name = f"{task_id}_{video_id}"
             try:
                 check_id(name)
             except UnusableError as fault:
-                drops.drop(fault.reason, str(fault))
+                drops.drop(fault.reason, f"{listed}: {fault}")
             else:
                 entries.append(VideoEntry(name, (self._tasks[task_id], video_id)))
         return entries

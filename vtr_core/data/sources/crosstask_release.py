@@ -59,7 +59,7 @@ def _task(location: Location, block: list[tuple[int, str]]) -> tuple[int, Task]:
         raise InputError(f"{location}, line {number}: the last task needs id, title, URL, number of steps and steps")
     task_id, title, _, count, names = texts
     steps = tuple(step.strip() for step in names.split(","))
-    if not count.isdigit() or int(count) != len(steps) or not all(steps):
+    if count != str(len(steps)) or not all(steps):
         raise InputError(
             f"{location}, line {block[3][0]}: the task {task_id} has {count!r} steps, but the line after names "
             f"{len(steps)}; a task is id, title, URL, number of steps and the steps separated by commas"

@@ -8,7 +8,8 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Float
 
-from vtr_core.data.sources.features import FeatureArray, check_id, check_path, read_feature
+from vtr_core.data.sources.features import FeatureArray, read_feature
+from vtr_core.data.sources.names import check_id, check_path
 from vtr_core.data.sources.pooling import Pool, l2, pool, pooled_dim, window
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
@@ -50,9 +51,12 @@ class FeatureFolder:
             raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; this data set has {dim}")
         return array
 
-    def clip(self, array: FeatureArray, start: float, end: float | None) -> Float[np.ndarray, " dim"]:
-        """The vector of the span from `start` to `end` in seconds, or of all rows where `end` is None."""
-        rows = array if end is None or array.ndim == 1 else window(array, start, end, self.fps)
+    def clip(self, name: str, array: FeatureArray, start: float, end: float | None) -> Float[np.ndarray, " dim"]:
+        """The vector of the span from `start` to `end` in seconds of the `array` that `read(name)` gave.
+
+        All rows where `end` is None. Raises UnusableError, naming the file, where the span lies after the last row.
+        """
+        rows = array if end is None or array.ndim == 1 else window(array, start, end, self.fps, str(self.file(name)))
         vector = pool(rows, self.how)
         return l2(vector) if self.normalise else vector
 

@@ -8,8 +8,9 @@ from jaxtyping import Float16
 
 from vtr_core.data.binary_columns import MAX_CELL_BYTES
 from vtr_core.data.schema import FEATURE_DTYPE
-from vtr_core.data.sources.features import check_id, read_feature
+from vtr_core.data.sources.features import read_feature
 from vtr_core.data.sources.folder import commonest_dim
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import Location

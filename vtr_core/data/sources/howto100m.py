@@ -5,13 +5,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float16
 from pydantic import NonNegativeFloat, PositiveFloat
 
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.features import FeatureArray, check_id
+from vtr_core.data.sources.features import FeatureArray
 from vtr_core.data.sources.folder import FeatureFolder
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.narration import Narration, read_narrations, video_ids
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -70,7 +71,7 @@ class HowTo100M(Settings):
             try:
                 check_id(video_id)
             except UnusableError as fault:
-                drops.drop(fault.reason, str(fault), max(1, len(narration.rows)))
+                drops.drop(fault.reason, f"{narration.where}: {fault}", max(1, len(narration.rows)))
             else:
                 entries.append(VideoEntry(video_id, narration))
         return entries
@@ -95,7 +96,7 @@ class HowTo100M(Settings):
             return
         for span in spans:
             try:
-                yield self._clip(span, visual, audio)
+                yield self._clip(video.video_id, span, visual, audio)
             except UnusableError as fault:
                 drops.drop(fault.reason, f"{span[0]}: {fault}")
 
@@ -130,22 +131,24 @@ class HowTo100M(Settings):
                 return None
             raise
 
-    def _clip(self, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
+    def _clip(self, video_id: str, span: Span, visual: Sequence[FeatureArray], audio: FeatureArray | None) -> Clip:
         clip_id, start, end, caption = span
-        parts = [folder.clip(array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
+        parts = [folder.clip(video_id, array, start, end) for folder, array in zip(self._visual, visual, strict=True)]
         features = {"video": to_float16(np.concatenate(parts), clip_id)}
-        heard = self._heard(audio, start, end)
+        heard = self._heard(video_id, audio, start, end)
         if heard is not None:
-            features["audio"] = to_float16(heard, clip_id)
+            features["audio"] = heard
         lengths = [folder.duration(array) for folder, array in zip(self._visual, visual, strict=True)]
         return Clip(clip_id, start, max(lengths) if end is None else end, caption, features)
 
-    def _heard(self, audio: FeatureArray | None, start: float, end: float | None) -> Float[np.ndarray, " dim"] | None:
+    def _heard(
+        self, video_id: str, audio: FeatureArray | None, start: float, end: float | None
+    ) -> Float16[np.ndarray, " dim"] | None:
         """The mean over the audio rows of the span; None where the sound has ended before."""
         if self._audio is None or audio is None:
             return None
         try:
-            return self._audio.clip(audio, start, end)
+            return to_float16(self._audio.clip(video_id, audio, start, end), str(self._audio.file(video_id)))
         except UnusableError as fault:
             if fault.reason is Reason.OUTSIDE_FEATURES:
                 return None
@@ -156,7 +159,7 @@ def _spans(video: VideoEntry, min_time: float, drops: Drops) -> list[Span]:
     """The clips that the video's usable captions make; several captions of one span share its clip id."""
     narration: Narration = video.content
     if narration.timed:
-        segments = merge(usable(narration.read(), video.video_id, drops), min_time)
+        segments = merge(usable(narration.read(), f"{narration.where}, {video.video_id}", drops), min_time)
         return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in segments]
     return [(video.video_id, 0.0, None, caption) for caption in _untimed(video.video_id, narration, drops)]
 
@@ -167,5 +170,5 @@ def _untimed(video_id: str, narration: Narration, drops: Drops) -> list[str]:
         if isinstance(caption, str) and tokenise(caption):
             kept.append(caption)
         else:
-            drops.drop(Reason.EMPTY_CAPTION, f"{video_id}: the caption {caption!r} holds no word")
+            drops.drop(Reason.EMPTY_CAPTION, f"{narration.where}, {video_id}: the caption {caption!r} holds no word")
     return kept

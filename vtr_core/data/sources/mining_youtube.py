@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from vtr_core import storage
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.data.sources.annotation_text import read_text
-from vtr_core.data.sources.features import check_id
 from vtr_core.data.sources.mining_youtube_classes import class_of, class_text
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.second_features import SecondFeatures
 from vtr_core.data.sources.source import Drops, StepVideo, TimedLabel, VideoEntry
@@ -55,7 +55,7 @@ class MiningYouTube(SecondFeatures):
                 check_id(video_id)
                 task, segments = self._task(video_id), self._segments(video_id, drops)
             except UnusableError as fault:
-                drops.drop(fault.reason, str(fault))
+                drops.drop(fault.reason, f"{self.videos_file or self.annotations}: {fault}")
                 continue
             if segments:
                 entries.append(VideoEntry(video_id, (task, segments)))

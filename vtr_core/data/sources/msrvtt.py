@@ -33,8 +33,8 @@ class Msrvtt(MsrvttListing):
         """One row per caption, in the order of the annotations."""
         content: Captioned = video.content
         try:
-            vector = self._folder.clip(self._folder.read(video.video_id, self._dim), 0.0, None)
-            features = {"video": to_float16(vector, video.video_id)}
+            vector = self._folder.clip(video.video_id, self._folder.read(video.video_id, self._dim), 0.0, None)
+            features = {"video": to_float16(vector, str(self._folder.file(video.video_id)))}
         except UnusableError as fault:
             count_fault(fault, content, len(content.captions), drops)
             if not content.keep:
@@ -72,7 +72,9 @@ class MsrvttVideos(MsrvttListing):
         """The row of a video, its captions in the order of the annotations."""
         content: Captioned = video.content
         if not content.captions:
-            drops.drop(Reason.EMPTY_CAPTION, f"{video.video_id}: there is no caption that holds a word")
+            drops.drop(
+                Reason.EMPTY_CAPTION, f"{self.annotations}, {video.video_id}: there is no caption that holds a word"
+            )
             return None
         try:
             frames = self._folder.read(video.video_id, self._dim)

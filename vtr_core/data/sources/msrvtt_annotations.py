@@ -1,5 +1,6 @@
 """The annotation files of MSR-VTT as they are distributed: videos, captions, and the two usual splits."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -56,7 +57,7 @@ def _read_file(file: Location, drops: Drops) -> Iterator[AnnotatedVideo]:
         captions.setdefault(str(sentence["video_id"]), []).append(str(sentence["caption"]))
     for video in _records(content, "videos", ("video_id", "split", "start time", "end time"), file):
         video_id = str(video["video_id"])
-        if video["split"] not in SPLITS:
+        if not isinstance(video["split"], str) or video["split"] not in SPLITS:
             raise InputError(f"{file}: {video_id} has the split {video['split']!r}; allowed are {', '.join(SPLITS)}")
         yield AnnotatedVideo(
             video_id, SPLITS[video["split"]], _duration(video, file), tuple(captions.pop(video_id, ()))
@@ -80,9 +81,12 @@ def _records(content: Any, key: str, needed: Sequence[str], file: Location) -> S
 
 def _duration(video: Mapping[str, Any], file: Location) -> float:
     try:
-        return round(float(video["end time"]) - float(video["start time"]), 3)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: {video['video_id']} has times that are no numbers of seconds") from error
+        start, end = float(video["start time"]), float(video["end time"])
+    except (TypeError, ValueError, OverflowError):
+        start = end = math.nan
+    if not 0 <= start <= end < math.inf:
+        raise InputError(f"{file}: {video['video_id']} has times that are no numbers of seconds, in order from 0 on")
+    return round(end - start, 3)
 
 
 def _split_1ka(folder: Location, videos: Mapping[str, AnnotatedVideo], drops: Drops) -> Iterator[AnnotatedVideo]:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from vtr_core import storage
 from vtr_core.config.settings import Settings
-from vtr_core.data.sources.features import check_id
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.storage import Location, locate
@@ -61,9 +61,11 @@ class MsrvttListing(Settings):
             try:
                 self._check(video, present, kept)
             except UnusableError as fault:
-                drops.drop(fault.reason, str(fault), self._rows(video))
+                drops.drop(fault.reason, f"{self.annotations}: {fault}", self._rows(video))
                 continue
-            content = Captioned(video.duration, tuple(_usable(video.video_id, video.captions, drops)), kept)
+            content = Captioned(
+                video.duration, tuple(_usable(f"{self.annotations}, {video.video_id}", video.captions, drops)), kept
+            )
             entries.append(VideoEntry(video.video_id, content, video.split))
         return entries
 
@@ -103,9 +105,9 @@ def count_fault(fault: UnusableError, content: Captioned, rows: int, drops: Drop
         drops.drop(fault.reason, str(fault), rows)
 
 
-def _usable(video_id: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:
+def _usable(where: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:
     for caption in captions:
         if tokenise(caption):
             yield caption
         else:
-            drops.drop(Reason.EMPTY_CAPTION, f"{video_id}: the caption {caption!r} holds no word")
+            drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")

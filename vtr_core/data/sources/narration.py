@@ -25,6 +25,13 @@ class Narration:
     rows: tuple[tuple[object, object, object], ...] = ()
     file: Location | None = None
     timed: bool = True
+    listed: str = ""
+    """The file that the rows are from, for messages."""
+
+    @property
+    def where(self) -> str:
+        """The file that has the rows, for messages."""
+        return self.listed if self.file is None else str(self.file)
 
     def read(self) -> Sequence[tuple[object, object, object]]:
         """The rows; start and end are None where captions have no times."""
@@ -79,7 +86,7 @@ def _from_json(location: Location) -> Iterator[tuple[str, Narration]]:
         lists = [value.get(key) if isinstance(value, dict) else None for key in TIMED]
         if not all(isinstance(part, list) for part in lists) or len({len(part or ()) for part in lists}) != 1:
             raise InputError(f"{location}, video {video}: it must be {form}")
-        yield video, Narration(tuple(zip(*[part or [] for part in lists], strict=True)))
+        yield video, Narration(tuple(zip(*[part or [] for part in lists], strict=True)), listed=str(location))
 
 
 def _from_table(location: Location) -> Iterator[tuple[str, Narration]]:
@@ -90,7 +97,7 @@ def _from_table(location: Location) -> Iterator[tuple[str, Narration]]:
         content = (row["start"], row["end"], row["text"]) if timed else (None, None, row["caption"])
         found.setdefault(str(row["video_id"]), []).append(content)
     for video, rows in found.items():
-        yield video, Narration(tuple(rows), timed=timed)
+        yield video, Narration(tuple(rows), timed=timed, listed=str(location))
 
 
 def _rows(location: Location) -> Iterator[dict[str, object]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vtr_core.data.sources.features import check_path
+from vtr_core.data.sources.names import check_id, check_label, check_path
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.tables import Row, read_table
 from vtr_core.storage import locate
@@ -69,6 +69,10 @@ def table_rows(uri: str, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _check(pair: PairRow) -> None:
+    check_label(pair.clip_id)
+    check_label(pair.video_id)
+    if pair.split is not None:
+        check_id(pair.split)  # it becomes a folder
     if not tokenise(pair.caption):
         raise UnusableError(Reason.EMPTY_CAPTION, f"{pair.clip_id}: the caption {pair.caption!r} holds no word")
     if not any(pair.files):

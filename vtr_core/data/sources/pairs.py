@@ -131,7 +131,8 @@ class _ClipReader:
 
     def _vector(self, pair: PairRow, name: str, path: str) -> Float16[np.ndarray, " dim"]:
         end = pair.end if self._timed else None
-        return to_float16(self._folders[name].clip(self._array(name, path), pair.start or 0.0, end), path)
+        vector = self._folders[name].clip(path, self._array(name, path), pair.start or 0.0, end)
+        return to_float16(vector, str(self._folders[name].file(path)))
 
     def _array(self, name: str, path: str) -> FeatureArray:
         if (name, path) not in self._arrays:

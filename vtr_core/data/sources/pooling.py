@@ -11,14 +11,17 @@ from vtr_core.data.sources.reasons import Reason, UnusableError
 Pool = Literal["max", "mean", "mean_std"]
 
 
-def window(rows: Num[np.ndarray, "time dim"], start: float, end: float, fps: float) -> Num[np.ndarray, "part dim"]:
+def window(
+    rows: Num[np.ndarray, "time dim"], start: float, end: float, fps: float, where: str = "the features"
+) -> Num[np.ndarray, "part dim"]:
     """The rows [int(start·fps) : int(end·fps) + 1], as far as there are any; times in seconds, `fps` rows a second.
 
-    Raises UnusableError (outside_features) where none is left.
+    Raises UnusableError (outside_features), naming `where` they are from, where none is left.
     """
-    part = rows[int(start * fps) : int(min(end, len(rows) / fps) * fps) + 1]
+    first = int(min(start * fps, len(rows)))
+    part = rows[first : int(min(end, len(rows) / fps) * fps) + 1]
     if len(part) == 0:
-        what = f"the span {start:g} to {end:g} s begins after the last of {len(rows)} rows at {fps:g} a second"
+        what = f"{where}: the span {start:g} to {end:g} s begins after the last of {len(rows)} rows at {fps:g} a second"
         raise UnusableError(Reason.OUTSIDE_FEATURES, what)
     return part
 

@@ -11,9 +11,10 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.features import check_id, read_feature
+from vtr_core.data.sources.features import read_feature
 from vtr_core.data.sources.folder import commonest_dim
 from vtr_core.data.sources.kept import KEPT
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops
@@ -96,9 +97,13 @@ class SecondFeatures(Settings):
         seconds = min(map(len, parts))
         joined = np.concatenate([part[:seconds] for part in parts], axis=1)
         if joined.shape[1] != spec.dim:
-            what = f"{video_id} has {joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
-            raise UnusableError(Reason.WRONG_DIMENSION, what)
-        return to_float16(joined, f"{spec.name} of {video_id}")
+            what = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{self._files(spec, video_id)} has {what}")
+        return to_float16(joined, self._files(spec, video_id))
+
+    def _files(self, spec: FeatureSpec, video_id: str) -> str:
+        """The file, or files, that make the feature of the video."""
+        return " and ".join(str(stream.file(video_id)) for stream in self._streams[spec.name])
 
     @cached_property
     def _streams(self) -> dict[str, list["_Stream"]]:
@@ -129,9 +134,12 @@ class _Stream:
     def dim(self, video_ids: Iterable[str]) -> int:
         return commonest_dim(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
 
-    def read(self, video_id: str) -> Float[np.ndarray, "seconds dim"]:
+    def file(self, video_id: str) -> Location:
         check_id(video_id)
-        file = self.location / f"{video_id}.npy"
+        return self.location / f"{video_id}.npy"
+
+    def read(self, video_id: str) -> Float[np.ndarray, "seconds dim"]:
+        file = self.file(video_id)
         rows = read_feature(file)
         if rows.ndim != 2:
             what = f"{file} has shape {rows.shape}; localisation needs (time, dim), not one vector for the whole video"

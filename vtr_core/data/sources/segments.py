@@ -52,7 +52,8 @@ def merge(segments: Sequence[Segment], min_time: float) -> list[Segment]:
     pending: list[Segment] = []
     for segment in segments:
         pending.append(segment)
-        if _joined(pending).end - pending[0].start >= min_time:
+        # None of those before has reached `min_time`, so only the end of this one can.
+        if segment.end - pending[0].start >= min_time:
             clips.append(_joined(pending))
             pending = []
     if pending:
@@ -69,6 +70,6 @@ def _seconds(value: object) -> float:
     """The value as seconds; NaN for what is not a finite number from 0 on."""
     try:
         seconds = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
     return seconds if 0 <= seconds < math.inf else math.nan

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.errors import InputError
+from vtr_core.json_text import parse_json
 from vtr_core.storage import Location
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         raise InputError(f"there is no table {location}") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error})") from error
-    except (UnicodeDecodeError, csv.Error, pa.ArrowInvalid, json.JSONDecodeError) as error:
+    except (ValueError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 
 
@@ -66,7 +66,7 @@ def _json_rows(location: Location, required: Collection[Collection[str]]) -> Ite
         for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
             if not line.strip():
                 continue
-            row = json.loads(line)
+            row = parse_json(line)
             if not isinstance(row, dict):
                 raise InputError(f"{location}, line {number}: a JSON object is needed, not {line.strip()[:40]!r}")
             columns_of(location, row, required)

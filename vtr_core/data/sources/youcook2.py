@@ -57,7 +57,7 @@ class YouCook2(Settings):
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The annotated videos in the order of the annotations; `VideoEntry.content` is a tuple of Segment."""
         return [
-            VideoEntry(entry.video_id, tuple(usable(entry.content.read(), entry.video_id, drops)), SPLIT)
+            VideoEntry(entry.video_id, tuple(usable(entry.content.read(), _where(entry), drops)), SPLIT)
             for entry in self._heard.videos(drops)
         ]
 
@@ -96,6 +96,10 @@ class YouCook2(Settings):
     def _seen(self) -> HowTo100M:
         """The same without sound, for videos whose audio file is at fault."""
         return HowTo100M(**{**self._heard.model_dump(), "audio": None})
+
+
+def _where(entry: VideoEntry) -> str:
+    return f"{entry.content.where}, {entry.video_id}"
 
 
 def _read(source: HowTo100M, video: VideoEntry, faults: Drops) -> dict[tuple[float, float, str], Clip]:

@@ -1,0 +1,120 @@
+"""Every loader delivers the rows of the shards, each once in a pass."""
+
+import os
+import subprocess
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.feeding_data import CLIP_SECONDS, FeedingClips, repeated, write_raw, write_shards
+from benchmarks.feeding_planned import planned
+from benchmarks.feeding_scan import Flags as ScanFlags
+from benchmarks.feeding_scan import one_pass
+from benchmarks.peers import video_files
+from vtr_core.config.train import BatchConfig
+from vtr_core.data.assemble import Columns, RowGroupReader, training_columns
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+
+SOURCE = FeedingClips(num_videos=7, num_raw=3, seed=5)
+ROOT = Path(__file__).parents[2]
+PEERS = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    return write_shards(SOURCE, tmp_path_factory.mktemp("feeding") / "shards", processes=1)
+
+
+@pytest.fixture(scope="module")
+def rows(manifest: Manifest) -> Columns:
+    """All rows, in the order of their clip keys."""
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    groups = [reader.read(place) for place in row_groups(manifest)]
+    return _by_key({name: np.concatenate([group[name] for group in groups]) for name in groups[0]})
+
+
+def _by_key(columns: Columns) -> Columns:
+    order = np.argsort(columns["clip_key"])
+    return {name: values[order] for name, values in columns.items()}
+
+
+def _chosen(rows: Columns, keys: np.ndarray) -> Columns:
+    """The rows with the keys, which must be there."""
+    places = np.searchsorted(rows["clip_key"], keys)
+    np.testing.assert_array_equal(rows["clip_key"][places], keys)
+    return {name: values[places] for name, values in rows.items()}
+
+
+def test_the_shards_hold_the_source_s_rows(manifest: Manifest, rows: Columns):
+    clips = [SOURCE.pooled(video) for video in range(SOURCE.num_videos)]
+    assert manifest.rows == sum(map(len, clips)) == len(np.unique(rows["clip_key"]))
+    assert manifest.videos == SOURCE.num_videos
+    expected = np.concatenate(clips)
+    found = np.concatenate([rows["video"], rows["audio"]], axis=1)
+    assert sorted(row.tobytes() for row in found) == sorted(row.tobytes() for row in expected)
+    assert np.isfinite(found).all()
+    assert (rows["tokens"] > 0).all()
+
+
+def test_raw_videos_are_pooled_over_their_seconds():
+    seconds = SOURCE.seconds(1)[CLIP_SECONDS : 2 * CLIP_SECONDS].astype(np.float64)
+    for columns in (slice(0, 4096), slice(4096, 5120)):
+        highest = seconds[:, columns].max(axis=0)
+        found = SOURCE.pooled(1)[1, columns]
+        np.testing.assert_allclose(found, highest / np.sqrt((highest**2).sum()), rtol=1e-3, atol=1e-6)
+
+
+def test_hard_links_make_a_larger_data_set_of_the_same_rows(manifest: Manifest, tmp_path: Path):
+    larger = repeated(manifest, Path(manifest.location.path).parent / "larger", 3)
+    assert Manifest.load(larger.uri).rows == 3 * manifest.rows
+    assert larger.videos == 3 * manifest.videos
+    reader = RowGroupReader(larger, ["clip_key"])
+    keys = np.concatenate([reader.read(place)["clip_key"] for place in row_groups(larger)])
+    assert (np.unique(keys, return_counts=True)[1] == 3).all()
+
+
+@pytest.mark.parametrize("way", ["memory_map", "read", "dataset"])
+def test_a_scan_sees_every_row(manifest: Manifest, way):
+    files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
+    columns = training_columns(manifest.schema)
+    assert one_pass(files, columns, ScanFlags(data="", way=way, rows=100)) == manifest.rows
+
+
+def test_the_planned_batches_are_rows_of_the_shards(manifest: Manifest, rows: Columns):
+    """Each video once in a pass, 32 different clips of it."""
+    batches = list(islice(planned(manifest, BatchConfig(videos=2, clips_per_video=32, window=2)), 3))
+    delivered = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+    assert len(np.unique(delivered["clip_key"])) == 3 * 2 * 32
+    assert (np.unique(delivered["video_key"], return_counts=True)[1] == 32).all()
+    for name, values in _chosen(rows, delivered["clip_key"]).items():
+        np.testing.assert_array_equal(delivered[name], values, err_msg=name)
+
+
+def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: Path):
+    """Each raw video once in a pass, 32 different clips of it, pooled as they are in the shards."""
+    write_raw(SOURCE, tmp_path)
+    made = list(video_files.batches(tmp_path, clips_per_video=32, rows=64, workers=0, epochs=1))
+    delivered = {name: np.concatenate([batch[name].numpy() for batch in made]) for name in made[0]}
+    assert len(np.unique(delivered["clip_key"])) == len(delivered["clip_key"]) == SOURCE.num_raw * 32
+    expected = _chosen(rows, delivered["clip_key"])
+    for name, values in delivered.items():
+        np.testing.assert_allclose(values, expected[name], rtol=2e-3, err_msg=name)
+
+
+@pytest.mark.parametrize("loader", ["webdataset", "mosaicml"])
+@pytest.mark.skipif(not PEERS.exists(), reason="make bench-feeding installs the other loaders")
+def test_the_other_loaders_deliver_each_row_once(manifest: Manifest, rows: Columns, tmp_path: Path, loader):
+    def run(action: str, *words: str) -> None:
+        data = ["--data", str(tmp_path / "data"), "--rows", "64"]
+        subprocess.run([PEERS, "-m", "benchmarks.peers.deliver", action, loader, *data, *words], cwd=ROOT, check=True)
+
+    run("write", "--shards", manifest.location.path)
+    run("keep", "--out", str(tmp_path / "pass.npz"), "--workers", "1")
+    with np.load(tmp_path / "pass.npz") as found:
+        delivered = dict(found)
+    assert not (np.diff(np.searchsorted(rows["clip_key"], delivered["clip_key"])) == 1).all()  # shuffled
+    for name, values in _by_key(delivered).items():
+        np.testing.assert_array_equal(values, rows[name], err_msg=name)

@@ -1,0 +1,173 @@
+"""Damaged checkpoints and run folders, also with hashes that suit the damage, so that every parser is reached."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+from tests.fuzz.mutations import VALUES, change_value, clear, damage
+from tests.fuzz.oracle import Tally, memory_limit
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.losses.build import build_objective
+from vtr_core.models.build import build_model
+from vtr_core.storage import locate
+from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.train.checkpoint import (
+    MARKER,
+    VERSION,
+    Checkpoint,
+    Progress,
+    load_checkpoint,
+    load_model,
+    save_checkpoint,
+)
+from vtr_core.train.learner import Learner
+from vtr_core.train.run_folder import RunFolder, RunRecord
+
+CASES = 200
+CHECKPOINT = "checkpoints/step-00000007"
+BINARY = ("model.safetensors", "optimizer.pt")
+CONFIG = override(
+    preset("capsule-howto-tiny"),
+    {
+        "model.inputs": {"features": {"video": 6, "audio": 4}, "num_words": 3, "word_dim": 5},
+        "model.num_capsules": 2,
+        "model.primary_dim": 2,
+        "model.routing": {"kind": "self_attention", "pose_dim": 2, "mlp_dim": 2},
+        "model.embedding_dim": 4,
+        "model.words.hidden_dim": 4,
+    },
+)
+
+
+def learner() -> Learner:
+    torch.manual_seed(0)
+    return Learner(build_model(CONFIG.model), build_objective(CONFIG.loss), CONFIG, lambda module: module)
+
+
+def write(place: Path, step: int = 7) -> None:
+    state = learner().state()
+    progress, words = Progress(step=step), Vocabulary(("a", "b", "c"))
+    save_checkpoint(locate(place), Checkpoint(CONFIG, progress=progress, vocabulary=words, **state))
+
+
+def read(run: Path, restore: bool = True) -> None:
+    """What evaluating and resuming do with the checkpoint of the run folder `run`."""
+    load_model(str(run / CHECKPOINT))
+    found = load_checkpoint(locate(run / CHECKPOINT))
+    if restore:
+        learner().restore(found, RunFolder.at(str(run)))
+
+
+@pytest.fixture
+def valid(tmp_path: Path) -> Path:
+    write(tmp_path / "valid" / CHECKPOINT)
+    read(tmp_path / "valid")
+    return tmp_path / "valid"
+
+
+def sign(folder: Path) -> None:
+    """A marker whose hashes suit the files."""
+    files = {file.name: file for file in folder.iterdir() if file.is_file() and file.name != MARKER}
+    hashes = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    (folder / MARKER).write_text(json.dumps({"version": VERSION, "files": hashes}))
+
+
+def test_damaged(valid: Path, tmp_path: Path) -> None:
+    _fuzz(valid, tmp_path, lambda root, random: str(damage(root, random)))
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "optimizer.pt", "progress.json", "vocabulary.json", "provenance.json"]
+)
+def test_damaged_and_signed(name: str, valid: Path, tmp_path: Path) -> None:
+    def change(root: Path, random: Random) -> str:
+        place = root / CHECKPOINT
+        if name == "model.safetensors" and random.random() < 0.6:
+            _safetensors_header(place / name, random)
+        elif name == "optimizer.pt" and random.random() < 0.6:
+            _training_state(place / name, random)
+        else:
+            damage(root, random, lambda file: file.name == name)
+        if place.is_dir():
+            sign(place)
+        return name
+
+    _fuzz(valid, tmp_path, change, cases=100 if name in BINARY else 40, restore=name in BINARY)
+
+
+def _fuzz(
+    valid: Path, folder: Path, change: Callable[[Path, Random], str], cases: int = CASES, restore: bool = True
+) -> None:
+    tally = Tally()
+    with memory_limit():
+        for seed in range(cases):
+            root = folder / str(seed) / "in"
+            shutil.copytree(valid, root)
+            what = change(root, Random(seed))
+            tally.run(f"{seed} {what}", partial(read, root, restore), str(root))
+            clear(root.parent)
+    tally.check(cases)
+
+
+def _safetensors_header(file: Path, random: Random) -> None:
+    """Another type, shape or place of one tensor, or another length of the header."""
+    content = file.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header, values = json.loads(content[8 : 8 + length]), content[8 + length :]
+    if random.random() < 0.2:
+        false = random.choice([0, 1, length - 1, length + 1, 2**31, 2**40, 2**63, 2**64 - 1])
+        file.write_bytes(false.to_bytes(8, "little") + content[8:])
+        return
+    if random.random() < 0.3:
+        one = random.choice(list(header.values()))
+        one["shape"] = random.choice([[10**12], [2**62, 4], [-1], [0], [1.5], ["x"], [], [10**30], [[2]]])
+    elif random.random() < 0.5:
+        random.choice(list(header.values()))["dtype"] = random.choice(["F64", "F16", "BOOL", "I8", "F8_E4M3", "Q", 3])
+    else:
+        change_value(header, random)
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + values)
+
+
+def _training_state(file: Path, random: Random) -> None:
+    """Other values at a random place of the optimiser's state."""
+    state = torch.load(file, weights_only=True)
+    change_value(state, random)
+    if random.random() < 0.3:
+        state = random.choice([*VALUES, torch.zeros(3), [state]])
+    torch.save(state, file)
+
+
+def test_run_folder(tmp_path: Path) -> None:
+    """What `vtr train --resume` and `vtr evaluate RUN` read before anything starts."""
+    tally = Tally()
+    folder = RunFolder.at(str(tmp_path / "valid"))
+    folder.claim(RunRecord("data", None, "f", "sqlite:///x", "vtr"), CONFIG)
+    write(tmp_path / "valid" / "checkpoints" / "step-00000007")
+    (tmp_path / "valid" / "checkpoints" / "best.json").write_text('{"checkpoint": "step-00000007", "value": 1.0}')
+
+    def resume(root: Path) -> None:
+        found = RunFolder.at(str(root))
+        found.read()
+        found.latest()
+        load_model(str(root))
+
+    resume(tmp_path / "valid")
+    with memory_limit():
+        for seed in range(CASES):
+            root = tmp_path / str(seed) / "in"
+            shutil.copytree(tmp_path / "valid", root)
+            done = damage(
+                root, Random(seed), lambda file: file.suffix == ".json" and file.parent.name != "step-00000007"
+            )
+            tally.run(f"{seed} {done.what} {done.file.name}", partial(resume, root), str(root))
+            clear(root.parent)
+    tally.check(CASES)

@@ -1,0 +1,33 @@
+"""Messages quote what users gave, and stay one printable line."""
+
+import pickle
+
+import pytest
+
+from vtr_core.errors import DatasetError, one_line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain  text", "plain  text"),
+        ("two\nlines\r\n\nand more", "two lines and more"),
+        ("bell\a and \x1b[31mred", r"bell\x07 and \x1b[31mred"),
+        ("half \ud800", r"half \ud800"),
+        ("crème \U0001f600", "crème \U0001f600"),
+    ],
+)
+def test_one_line(text: str, expected: str) -> None:
+    assert one_line(text) == expected
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    found = one_line("/data/file.csv: " + "x" * 5000 + "; give another")
+    assert len(found) <= 1003
+    assert found.startswith("/data/file.csv: ")
+    assert found.endswith("; give another")
+
+
+def test_errors_travel_between_processes() -> None:
+    error = DatasetError("a\nb")
+    assert str(error) == str(pickle.loads(pickle.dumps(error))) == "a b"

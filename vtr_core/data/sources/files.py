@@ -1,0 +1,30 @@
+"""A source file as bytes, and what is the file's own fault when it cannot be read."""
+
+import errno
+
+import pyarrow.fs as pafs
+
+from vtr_core import storage
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.storage import Location, StorageError
+
+_NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
+
+
+def read_file(location: Location) -> bytes:
+    """The whole file; UnusableError, with the reason, where there is none, it may not be read, or it is a folder.
+
+    Other faults of the storage (a network that is down) say nothing of the file: they are a StorageError.
+    """
+    try:
+        return storage.read_bytes(location)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnusableError(Reason.MISSING_FILE, f"there is no file {location}") from error
+    except OSError as error:
+        if isinstance(error, PermissionError) or error.errno in _NO_FILE or _is_folder(location):
+            raise UnusableError(Reason.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+        raise StorageError(f"{location} cannot be read ({error}); run the same command again to resume") from error
+
+
+def _is_folder(location: Location) -> bool:
+    return bool(location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory)
