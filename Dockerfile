@@ -16,6 +16,7 @@ WORKDIR /opt/vtr
 COPY pyproject.toml constraints.txt Makefile README.md ./
 COPY vtr_core ./vtr_core
 COPY pipelines ./pipelines
+COPY cluster ./cluster
 RUN make install
 
 RUN useradd --create-home --uid 1000 vtr

@@ -2,8 +2,10 @@
 VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
+# The loaders that the feeding benchmark compares with want other versions: an environment of their own.
+PEERS ?= .venv-peers
 
-.PHONY: install demo test check format clean
+.PHONY: install demo test drills bench-feeding check format clean
 
 install: $(VENV)/installed
 
@@ -17,6 +19,18 @@ demo: install
 
 test: install
 	$(BIN)/pytest
+
+drills: install
+	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills
+
+$(PEERS)/installed: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --requirement benchmarks/peers/requirements.txt
+	touch $@
+
+bench-feeding: install $(PEERS)/installed
+	$(BIN)/python -m benchmarks.feeding --peers-python $(PEERS)/bin/python
+	$(BIN)/python -m benchmarks.scale_model
 
 check: install
 	$(BIN)/ruff format --check .

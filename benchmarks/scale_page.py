@@ -1,0 +1,84 @@
+"""The projection as a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The page."""
+    clips, batch = figures["assumed"]["clips_per_gpu"], figures["counted"]["batch"]
+    return "\n".join(
+        [
+            f"# A projection: {figures['counted']['preset']} on 1 to 1,024 GPUs",
+            "",
+            "Computed from a model (`benchmarks/scale_model.py`), not measured: nothing here ran on more than one",
+            "machine. Its inputs are below.",
+            "",
+            f"## Weak scaling: {clips} clips per GPU",
+            "",
+            *_points(figures["weak"]),
+            *_breaks(figures["breaks"]["weak"]),
+            f"## Strong scaling: a batch of {batch:,} clips",
+            "",
+            *_points(figures["strong"]),
+            *_breaks(figures["breaks"]["strong"]),
+            *_inputs(figures),
+        ]
+    )
+
+
+def _points(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [
+        "| GPUs | nodes | batch | step, ms | model | loss | gather | gradients | efficiency | limit | clips/s per node "
+        "| S3, GB/s per node | network, GB/s per node | gather, MB per step | gradients, MB per step | gathered, GB |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|",
+        *(_point(row) for row in rows),
+        "",
+    ]
+
+
+def _point(row: Mapping[str, Any]) -> str:
+    parts = " | ".join(f"{1000 * row[f'{part}_s']:.1f}" for part in ("step", "compute", "loss", "gather", "gradients"))
+    return (
+        f"| {row['gpus']:,} | {row['nodes']:,} | {row['batch']:,} | {parts} | {row['efficiency']:.3f} "
+        f"| {row['bottleneck']} | {row['clips_per_node_s']:,.0f} | {row['s3_gb_s']:.2f} | {row['network_gb_s']:.2f} "
+        f"| {row['gather_bytes'] / 1e6:,.0f} | {row['gradient_bytes'] / 1e6:,.0f} | {row['gathered_gb']:.2f} |"
+    )
+
+
+def _breaks(found: Mapping[str, int | None]) -> list[str]:
+    told = [f"{what} at {gpus:,} GPUs" if gpus else f"{what} nowhere" for what, gpus in found.items()]
+    return [f"Where it breaks: {'; '.join(told)}.", ""]
+
+
+def _inputs(figures: Mapping[str, Any]) -> list[str]:
+    measured, counted = figures["measured"], figures["counted"]
+    versions = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    source = measured["source"]
+    rows = [
+        ("clips/s of a reading core", f"{measured['clips_per_core_s']:,.0f}", "measured: results/feeding.json"),
+        ("bytes of shards per clip", f"{measured['row_bytes']:,.0f}", "measured: results/feeding.json"),
+        ("rows read per row", f"{measured['rows_read_per_row']:.2f}", "measured: results/feeding.json"),
+        ("GFLOP per clip, model", f"{counted['flops_per_clip'] / 1e9:.3f}", "counted: torch.utils.flop_counter"),
+        ("FLOP per pair of clips, loss", f"{counted['loss_flops_per_pair']:,.0f}", "counted: the same"),
+        ("bytes of a clip's embeddings", f"{counted['vector_bytes']:,}", "counted: the model's output"),
+        ("bytes of its presence and keys", f"{counted['label_bytes']:,}", "counted: the gathered tensors"),
+        ("MB of gradients", f"{counted['gradient_bytes'] / 1e6:,.1f}", "counted: trained parameters in float32"),
+        ("MB of a checkpoint", f"{counted['checkpoint_bytes'] / 1e6:,.1f}", "counted: weights and Adam's moments"),
+        *((name, f"{value:g}", "**assumed**") for name, value in figures["assumed"].items()),
+    ]
+    return [
+        "## Inputs",
+        "",
+        "| input | value | from |",
+        "|---|---:|---|",
+        *(f"| {name} | {value} | {origin} |" for name, value, origin in rows),
+        "",
+        "`gathered`: the whole batch's embeddings in a GPU's memory, four times over: gathered, their gradient, and",
+        "both sides of three pairs of modalities. The similarities of a worker's rows come on top; `loss.block_rows`",
+        "bounds them. Network: collectives, reading from S3, and batches made on other nodes. A node's cores are taken",
+        f"to read as fast as those of the measurement: {source}.",
+        "",
+        f"{versions}; `{figures['command']}`.",
+        "",
+    ]
