@@ -326,13 +326,13 @@ def _clean(chosen: Sequence[str]) -> None:
 def _rehearse(nodes: int, cpus: int, isolation: Isolation) -> None:
     """Start a cluster, say how it is used, and wait for Ctrl-C or SIGTERM."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with LocalCluster([NodeSpec(cpus=cpus)] * nodes, isolation) as cluster:
-        print(_instructions(cluster), flush=True)
-        try:
+    try:
+        with LocalCluster([NodeSpec(cpus=cpus)] * nodes, isolation) as cluster:
+            print(_instructions(cluster), flush=True)
             while True:
                 signal.pause()
-        except KeyboardInterrupt:
-            print("\nremoving the cluster", flush=True)
+    except KeyboardInterrupt:
+        print("\nremoved", flush=True)
 
 
 def _instructions(cluster: LocalCluster) -> str:

@@ -15,7 +15,7 @@ HEAD, OTHER = NodeSpec(cpus=3), NodeSpec(cpus=2)
 """A worker takes two CPUs, so each node holds one, and the head has one left for reading."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """The number of threads can change a sum; a local worker, of one CPU, has one."""
-STEPS = 200
+STEPS = 140
 
 
 def config(**changes: object) -> TrainConfig:

@@ -60,7 +60,7 @@ def test_a_killed_driver_is_submitted_again(
 ) -> None:
     run = tmp_path / "run"
     process = start(cluster, submit(cluster, train_command(world, run, config())))
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     fault = time.time()
     (driver,) = drivers(cluster, run)
     os.kill(driver, signal.SIGKILL)
@@ -77,7 +77,7 @@ def test_a_driver_that_is_asked_to_end_saves(
 ) -> None:
     run = tmp_path / "run"
     process = start(cluster, train_command(world, run, config()))
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     fault = time.time()
     os.kill(process.pid, signal.SIGTERM)
     output, _ = process.communicate(timeout=120)

@@ -53,7 +53,7 @@ def test_a_killed_node_comes_back(
 ) -> None:
     run = tmp_path / "run"
     process = start(cluster, train_command(world, run, config()))
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     fault = time.time()
     cluster.nodes[1].kill()
     cluster.nodes[1].restart()
@@ -74,7 +74,7 @@ def test_a_node_that_was_cut_off_comes_back(
         pytest.skip("only a node with a network namespace, which needs root, can be cut off")
     run = tmp_path / "run"
     process = start(cluster, train_command(world, run, config()))
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     fault = time.time()
     cluster.nodes[1].cut_network()
     time.sleep(20)
@@ -93,9 +93,9 @@ def test_an_elastic_run_shrinks_and_grows(
     """On another number of workers sums are taken in another order: equal up to rounding, and every step done once."""
     run = tmp_path / "run"
     process = start(
-        cluster, train_command(world, run, config(**{"scaling.min_workers": 1, "scaling.resize_interval_s": 2.0}))
+        cluster, train_command(world, run, config(**{"scaling.min_workers": 1, "scaling.resize_interval_s": 1.0}))
     )
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     fault = time.time()
     cluster.nodes[1].kill()
     wait_until(lambda: events(run, "restarted"), process)
@@ -120,7 +120,7 @@ def test_a_node_is_taken_away_with_notice(
     cluster.wait_for_nodes(3)
     run = tmp_path / "run"
     process = start(cluster, train_command(world, run, config()))
-    wait_until(reaches(run, 25), process)
+    wait_until(reaches(run, 15), process)
     taken = next(node for node in cluster.nodes[1:] if train_workers(node))
     notice = time.time()
     taken.drain()

@@ -21,8 +21,8 @@ class Group:
 
     nodes: frozenset[str] = frozenset()
     """The nodes, by Ray's identifiers, that its workers run on."""
-    has_reported: bool = False
-    """Whether it has begun to train."""
+    has_begun: bool = False
+    """Whether it has said that it begins to train."""
 
 
 class _Exchange:
@@ -34,7 +34,8 @@ class _Exchange:
         self._group = Group()
 
     async def put(self, report: Report) -> None:
-        self._group = replace(self._group, has_reported=True)
+        if report.get("event") in ("started", "resumed"):
+            self._group = replace(self._group, has_begun=True)
         await self._reports.put(report)
 
     async def take(self, timeout_s: float) -> list[Report]:

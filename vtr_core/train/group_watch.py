@@ -23,7 +23,7 @@ def draining_nodes() -> set[str]:
 
 
 class Growth:
-    """When a group may be asked to end for the sake of more workers: `interval_s` after its first step.
+    """When a group may be asked to end for the sake of more workers: `interval_s` after it has begun.
 
     Where the last such end brought no more workers, because others took the room, twice as long as the last time.
     """
@@ -43,7 +43,7 @@ class Growth:
 class GroupWatch:
     """A context manager around one group of `workers` workers; `larger` is the next count above it, if any.
 
-    grow_after_s: no sooner than this after its first step is the group asked to end for the sake of more workers.
+    grow_after_s: no sooner than this after it has begun is the group asked to end for the sake of more workers.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GroupWatch:
     def _reason_to_end(self, group: Group) -> Reason | None:
         if group.nodes & draining_nodes():
             return "preempted"
-        if group.has_reported and self._began is None:
+        if group.has_begun and self._began is None:
             self._began = time.monotonic()
         may_grow = self._began is not None and time.monotonic() - self._began > self._grow_after_s
         if self._larger is not None and may_grow and self._has_room():
