@@ -29,6 +29,7 @@ from tests.drills.runs import (
     weights,
 )
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import Plan
 from vtr_core.data.writing import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
@@ -38,8 +39,11 @@ pytestmark = pytest.mark.integration
 KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}
 
 
-def with_nan(world: Path, folder: Path, every: int) -> tuple[Path, list[str]]:
-    """The data set with a NaN in the video feature of every `every`-th clip of its first shard, and those clips."""
+def with_nan(world: Path, folder: Path, is_bad: Callable[[int, int], bool]) -> tuple[Path, list[str]]:
+    """The data set with a NaN in the first feature of the rows of its first shard that are bad, and their clips' names.
+
+    is_bad: of a row group of that shard and a row of it.
+    """
     shutil.copytree(world, folder)
     manifest = Manifest.load(str(folder / "train"))
     shard = manifest.shards[0]
@@ -49,7 +53,7 @@ def with_nan(world: Path, folder: Path, every: int) -> tuple[Path, list[str]]:
         table = file.read_row_group(index)
         column = table.schema.names.index(manifest.schema.features[0].name)
         cells = [bytearray(cell) for cell in table.column(column).to_pylist()]
-        for row in range(5, len(cells), every):
+        for row in (row for row in range(len(cells)) if is_bad(index, row)):
             cells[row][:2] = np.float16(np.nan).tobytes()
             names.append(f"clip {table['clip_id'][row]} of video {table['video_id'][row]}")
         changed = pa.array([bytes(cell) for cell in cells], table.schema.field(column).type)
@@ -59,17 +63,28 @@ def with_nan(world: Path, folder: Path, every: int) -> tuple[Path, list[str]]:
     return folder, names
 
 
+def rows_of(world: Path, step: int) -> set[tuple[int, int]]:
+    """The rows of the first shard that the batch before `step` holds, as (row group, row)."""
+    manifest, wanted = Manifest.load(str(world / "train")), config(2, **KEPT)
+    plan = Plan(manifest, wanted.batch, wanted.seed)
+    batch = next(batch for batch in plan.window(plan.window_of(step - 1)) if batch.step == step - 1)
+    rows = zip(batch.group.tolist(), batch.row.tolist(), strict=True)
+    return {(group, row) for group, row in rows if group < len(manifest.shards[0].row_groups)}
+
+
 def test_a_batch_with_nan_is_skipped(
     world: Path, tmp_path: Path, own_tracking_store: str, record: Callable[[Outcome], None]
 ) -> None:
-    data, names = with_nan(world, tmp_path / "data", every=10_000)
+    bad = min(rows_of(world, 4) - rows_of(world, 1) - rows_of(world, STEPS))
+    data, names = with_nan(world, tmp_path / "data", lambda group, row: (group, row) == bad)
     run, killed = tmp_path / "run", tmp_path / "killed"
     finished = train(config(2, **KEPT), TrainFlags(data=str(data), out=str(run)))
     skipped = [event["step"] for event in events(run, "not_finite")]
-    assert 0 < len(skipped) < STEPS
+    assert 4 in skipped
+    assert not {1, STEPS} & set(skipped)
     for event in events(run, "not_finite"):
         assert event["clips"] == names
-        assert event["places"] == ["part-00000.parquet (row group 0)"]
+        assert event["places"] == [f"part-00000.parquet (row group {bad[0]})"]
     assert finished.faults == f"{len(skipped)} skipped steps"
     assert steps(run) == [step for step in range(1, STEPS + 1) if step not in skipped]
     assert np.isfinite(losses(run)).all()
@@ -92,8 +107,6 @@ def test_a_batch_with_nan_is_skipped(
 
 
 def state(run: Path, step: int) -> Checkpoint:
-    if step == 0:
-        pytest.skip("the first batch is the one with the NaN: there is no checkpoint before it")
     return load_checkpoint(locate(str(run)) / "checkpoints" / f"step-{step:08d}")
 
 
@@ -113,7 +126,7 @@ def _assert_same_state(before: Checkpoint, after: Checkpoint) -> None:
 
 
 def test_too_many_in_a_row_end_the_run(world: Path, tmp_path: Path) -> None:
-    data, _ = with_nan(world, tmp_path / "data", every=1)
+    data, _ = with_nan(world, tmp_path / "data", lambda group, row: True)
     stopping = config(**{"training.max_nonfinite": 2})
     with pytest.raises(
         TrainingError, match=r"in 2 steps in a row .*not finite in clip .* of video .*part-00000\.parquet"

@@ -46,9 +46,9 @@ def test_a_lost_worker_is_replaced(
 
 
 def _kill_a_worker(run: Path, killed: list[float]) -> None:
-    """SIGKILL one train worker of this test's Ray, once the run has a checkpoint."""
-    while not has_checkpoint(run):
-        time.sleep(0.02)
+    """SIGKILL one train worker of this test's Ray, two steps behind the first checkpoint."""
+    while not has_checkpoint(run) or (run / "metrics.jsonl").read_text().count('train/loss"') < 5:
+        time.sleep(0.01)
     os.kill(train_workers()[0], signal.SIGKILL)
     killed.append(time.time())
 
