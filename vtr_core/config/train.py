@@ -77,7 +77,7 @@ class ScalingConfig(Settings):
     """Train workers; the batch is divided among them."""
     min_workers: NumWorkers | None = None
     """Go on with as few as this when nodes leave, and with more again, up to `workers`, when they return (None: never).
-    The batch stays whole: only numbers of workers that divide its rows are used."""
+    The batch stays whole: only numbers of workers that divide its rows are used. Dropout differs with their number."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`: one GPU per worker where the cluster has GPUs."""
     cpus_per_worker: PositiveFloat = 1.0
