@@ -1,4 +1,4 @@
-"""Checks shapes and types of every call into vtr_core, keeps torch to one thread, offers one local Ray and a data set."""
+"""Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world."""
 
 import os
 from collections.abc import Iterator

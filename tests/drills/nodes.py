@@ -25,7 +25,6 @@ def config(**changes: object) -> TrainConfig:
         "training.validate_every": STEPS // runs.STEPS_PER_EPOCH,
         "training.checkpoint_every": 10,
         "scaling.cpus_per_worker": 2,
-        "model.routing.dropout": 0.0,  # every worker draws its own: another number of them, another dropout
         **runs.LEARNT,
     }
     return runs.config(2, **{**longer, **changes})
