@@ -21,7 +21,7 @@ test: install
 	$(BIN)/pytest
 
 drills: install
-	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills
+	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills -m integration
 
 $(PEERS)/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -33,7 +33,7 @@ from tests.drills.runs import (
     wait_until,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 Record = Callable[[Outcome], None]
 
 
