@@ -58,7 +58,9 @@ def goals(figures: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
             found.append((f"clips/s, to {TITLES[other]}, at least", least, ratio, ratio >= least))
     memory, first = median(memory_ratios(figures)), first_batch_s(figures["contestants"][OURS])
     times = figures["memory"]["times"]
-    found.append((f"peak memory, {times} × the data to 1 ×, at most", MAX_MEMORY_RATIO, memory, memory <= 1.05))
+    found.append(
+        (f"peak memory, {times} × the data to 1 ×, at most", MAX_MEMORY_RATIO, memory, memory <= MAX_MEMORY_RATIO)
+    )
     found.append(("first batch, s, at most", MAX_FIRST_BATCH_S, first, first <= MAX_FIRST_BATCH_S))
     return found
 
@@ -144,9 +146,9 @@ def _footer(figures: Mapping[str, Any]) -> list[str]:
     return [
         "Ratios are medians over the rounds of the ratio within a round. Every loader runs alone, in processes of its",
         "own; what it reads was read just before, so it lies in the page cache; batches that were made before the",
-        "clock starts do not count. Ours runs a Ray with one CPU for each train worker and one for reading (with two",
-        "workers one more than this benchmark's two cores), and counts at the train worker, after object store and",
-        f"copies. It reads {figures['rows_read_per_row']:.2f} rows for each that it delivers, since a batch samples",
+        "clock starts do not count. Ours runs a Ray with one CPU for each train worker and two for reading, more than",
+        "this benchmark's two cores, and counts at the train worker, after object store and copies. It reads",
+        f"{figures['rows_read_per_row']:.2f} rows for each that it delivers, since a batch samples",
         "the clips of each video; the scan counts every row, verifies no checksum, and lets a batch of row groups go",
         "once it has it. WebDataset and mosaicml-streaming hold each clip as one field of bytes, their fastest layout;",
         "the per-video loader's captions are tokenised already. Memory: every process of the tree by its share of",

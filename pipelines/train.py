@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.run_events import counts_line, event_line
 from vtr_core.config.override import override, validate
 from vtr_core.config.presets import describe_presets, preset
-from vtr_core.config.train import TrainConfig
+from vtr_core.config.train import OnBadShard, TrainConfig
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ResumeFlags:
 
     resume: str
     """Folder or URI of the run."""
-    on_bad_shard: Literal["fail", "skip"] | None = None
+    on_bad_shard: OnBadShard | None = None
     """From here on, when a shard's row group cannot be read or fails its checksum (default: as the run began)."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
@@ -141,7 +141,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         return _run(folder, record, config, lease)
 
 
-def resume(uri: str, worker_logs: bool = False, on_bad_shard: Literal["fail", "skip"] | None = None) -> Finished:
+def resume(uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
     from vtr_core.data.checks import usable_clips
     from vtr_core.errors import DatasetError

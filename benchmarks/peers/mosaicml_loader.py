@@ -47,7 +47,7 @@ def _streaming() -> Any:
         import torchvision  # noqa: F401
     except RuntimeError:
         for name in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{name}", "(Tensor boxes, Tensor scores, float overlap) -> Tensor")
+            torch.library.define(f"torchvision::{name}", "(Tensor a, Tensor b, float c) -> Tensor")
     import streaming
 
     return streaming

@@ -1,12 +1,13 @@
 """Collects what the drills showed, prints it as a table and, with DRILL_TABLE=FOLDER, keeps it there."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.drills import runs, table
+from cluster.local_cluster import LocalCluster
+from tests.drills import nodes, runs, table
 from tests.drills.outcome import Outcome
 from vtr_core.config.train import TrainConfig
 
@@ -37,6 +38,19 @@ def undisturbed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Undist
         return made[key]
 
     return run
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two nodes on this machine, for all drills of a file."""
+    with LocalCluster([nodes.HEAD, nodes.OTHER], environment=nodes.ONE_THREAD) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def expected(undisturbed: Undisturbed) -> Path:
+    """The undisturbed run that drills on several nodes are compared with."""
+    return undisturbed(nodes.local(nodes.config()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -4,22 +4,17 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cluster.local_cluster import LocalCluster
 from cluster.ray_start import RAY
-from tests.drills.conftest import Undisturbed
 from tests.drills.nodes import (
-    HEAD,
-    ONE_THREAD,
-    OTHER,
     STEPS,
     config,
     finish,
-    local,
     reaches,
     resume_command,
     start,
@@ -30,17 +25,6 @@ from tests.drills.runs import assert_equal_runs, seconds_to_recover, steps_lost,
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 Record = Callable[[Outcome], None]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster([HEAD, OTHER], environment=ONE_THREAD) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def expected(undisturbed: Undisturbed) -> Path:
-    return undisturbed(local(config()))
 
 
 def submit(cluster: LocalCluster, command: list[str]) -> list[str]:

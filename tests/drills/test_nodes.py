@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,6 @@ import pytest
 from cluster.local_cluster import LocalCluster
 from tests.drills.conftest import Undisturbed
 from tests.drills.nodes import (
-    HEAD,
-    ONE_THREAD,
     OTHER,
     STEPS,
     config,
@@ -35,17 +33,6 @@ from tests.drills.runs import (
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 Record = Callable[[Outcome], None]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster([HEAD, OTHER], environment=ONE_THREAD) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def expected(undisturbed: Undisturbed) -> Path:
-    return undisturbed(local(config()))
 
 
 def test_a_killed_node_comes_back(

@@ -10,7 +10,17 @@ import pytest
 from pipelines.train import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
 from tests.drills.outcome import Outcome
-from tests.drills.runs import STEPS, assert_equal_runs, config, events, points, seconds_to_recover, steps, steps_lost
+from tests.drills.runs import (
+    STEPS,
+    assert_equal_runs,
+    config,
+    events,
+    losses,
+    points,
+    seconds_to_recover,
+    steps,
+    steps_lost,
+)
 from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.train import BatchConfig, OnBadShard
 from vtr_core.data import reading
-from vtr_core.data.assemble import Columns, OnBadShard, RowGroupReader, assemble, training_columns
+from vtr_core.data.assemble import Columns, RowGroupReader, assemble, training_columns
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.reading import Part, stream

@@ -8,6 +8,7 @@ from vtr_core.config.loss import LossConfig, MaskedMarginSoftmaxConfig
 from vtr_core.config.model import CapsuleNetConfig, ModelConfig
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
+OnBadShard = Literal["fail", "skip"]
 NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
 
 
@@ -131,7 +132,7 @@ class TrainConfig(Settings):
     """The preset that this configuration started from; it becomes part of file names."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of the initial weights, the batches and dropout."""
-    on_bad_shard: Literal["fail", "skip"] = "fail"
+    on_bad_shard: OnBadShard = "fail"
     """When a shard's row group cannot be read or fails its checksum: `fail` ends the run, `skip` puts rows of the
     batch's next row group in place of its rows, and counts them."""
     model: ModelConfig = CapsuleNetConfig()

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
+from vtr_core.config.train import OnBadShard
 from vtr_core.data.binary_columns import as_rows
 from vtr_core.data.candidates import candidate_tokens
 from vtr_core.data.manifest import Manifest
@@ -19,7 +19,6 @@ from vtr_core.data.shard_file import DamagedShard, ShardFile
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, the rest (rows,)."""
 
-OnBadShard = Literal["fail", "skip"]
 KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
 
@@ -197,6 +196,7 @@ def _gather(held: _Held, batch: BatchPlan) -> Columns:
     gathered = {name: _empty(held.memory, len(batch.row), array) for name, array in first.items()}
     for columns, begin, end in runs:
         rows = batch.row[begin:end]
+        assert rows.max() < len(next(iter(columns.values()))), "a plan names rows that its row group does not have"
         for name, target in gathered.items():
             _take(columns[name], rows, target[begin:end])
     return gathered
@@ -204,7 +204,6 @@ def _gather(held: _Held, batch: BatchPlan) -> Columns:
 
 def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
     """`target[i] = source[rows[i]]`; whole rows are copied as bytes, wherever they lie."""
-    assert rows.max() < len(source), "a plan names rows that its row group does not have"
     if source.ndim == 2:
         source, target = source.view(np.uint8), target.view(np.uint8)
     # mode="clip" changes nothing, but without it numpy copies into a buffer of its own first

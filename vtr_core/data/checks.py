@@ -3,7 +3,7 @@
 import pyarrow.fs as pafs
 
 from vtr_core import storage
-from vtr_core.data.assemble import OnBadShard
+from vtr_core.config.train import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored

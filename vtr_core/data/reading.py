@@ -19,7 +19,8 @@ import ray
 from ray.data import DataContext, Dataset
 from ray.exceptions import RayTaskError
 
-from vtr_core.data.assemble import Columns, OnBadShard, RowGroupReader, assemble
+from vtr_core.config.train import OnBadShard
+from vtr_core.data.assemble import Columns, RowGroupReader, assemble
 from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan import BatchPlan, Plan, RowGroup
 from vtr_core.data.recycling import RecycledMemory
