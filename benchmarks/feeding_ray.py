@@ -25,11 +25,12 @@ from benchmarks.feeding_planned import SEED
 from benchmarks.peers.timing import timed
 from pipelines.arguments import parse
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
+from vtr_core.data.assemble import assemble
 from vtr_core.data.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.reading import Part, stream
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.train.meter import Meter
 
 BEGIN, END = "begin", "end"
@@ -54,13 +55,14 @@ class Flags:
     """Clips of a video in a batch."""
     seconds: float = 10.0
     """Batches are counted for about so long, after those that do not count."""
-    warm_up: int = 8
-    """Batches that do not count."""
+    warm_up: int = 400
+    """Batches that do not count: until then Ray's object store has been written to once, whose fresh pages cost several
+    times a copy, and the next execution begins only after 2,336 batches."""
     steps: int | None = None
     """Instead of all measurements, take so many batches as warm-up and as many more between two marks."""
     step_seconds: float = 0.1
     """Length of a training step whose wait for data is measured."""
-    profile_windows: int = 5
+    profile_windows: int = 40
     """Windows of batches whose parts are timed one by one."""
 
     @property
@@ -140,23 +142,19 @@ def steady(batches: Iterator[ClipBatch], steps: int, marks: Path | None) -> int:
 
 
 def profile(flags: Flags) -> dict[str, float]:
-    """Seconds per batch of its parts, each alone in this process: read, gather, put, get, tensors.
+    """Seconds per batch of its parts, each alone in this process: assemble, put, get, tensors.
 
-    `read`: the row groups of a window, once each. `gather`: what `assemble` takes beyond that. Put and get are of one
-    object with all columns, which a batch is in Ray's object store; `tensors` is `clip_batch`. Medians; of windows,
-    divided by their batches, for the first two.
+    `assemble`: plan, read, verify and scatter, of a window, divided by its batches. Put and get are of one object with
+    all columns, which a batch is a part of in Ray's object store; `tensors` is `clip_batch`. Medians.
     """
     manifest = Manifest.load(flags.data)
     features = [feature.name for feature in manifest.schema.features]
     plan, reader = Plan(manifest, flags.batch, SEED), RowGroupReader(manifest, training_columns(manifest.schema))
-    parts: dict[str, list[float]] = {"read": [], "gather": [], "put": [], "get": [], "tensors": []}
+    parts: dict[str, list[float]] = {"assemble": [], "put": [], "get": [], "tensors": []}
     clock = _Clock()
     for number in range(flags.profile_windows):
-        batches = plan.window(number)
-        for group in sorted({group for batch in batches for group in batch.groups}):
-            reader.read_in_place(plan.row_groups[group])
-        read = clock.lap() / len(batches)
         assembled = 0.0
+        batches = plan.window(number)
         for columns in assemble(reader, plan.row_groups, batches):
             assembled += clock.lap() / len(batches)
             reference = ray.put(columns)
@@ -167,9 +165,7 @@ def profile(flags: Flags) -> dict[str, float]:
             parts["tensors"].append(clock.lap())
             del reference, got
             clock.lap()
-        parts["read"].append(read)
-        parts["gather"].append(assembled - read)
-        clock.lap()
+        parts["assemble"].append(assembled)
     return {name: median(values) for name, values in parts.items()}
 
 

@@ -22,7 +22,7 @@ def _turn(rate, workers=1, first=1.0):
 
 
 def _figures():
-    parts = {"read": 0.02, "gather": 0.01, "put": 0.01, "get": 0.001, "tensors": 0.01}
+    parts = {"assemble": 0.03, "put": 0.01, "get": 0.001, "tensors": 0.01}
     more = {"data_wait": {"step_seconds": 0.1, "share": 0.01}, "profile": parts}
     scans = {f"scan, {way}": [_turn(200), _turn(400), _turn(100)] for way in ("memory_map", "read", "dataset")}
     once, larger = {"processes": 90, "object_store": 10}, {"processes": 92, "object_store": 12}
@@ -116,4 +116,4 @@ def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_pat
     found = json.loads((tmp_path / "out" / "rank-0.json").read_text())
     assert found["timing"]["rows"] == 64
     assert 0 <= found["data_wait"]["share"] <= 1
-    assert list(found["profile"]) == ["read", "gather", "put", "get", "tensors"]
+    assert list(found["profile"]) == ["assemble", "put", "get", "tensors"]

@@ -10,9 +10,10 @@ import pytest
 from tests.toy import toy_dataset
 from vtr_core.config.train import BatchConfig
 from vtr_core.data import writing
-from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
+from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.data.schema import VideoSchema
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import SchemaMismatch

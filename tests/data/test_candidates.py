@@ -6,9 +6,10 @@ import numpy as np
 
 from tests.toy import toy_dataset
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
+from vtr_core.data.assemble import assemble
 from vtr_core.data.candidates import candidate_tokens, nearest_rows
 from vtr_core.data.plan import Plan
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 
 
 def slow(video: np.ndarray, middle: np.ndarray, usable: np.ndarray, extra: int) -> np.ndarray:

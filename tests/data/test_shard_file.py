@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.toy import toy_dataset, toy_videos
-from vtr_core.data.assemble import RowGroupReader, training_columns
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.data.shard_file import DamagedShard
 
 PLACE = RowGroup(0, 0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.toy import toy_dataset
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.data.statistics import feature_statistics
 from vtr_core.errors import DatasetError

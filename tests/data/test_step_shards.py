@@ -6,11 +6,11 @@ import pytest
 
 from tests.toy import toy_dataset, toy_videos
 from tests.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.checks import usable_clips
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import TOKEN_DTYPE, FeatureSpec, StepSchema
 from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
 from vtr_core.data.step_reading import read_steps, usable_steps

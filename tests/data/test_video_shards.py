@@ -9,12 +9,12 @@ import pytest
 from tests.toy import Toy, ToyVideos, toy_videos, written
 from vtr_core.config.train import BatchConfig
 from vtr_core.data import writing
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.frames import padded
 from vtr_core.data.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import TOKEN_DTYPE, FeatureSpec, VideoSchema
 from vtr_core.data.word_table import WordTable
 from vtr_core.data.writing import caption_key

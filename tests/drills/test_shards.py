@@ -21,9 +21,9 @@ from tests.drills.runs import (
     steps,
     steps_lost,
 )
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 

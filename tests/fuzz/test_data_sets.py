@@ -14,11 +14,11 @@ import pytest
 from tests.fuzz.mutations import change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORLDS, ingest
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.checks import check_files
 from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import ClipSchema
 from vtr_core.data.step_reading import read_steps
 from vtr_core.data.word_table import WordTable

@@ -10,9 +10,9 @@ from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.sources.pairs import Pairs
 
 pytestmark = [pytest.mark.real, pytest.mark.integration]

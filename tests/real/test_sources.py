@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from tests.toy import written
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.frames import padded
 from vtr_core.data.ingest import IngestOptions
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import TOKEN_DTYPE
 from vtr_core.data.sources.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT

@@ -13,11 +13,12 @@ from tests.toy_steps import toy_steps
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import RowGroupReader, assemble, training_columns
+from vtr_core.data.assemble import assemble
 from vtr_core.data.batch import ClipBatch, clip_batch
 from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.data.sources.synthetic_steps import SyntheticSteps

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.toy import toy_dataset
-from vtr_core.data.assemble import RowGroupReader, training_columns
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.train.not_finite import keys_not_finite, suspects
 
 

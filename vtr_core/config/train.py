@@ -86,7 +86,7 @@ class ScalingConfig(Settings):
     reading_cpus: PositiveFloat = 1.0
     """CPUs that must remain free, in the whole cluster, for Ray Data's reading tasks."""
     prefetch_batches: PositiveInt = 2
-    """Batches fetched ahead by every worker."""
+    """Batches fetched ahead by every worker, at least; they come in whole windows (batch.window)."""
     max_restarts: NonNegativeInt = 3
     """Restarts in a row from the same checkpoint after a lost worker or node; a new checkpoint renews them. Restarts
     for a node that is taken away with notice, or for more workers, do not count."""

@@ -19,7 +19,7 @@ from vtr_core.errors import DatasetError
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The rows of one global batch, sorted by row group, so that a contiguous part touches few row groups."""
+    """The rows of one global batch, in the order of the files, so that a contiguous part touches few row groups."""
 
     step: int
     group: Int64[np.ndarray, " rows"]
@@ -38,6 +38,36 @@ class BatchPlan:
         """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
         first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
         return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole)
+
+
+@dataclass(frozen=True)
+class BatchVideos:
+    """The videos of one global batch, in the order of the files: all that its plan depends on but the configuration."""
+
+    step: int
+    group: Int64[np.ndarray, " videos"]
+    """Row group of each video, numbered over the whole data set."""
+    first_row: Int64[np.ndarray, " videos"]
+    """Position of each video's first row in its row group."""
+    rows: Int64[np.ndarray, " videos"]
+    """Rows of each video."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The row groups that hold the videos, in order."""
+        return np.unique(self.group).tolist()
+
+    def sample(self, clips_per_video: int, seed: int) -> BatchPlan:
+        """`clips_per_video` rows of each video: without replacement where it has enough, with it otherwise."""
+        generator = np.random.default_rng([seed, self.step])
+        clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
+        row = np.concatenate([first + clip for first, clip in zip(self.first_row, clips, strict=True)])
+        return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
+
+
+def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
+    found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
+    return np.sort(found)
 
 
 @dataclass(frozen=True)
@@ -63,8 +93,9 @@ class Plan:
                 f"use --batch.videos {max(1, manifest.videos)} or less"
             )
         self._batch = batch
-        self._seed = seed
+        self.seed = seed
         self.row_groups = tuple(row_groups(manifest))
+        self.clips_per_video, self.batches_per_window = batch.clips_per_video, batch.window
         self.extra_captions = batch.candidates - 1
         groups = [counts for shard in manifest.shards for counts in shard.row_groups]
         self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
@@ -83,14 +114,21 @@ class Plan:
 
     def window(self, number: int) -> list[BatchPlan]:
         """The batches of window `number`, in order of their steps."""
+        return [batch.sample(self.clips_per_video, self.seed) for batch in self.videos(number)]
+
+    def videos(self, number: int) -> list[BatchVideos]:
+        """The videos of each batch of window `number`."""
         epoch, index = divmod(number, self.windows_per_epoch)
         first = index * self._batch.window
         last = min(first + self._batch.window, self.steps_per_epoch)
-        generator = np.random.default_rng([self._seed, epoch, index])
+        generator = np.random.default_rng([self.seed, epoch, index])
         videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
-        parts = np.split(generator.permutation(videos), last - first)
+        parts = [np.sort(part) for part in np.split(generator.permutation(videos), last - first)]
         step = epoch * self.steps_per_epoch + first
-        return [self._batch_plan(step + i, part, generator) for i, part in enumerate(parts)]
+        return [
+            BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
+            for i, part in enumerate(parts)
+        ]
 
     def places(self, step: int) -> list[RowGroup]:
         """The row groups that hold the batch of `step`: what to look at when something is wrong with it."""
@@ -100,22 +138,7 @@ class Plan:
     @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
         """All videos in the order of the epoch's permuted row groups."""
-        groups = np.random.default_rng([self._seed, epoch]).permutation(len(self.row_groups))
+        groups = np.random.default_rng([self.seed, epoch]).permutation(len(self.row_groups))
         sizes = self._videos_in_group[groups]
         offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return np.repeat(self._first_video[groups], sizes) + offsets
-
-    def _batch_plan(self, step: int, videos: np.ndarray, generator: np.random.Generator) -> BatchPlan:
-        """Sample the clips of `videos`; ordered by row group, then video."""
-        videos = np.sort(videos)
-        clips = [self._sample(count, generator) for count in self._counts[videos].tolist()]
-        rows = np.concatenate([first + clip for first, clip in zip(self._first_row[videos], clips, strict=True)])
-        groups = np.repeat(self._group_of_video[videos], self._batch.clips_per_video)
-        return BatchPlan(step, groups, rows, tuple(np.unique(groups).tolist()))
-
-    def _sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """`clips_per_video` of a video's `count` rows: without replacement where it has enough, with it otherwise."""
-        wanted = self._batch.clips_per_video
-        if count >= wanted:
-            return generator.choice(count, wanted, replace=False)
-        return generator.integers(count, size=wanted)

@@ -3,15 +3,17 @@
 Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing
 or on the other workers. A stream's item is a window, with all that its task needs to know: which rows of which row
 groups, and where these lie, so that a task costs the same whatever the size of the data set. The task reads the row
-groups and yields one block row per batch, whose cells are the batch's arrays as bytes: nothing is rebatched, sliced or
-copied but once into Ray's shared memory, from which the worker uses it.
+groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: nothing is
+rebatched, sliced or copied but once into Ray's shared memory, from which the worker uses it.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,17 +22,22 @@ from ray.data import DataContext, Dataset
 from ray.exceptions import RayTaskError
 
 from vtr_core.config.train import OnBadShard
-from vtr_core.data.assemble import Columns, RowGroupReader, assemble
+from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest, Shard
-from vtr_core.data.plan import BatchPlan, Plan, RowGroup
+from vtr_core.data.plan import BatchPlan, BatchVideos, Plan, RowGroup
 from vtr_core.data.recycling import RecycledMemory
+from vtr_core.data.row_groups import Columns, RowGroupReader
 from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import VtrError
 
-WINDOWS = 256
-"""Windows planned into one Ray Data execution; the next one starts when they are read."""
-FIRST_WINDOWS = 16
-"""Those of the first execution: planning them takes less time, and the first batch waits for it."""
+WINDOWS = 1024
+"""Windows in one Ray Data execution at most. The next one starts when they are read, which takes a second or two."""
+FIRST_WINDOWS, GROWTH = 8, 8
+"""Those of the first execution, for whose planning the first batch waits; and how many times more the next one has."""
+BLOCK_BYTES = 2**28
+"""A window's batches make one block up to this size; each block costs Ray Data as much time as reading some MB."""
+_CPUS_PER_TASK = 0.5
+"""A task waits for its batches to be taken about as long as it works."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +58,25 @@ def stream(
 ) -> Iterator[Columns]:
     """The batches of `part` from `first_step` on, without end, as {column: array} with the global `step` added.
 
-    The arrays are views of Ray's shared memory: read-only, and valid as long as they are referenced.
+    At least `prefetch` batches, in whole windows, wait in the worker ahead of the one that is used. The arrays are
+    views of Ray's shared memory: read-only, and valid as long as they are referenced.
     """
-    make = partial(_windows, reader, plan, part, on_bad_shard)
-    number = plan.window_of(first_step)
-    windows, number = make(range(number, number + FIRST_WINDOWS)), number + FIRST_WINDOWS
+    slim = replace(reader.manifest, shards=(), source={}, dropped={})
+    task = _Task(slim, tuple(reader.columns), part, plan.clips_per_video, plan.seed, plan.extra_captions, on_bad_shard)
+    make = partial(_items, reader.manifest, plan)
+    numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
+    items = make(numbers)
     with ThreadPoolExecutor(1, "plan-windows") as planner:
         while True:
-            following = None
-            for block in _blocks(windows, prefetch):
-                if following is None:
-                    following = planner.submit(make, range(number, number + WINDOWS))
-                batch = _decode(block)
-                if int(batch["step"][0]) >= first_step:
-                    yield batch
-            assert following is not None, "a window has batches"
-            windows, number = following.result(), number + WINDOWS
+            numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
+            following = planner.submit(make, numbers)
+            for block in _blocks(_windows(task, items), math.ceil(prefetch / plan.batches_per_window)):
+                yield from (batch for batch in _decode(block) if int(batch["step"][0]) >= first_step)
+            items = following.result()
 
 
 def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
-    """The batches as they come from the tasks. A fault in the data is raised as itself, not as Ray's account of it."""
+    """The blocks as they come from the tasks. A fault in the data is raised as itself, not as Ray's account of it."""
     try:
         yield from windows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=prefetch)
     except RayTaskError as error:
@@ -79,68 +85,71 @@ def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
         raise
 
 
-def _windows(reader: RowGroupReader, plan: Plan, part: Part, on_bad_shard: OnBadShard, numbers: range) -> Dataset:
-    """A lazy data set whose rows are the batches of the windows, in order."""
+def _windows(task: "_Task", items: Sequence[pa.Table]) -> Dataset:
+    """A lazy data set whose rows are the batches of windows, in order."""
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
     context.execution_options.verbose_progress = False
     context.memory_usage_poll_interval_s = None  # a thread for every task, for a figure that nobody reads
-    context.target_max_block_size = 1  # a batch is a block: several would be copied into one
-    items = ray.data.from_arrow([_item(reader.manifest, plan, part, number) for number in numbers])
-    slim = replace(reader.manifest, shards=(), source={}, dropped={})
-    read = partial(_read_window, slim, tuple(reader.columns), plan.extra_captions, on_bad_shard)
-    return items.map_batches(read, batch_size=None, batch_format="pyarrow", zero_copy_batch=True)
+    context.target_max_block_size = 1  # blocks stay what they are: several would be copied into one
+    windows = ray.data.from_arrow(list(items))
+    return windows.map_batches(
+        task.read, batch_size=None, batch_format="pyarrow", zero_copy_batch=True, num_cpus=_CPUS_PER_TASK
+    )
 
 
-def _item(manifest: Manifest, plan: Plan, part: Part, number: int) -> pa.Table:
-    """One row for each batch of a window: the rows of this part. The table's metadata says where row groups lie."""
-    batches = plan.window(number)
-    places = {group: plan.row_groups[group] for batch in batches for group in batch.whole}
+def _items(manifest: Manifest, plan: Plan, numbers: range) -> list[pa.Table]:
+    """What a task needs to know of each window: the videos of its batches, and where their row groups lie.
+
+    JSON in one cell: Ray takes several times as long to put a table of many columns.
+    """
+    return [pa.table({"window": [json.dumps(_item(manifest, plan, plan.videos(number)))]}) for number in numbers]
+
+
+def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dict[str, Any]:
+    places = {group: plan.row_groups[group] for batch in batches for group in batch.groups}
     shards = sorted({place.shard for place in places.values()})
-    files = {
+    return {
         "shards": [asdict(replace(manifest.shards[shard], row_groups=())) for shard in shards],
         "places": {group: [shards.index(place.shard), place.index] for group, place in places.items()},
+        "batches": [[b.step, b.group.tolist(), b.first_row.tolist(), b.rows.tolist()] for b in batches],
     }
-    parts = [batch.part(part.rank, part.world) for batch in batches]
-    columns = {
-        "step": [batch.step for batch in parts],
-        "group": [batch.group for batch in parts],
-        "row": [batch.row for batch in parts],
-        "whole": [batch.whole for batch in parts],
-        "files": [json.dumps(files), *[""] * (len(parts) - 1)],
-    }
-    return pa.table(columns, schema=_ITEM)
 
 
-_ITEM = pa.schema(
-    {
-        "step": pa.int64(),
-        "group": pa.list_(pa.int64()),
-        "row": pa.list_(pa.int64()),
-        "whole": pa.list_(pa.int64()),
-        "files": pa.string(),
-    }
-)
+@dataclass(frozen=True)
+class _Task:
+    """What reads a window, wherever it runs."""
 
+    manifest: Manifest
+    """Without its shards: an item names those of its window."""
+    columns: Sequence[str]
+    part: Part
+    clips_per_video: int
+    seed: int
+    extra_captions: int
+    on_bad_shard: OnBadShard
 
-def _read_window(
-    manifest: Manifest, columns: Sequence[str], extra_captions: int, on_bad_shard: OnBadShard, item: pa.Table
-) -> Iterator[pa.Table]:
-    """One row per batch of a window, as `_item` describes it."""
-    files = json.loads(item.column("files")[0].as_py())
-    shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in files["shards"])
-    places = {int(group): RowGroup(*place) for group, place in files["places"].items()}
-    batches = [_batch(item, i) for i in range(len(item))]
-    reader = RowGroupReader(replace(manifest, shards=shards), columns, _process_memory())
-    read = assemble(reader, places, batches, extra_captions, on_bad_shard)
-    for batch, arrays in zip(batches, read, strict=True):
-        yield _encode(batch.step, arrays)
+    def read(self, item: pa.Table) -> Iterator[pa.Table]:
+        """The batches of a window, which `_item` describes, in as few blocks as may be."""
+        window = json.loads(item.column("window")[0].as_py())
+        shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
+        places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
+        batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
+        reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns, _process_memory())
+        read = assemble(reader, places, batches, self.extra_captions, self.on_bad_shard)
+        held: list[Columns] = []
+        for batch in batches:
+            held.append({"step": np.array([batch.step], np.int64), **next(read)})
+            if sum(array.nbytes for array in held[-1].values()) * (len(held) + 1) > BLOCK_BYTES:
+                yield _encode(held)
+                held.clear()
+        if held:
+            yield _encode(held)
 
-
-def _batch(item: pa.Table, i: int) -> BatchPlan:
-    group, row = (item.column(name)[i].values.to_numpy() for name in ("group", "row"))
-    return BatchPlan(item.column("step")[i].as_py(), group, row, tuple(item.column("whole")[i].as_py()))
+    def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
+        videos = BatchVideos(step, group, first_row, rows)
+        return videos.sample(self.clips_per_video, self.seed).part(self.part.rank, self.part.world)
 
 
 @cache
@@ -149,11 +158,9 @@ def _process_memory() -> RecycledMemory:
     return RecycledMemory()
 
 
-def _encode(step: int, columns: Columns) -> pa.Table:
-    """One row: each array as the bytes of one large-binary cell, without a copy."""
-    cells = {"step": _cell(np.array([step], np.int64))}
-    cells.update((name, _cell(array)) for name, array in columns.items())
-    return pa.table(cells)
+def _encode(batches: Sequence[Columns]) -> pa.Table:
+    """One row: each array of each batch as the bytes of one large-binary cell, without a copy."""
+    return pa.table({f"{i} {name}": _cell(array) for i, batch in enumerate(batches) for name, array in batch.items()})
 
 
 def _cell(array: np.ndarray) -> pa.Array:
@@ -162,9 +169,17 @@ def _cell(array: np.ndarray) -> pa.Array:
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
 
 
-def _decode(block: pa.Table) -> Columns:
-    """The inverse of `_encode`; dtypes follow from the column's name and shapes from the number of rows."""
-    cells = {name: _content(block.column(name).chunk(0)) for name in block.column_names}
+def _decode(block: pa.Table) -> Iterator[Columns]:
+    """The inverse of `_encode`."""
+    cells: dict[str, dict[str, pa.Buffer]] = {}
+    for column in block.column_names:
+        number, name = column.split(" ", 1)
+        cells.setdefault(number, {})[name] = _content(block.column(column).chunk(0))
+    return map(_arrays, cells.values())
+
+
+def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
+    """A batch; dtypes follow from the column's name and shapes from the number of rows."""
     rows = cells["clip_key"].size // 8
     columns = {name: _view(name, data, rows) for name, data in cells.items()}
     if "candidate_tokens" in columns:

@@ -1,7 +1,8 @@
 """One Parquet shard, open for reading: every byte that is used was verified against a checksum."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.manifest import Shard
-from vtr_core.data.plain_pages import PageFault, plain_values, value_bytes
+from vtr_core.data.plain_pages import LONGEST_HEADER, PageChecksum, PageFault, plain_values, value_bytes
 from vtr_core.data.recycling import RecycledMemory
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
@@ -20,6 +21,8 @@ _TAIL = 2**16
 """Bytes read at first from a file's end: most footers are shorter."""
 _GAP = 2**16
 """Columns that lie no further apart are read at once."""
+_PIECE = 2**20
+"""Bytes of a column that are read at once where they are used at once: they stay in the processor's cache."""
 _END = 8
 """The footer's length (4 bytes) and PAR1."""
 
@@ -58,24 +61,44 @@ class ShardFile:
 
     def plain(self, group: int, names: Sequence[str]) -> dict[str, np.ndarray]:
         """The values of fixed-width columns of a row group as bytes, (bytes,) uint8 each; others are left out."""
-        try:
-            row_group, schema = self.metadata.row_group(group), self.metadata.schema
-            columns = {name: row_group.column(self._index(name)) for name in names}
-            sizes = {name: value_bytes(column, schema.column(self._index(name))) for name, column in columns.items()}
-            chunks = self._chunks({name: column for name, column in columns.items() if sizes[name] is not None})
-            return {name: plain_values(chunk, sizes[name] or 0) for name, chunk in chunks.items()}
-        except (PageFault, pa.ArrowException, OSError) as error:
-            raise self._damaged(error, group) from error
+        with self._naming_faults(group):
+            sizes = self._value_bytes(group, names)
+            columns = {name: self._column(group, name) for name in sizes}
+            return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
+
+    def pieces(self, group: int, name: str) -> Iterator[tuple[int, np.ndarray]]:
+        """(number of the first row, its and the next rows' values (rows, bytes) uint8) of a column that `plain` gives.
+
+        A piece is valid until the next one comes, and verified only once there is no further one.
+        """
+        with self._naming_faults(group):
+            rows, size, column = self.rows(group), self._value_bytes(group, [name])[name], self._column(group, name)
+            begin = column.data_page_offset + column.total_compressed_size - size
+            header_bytes = min(begin - column.data_page_offset, LONGEST_HEADER + 1)
+            checksum = PageChecksum(self._source.read_at(header_bytes, column.data_page_offset), size)
+            width = size // rows
+            at_once = max(1, _PIECE // width)
+            target = self._memory.empty(min(at_once, rows) * width)
+            self._source.seek(begin)
+            for first in range(0, rows, at_once):
+                values = target[: min(at_once, rows - first) * width]
+                self._read_into(values)
+                checksum.add(values)
+                yield first, values.reshape(-1, width)
+            checksum.require_equal()
+
+    def plain_names(self, group: int, names: Sequence[str]) -> list[str]:
+        """The columns among `names` that `plain` gives."""
+        with self._naming_faults(group):
+            return list(self._value_bytes(group, names))
 
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
         """Columns of a row group of any type as Arrow arrays, each in one piece."""
-        try:
+        with self._naming_faults(group):
             indexed = [name for name in names if self._index(name) >= 0]
             file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
             table = file.read_row_group(group, indexed, use_threads=False)
             return {name: _whole(table.column(name)) for name in indexed}
-        except (PageFault, pa.ArrowException, OSError) as error:
-            raise self._damaged(error, group) from error
 
     def rows(self, group: int) -> int:
         """Rows of a row group."""
@@ -88,13 +111,11 @@ class ShardFile:
     @cached_property
     def metadata(self) -> pq.FileMetaData:
         """The footer, which says where everything lies."""
-        try:
+        with self._naming_faults():
             footer = self._footer()
             if hashlib.sha256(footer).hexdigest() != self._shard.footer_sha256:
                 raise PageFault("its footer does not match its checksum")
             return pq.read_metadata(pa.BufferReader(footer))
-        except (PageFault, pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from error
 
     def _footer(self) -> bytes:
         size = self._source.size()
@@ -105,6 +126,15 @@ class ShardFile:
         if length > size:
             raise PageFault("its footer is damaged")
         return tail[-length:] if length <= len(tail) else self._source.read_at(length, size - length)
+
+    def _column(self, group: int, name: str) -> pq.ColumnChunkMetaData:
+        return self.metadata.row_group(group).column(self._index(name))
+
+    def _value_bytes(self, group: int, names: Sequence[str]) -> dict[str, int]:
+        """Bytes that the values of each column take, of those that are nothing but their values."""
+        schema = self.metadata.schema
+        sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
+        return {name: size for name, size in sizes.items() if size is not None}
 
     def _index(self, name: str) -> int:
         """The position of a column, which for nested ones is that of its first leaf."""
@@ -131,9 +161,20 @@ class ShardFile:
     def _read(self, run: _Run) -> np.ndarray:
         target = self._memory.empty(run.end - run.begin)
         self._source.seek(run.begin)
+        self._read_into(target)
+        return target
+
+    def _read_into(self, target: np.ndarray) -> None:
         if self._source.readinto(target.data) != len(target):
             raise PageFault("it ends too early")
-        return target
+
+    @contextmanager
+    def _naming_faults(self, group: int | None = None) -> Iterator[None]:
+        """Whatever is wrong with the bytes becomes a DamagedShard that says where."""
+        try:
+            yield
+        except (PageFault, pa.ArrowException, OSError) as error:
+            raise self._damaged(error, group) from error
 
     def _damaged(self, error: Exception, group: int | None = None) -> DamagedShard:
         where = "" if group is None else f", row group {group}"

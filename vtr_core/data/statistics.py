@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Bool, Float16, Float32
 
 from vtr_core.config.train import OnBadShard
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float16
 
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.checks import check_files
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import FEATURE_DTYPE, FeatureSpec, require_steps
 from vtr_core.data.sources.source import TimedLabel
 from vtr_core.storage import check_readable, locate

@@ -1,8 +1,8 @@
 """The best recall that any model could reach, where the data set's truth is known."""
 
-from vtr_core.data.assemble import RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.data.synthetic import SyntheticSettings
 from vtr_core.data.synthetic_ceiling import best_possible

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vtr_core.data.assemble import Columns, RowGroupReader
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
+from vtr_core.data.row_groups import Columns, RowGroupReader
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.errors import DatasetError
 

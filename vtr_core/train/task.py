@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from vtr_core.data.assemble import Columns
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.row_groups import Columns
 from vtr_core.text.vocabulary import Vocabulary
 
 

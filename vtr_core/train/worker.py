@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.assemble import Columns, RowGroupReader, training_columns
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.reading import Part, stream
+from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.statistics import feature_statistics
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import TrainingError

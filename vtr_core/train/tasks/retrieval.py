@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.assemble import Columns
 from vtr_core.data.batch import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import Columns
 from vtr_core.losses.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.retrieval.embed import concatenate, embed
