@@ -2,17 +2,29 @@
 VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
+# The optional parts that are installed beside the package: dev to work on it, postgres for the images.
+EXTRAS ?= dev
 # The loaders that the feeding benchmark compares with want other versions: an environment of their own.
 PEERS ?= .venv-peers
+# Compiled selective scans, for machines with CUDA: where their wheels lie, and for which GPUs (80 A100, 90 H100).
+WHEELS ?= wheels
+CUDA_ARCH ?= 90
 
-.PHONY: install demo test drills bench-feeding check format clean
+.PHONY: install demo test drills bench-feeding check format clean mamba-wheels install-mamba
 
 install: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	touch $@
+
+mamba-wheels: install
+	$(BIN)/python -m cluster.mamba_wheels --architecture $(CUDA_ARCH) --out $(WHEELS)
+
+install-mamba: install
+	$(BIN)/pip install --quiet --constraint constraints.txt einops transformers
+	$(BIN)/pip install --quiet --no-index --no-deps --find-links $(WHEELS) mamba-ssm causal-conv1d
 
 demo: install
 	$(BIN)/vtr demo
@@ -22,6 +34,7 @@ test: install
 
 drills: install
 	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills -m integration
+	$(BIN)/pytest tests/cluster -m cluster
 
 $(PEERS)/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
@@ -43,4 +56,4 @@ format: install
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PEERS) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) $(WHEELS) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

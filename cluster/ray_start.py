@@ -2,7 +2,8 @@
 
 import socket
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cluster.network import INTERFACE
 
@@ -18,6 +19,10 @@ class NodeSpec:
     """Logical CPUs; they need not be there."""
     object_store_mb: int = 300
     """Shared memory for Ray's objects; all nodes share the machine's /dev/shm."""
+    gpus: int = 0
+    """Logical GPUs; they need not be there either, as long as nothing computes on them."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What tasks may ask of a node, such as vtr-role=reading."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ def _node_flags(spec: NodeSpec, name: str, address: str, agent: int) -> Command:
         f"--node-name={name}",
         f"--dashboard-agent-listen-port={agent}",
         f"--num-cpus={spec.cpus}",
+        f"--num-gpus={spec.gpus}",
+        *([f"--labels={','.join(f'{key}={value}' for key, value in spec.labels.items())}"] if spec.labels else []),
         f"--object-store-memory={spec.object_store_mb << 20}",
         "--disable-usage-stats",
         "--block",

@@ -189,11 +189,16 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) ->
     from pipelines.ray_session import connect
     from vtr_core.data.ingest import do
     from vtr_core.errors import InputError, VtrError
+    from vtr_core.train.placement import place_reading, placement
 
     if not tasks:
         return
     connect(worker_logs=worker_logs)
     DataContext.get_current().enable_progress_bars = False
+    placed = placement("auto")
+    place_reading(placed)
+    if placed.is_apart:
+        print(f"  on {placed}", flush=True)
     shared = ray.put(replace(plan, tasks=()))
 
     def write(item: dict[str, bytes]) -> dict[str, Any]:

@@ -17,6 +17,15 @@ def test_a_node_joins_the_head_under_its_own_name() -> None:
     assert "--block" in command
 
 
+def test_a_node_offers_gpus_and_labels() -> None:
+    spec = NodeSpec(gpus=2, labels={"vtr-role": "reading", "zone": "a"})
+    command = node_command(spec, "vtr-x-1", "10.0.0.2", "10.0.0.1:6379", agent=5)
+    assert {"--num-gpus=2", "--labels=vtr-role=reading,zone=a"} <= set(command)
+    plain = node_command(NodeSpec(), "vtr-x-1", "10.0.0.2", "10.0.0.1:6379", agent=5)
+    assert "--num-gpus=0" in plain
+    assert not [word for word in plain if word.startswith("--labels")]
+
+
 def test_free_ports_differ() -> None:
     assert len(set(free_ports(50))) == 50
 

@@ -9,6 +9,7 @@ from vtr_core.config.model import CapsuleNetConfig, ModelConfig
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 OnBadShard = Literal["fail", "skip"]
+ReadingNodes = Literal["auto", "labelled", "any"]
 NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
 
 
@@ -84,7 +85,11 @@ class ScalingConfig(Settings):
     cpus_per_worker: PositiveFloat = 1.0
     """CPUs reserved for a train worker."""
     reading_cpus: PositiveFloat = 1.0
-    """CPUs that must remain free, in the whole cluster, for Ray Data's reading tasks."""
+    """CPUs that must remain free for Ray Data's reading tasks, on the nodes that `reading_nodes` allows."""
+    reading_nodes: ReadingNodes = "auto"
+    """Where reading tasks run. `labelled`: only on nodes with the label vtr-role=reading (`ray start --labels
+    vtr-role=reading`), and workers only on the others. `any`: wherever CPUs are free. `auto`: as `labelled` where the
+    cluster has such nodes when a group of workers begins, else as `any`; the run says which."""
     prefetch_batches: PositiveInt = 2
     """Batches fetched ahead by every worker, at least; they come in whole windows (batch.window)."""
     max_restarts: NonNegativeInt = 3

@@ -5,12 +5,12 @@ import threading
 import time
 from types import TracebackType
 
-import ray
 import ray._private.state
 from ray.exceptions import RayError
 
 from vtr_core.config.train import ScalingConfig
 from vtr_core.train.channel import Channel, Group, Reason
+from vtr_core.train.placement import Placement, room
 from vtr_core.train.reservation import Request, worker_bundle
 
 logger = logging.getLogger(__name__)
@@ -47,9 +47,16 @@ class GroupWatch:
     """
 
     def __init__(
-        self, channel: Channel, scaling: ScalingConfig, gpu: bool, workers: int, larger: int | None, grow_after_s: float
+        self,
+        channel: Channel,
+        scaling: ScalingConfig,
+        gpu: bool,
+        placed: Placement,
+        workers: int,
+        larger: int | None,
+        grow_after_s: float,
     ) -> None:
-        self._channel, self._scaling, self._gpu = channel, scaling, gpu
+        self._channel, self._scaling, self._gpu, self._placed = channel, scaling, gpu, placed
         self._workers, self._larger, self._grow_after_s = workers, larger, grow_after_s
         self.asked: Reason | None = None
         """Why the group was asked to end, if it was."""
@@ -93,11 +100,11 @@ class GroupWatch:
     def _has_room(self) -> bool:
         """Whether Ray has granted the room for `larger` workers, which is asked for the first time."""
         assert self._larger is not None
-        wanted = self._larger * self._scaling.cpus_per_worker + self._scaling.reading_cpus
-        if ray.cluster_resources().get("CPU", 0) < wanted:
+        if not room(self._placed).holds(self._scaling, self._larger):
             return False
         if self._request is None:
-            self._request = Request([worker_bundle(self._scaling, self._gpu)] * (self._larger - self._workers))
+            worker = (worker_bundle(self._scaling, self._gpu), self._placed.workers)
+            self._request = Request([worker] * (self._larger - self._workers))
         return self._request.is_granted()
 
     def _withdraw(self) -> None:

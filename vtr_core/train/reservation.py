@@ -7,6 +7,7 @@ from ray.util import placement_group, placement_group_table, remove_placement_gr
 from ray.util.placement_group import PlacementGroup
 
 from vtr_core.config.train import ScalingConfig
+from vtr_core.train.placement import Placement, Selector
 
 Bundle = dict[str, float]
 SETTLE_S = 5.0
@@ -17,11 +18,13 @@ _POLL_S = 0.2
 class Request:
     """A request for room, all of it or none, which stays in Ray's queue (and is seen by an autoscaler) until withdrawn.
 
-    Nodes that are dead or about to be taken away give no room.
+    Nodes that are dead or about to be taken away give no room. Each bundle comes with the labels of its node.
     """
 
-    def __init__(self, bundles: Sequence[Mapping[str, float]]) -> None:
-        self._group: PlacementGroup | None = placement_group([dict(bundle) for bundle in bundles])
+    def __init__(self, bundles: Sequence[tuple[Mapping[str, float], Selector]]) -> None:
+        self._group: PlacementGroup | None = placement_group(
+            [dict(bundle) for bundle, _ in bundles], bundle_label_selector=[selector for _, selector in bundles]
+        )
 
     def is_granted(self) -> bool:
         """Whether the room is held for us now."""
@@ -51,16 +54,22 @@ def increments(counts: Sequence[int]) -> list[int]:
 
 
 def wait_for_room(
-    scaling: ScalingConfig, counts: Sequence[int], gpu: bool, give_up: Callable[[], bool], on_wait: Callable[[], None]
+    scaling: ScalingConfig,
+    counts: Sequence[int],
+    gpu: bool,
+    placed: Placement,
+    give_up: Callable[[], bool],
+    on_wait: Callable[[], None],
 ) -> int | None:
     """The most workers of the ascending `counts` that there is room for, with CPUs left for reading.
 
     Waits for the fewest as long as it takes, and then up to SETTLE_S for more. `on_wait` is called once if there is no
     room at once; None as soon as `give_up` says so. The room is free again on return, for Ray Train to take.
     """
-    worker = worker_bundle(scaling, gpu)
+    worker = (worker_bundle(scaling, gpu), placed.workers)
+    reading = [(bundle, placed.reading) for bundle in reading_bundles(scaling.reading_cpus)]
     fewest, *more = increments(counts)
-    needed = Request([worker] * fewest + reading_bundles(scaling.reading_cpus))
+    needed = Request([worker] * fewest + reading)
     further = [Request([worker] * added) for added in more]
     begin, has_waited = time.monotonic(), False
     try:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import ray
 from ray.train.torch import TorchConfig
 from ray.train.v2.api.config import FailureConfig, RunConfig, ScalingConfig
 from ray.train.v2.api.exceptions import TrainingFailedError
@@ -23,6 +22,7 @@ from vtr_core.train.checkpoint import complete_checkpoints
 from vtr_core.train.faults import Fault, RestartBudget, fault
 from vtr_core.train.group_watch import GroupWatch, Growth
 from vtr_core.train.interrupts import graceful
+from vtr_core.train.placement import Placement, placement, room
 from vtr_core.train.reservation import wait_for_room, worker_bundle
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.worker import Job, train_worker
@@ -36,37 +36,40 @@ def uses_gpu(config: TrainConfig) -> bool:
         case "cpu":
             return False
         case "auto":
-            return ray.cluster_resources().get("GPU", 0) > 0
+            return room(Placement()).gpus > 0
 
 
 def check_resources(config: TrainConfig) -> None:
-    """ClusterError unless the cluster holds the fewest workers and leaves CPUs for reading.
+    """ClusterError unless the cluster holds the fewest workers and CPUs for reading, or can grow to it.
 
     Without free CPUs Ray Data's tasks would wait for ever, and the run with them.
     """
-    scaling, held = config.scaling, ray.cluster_resources()
-    wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
+    scaling = config.scaling
+    placed = placement(scaling.reading_nodes)
+    held = room(placed)
     setting = "scaling.workers" if scaling.min_workers is None else "scaling.min_workers"
-    if held.get("CPU", 0) < wanted:
+    if not held.holds(scaling, scaling.fewest):
+        wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
         raise ClusterError(
             f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
-            f"need {wanted:g} CPUs, the cluster has {held.get('CPU', 0):g}; "
-            f"lower {setting} or scaling.cpus_per_worker"
+            f"need {wanted:g} CPUs, the cluster has {held}; "
+            f"lower {setting}, scaling.cpus_per_worker or scaling.reading_cpus"
+            + (", or read on any node with --scaling.reading_nodes any" if placed.is_apart else "")
         )
-    if uses_gpu(config) and held.get("GPU", 0) < scaling.fewest:
+    if uses_gpu(config) and held.gpus < scaling.fewest:
         raise ClusterError(
-            f"{scaling.fewest} workers need {scaling.fewest} GPUs, the cluster has {held.get('GPU', 0):g}; "
+            f"{scaling.fewest} workers need {scaling.fewest} GPUs, the cluster has {held.gpus:g}; "
             f"lower {setting} or use --scaling.device cpu"
         )
 
 
-def fit(job: Job, on_report: Callable[[Report], None]) -> None:
+def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
     """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point and event, in the driver.
 
     A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times in a row at most.
     A node that is about to be taken away ends the group after a checkpoint; it goes on elsewhere, or on fewer workers.
     A fault in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a
-    checkpoint, with Interrupted.
+    checkpoint, with Interrupted. So does `should_stop`, asked twice a second, but without an error.
     """
     channel = Channel()
     run = _Run(job, channel)
@@ -75,6 +78,8 @@ def fit(job: Job, on_report: Callable[[Report], None]) -> None:
         while run.is_alive():
             for report in channel.take(timeout_s=0.5):
                 on_report(report)
+            if should_stop():
+                run.request_stop()
         for report in channel.take(timeout_s=0.0):
             on_report(report)
     if run.error is not None:
@@ -120,6 +125,7 @@ class _Groups:
         self._job, self._channel, self._is_stopping = job, channel, is_stopping
         self._scaling, self._counts = job.config.scaling, job.config.worker_counts
         self._gpu = uses_gpu(job.config)
+        self._placed = Placement()
         self._growth = Growth(self._scaling.resize_interval_s)
         self._budget = RestartBudget(self._scaling.max_restarts)
         self._scratch: Location = locate(job.run) / "ray_train"
@@ -134,6 +140,7 @@ class _Groups:
         ended: _Ended | None = None
         while (workers := self._room(ended)) is not None:
             self._announce(ended, workers)
+            self._channel.report({"event": "reading", "on": str(self._placed)})
             self._channel.new_group()
             if self._is_stopping():  # the request to stop may have come to the group before
                 return
@@ -145,8 +152,14 @@ class _Groups:
         """How many workers there is room for, once there is; None where the run was asked to stop before."""
         if self._is_stopping():
             return None
+        self._placed = placement(self._scaling.reading_nodes)
         workers = wait_for_room(
-            self._scaling, self._counts, self._gpu, lambda: self._is_stopping() or self._is_overdue(ended), self._wait
+            self._scaling,
+            self._counts,
+            self._gpu,
+            self._placed,
+            lambda: self._is_stopping() or self._is_overdue(ended),
+            self._wait,
         )
         if workers is None and not self._is_stopping():
             raise ClusterError(
@@ -171,9 +184,10 @@ class _Groups:
         """Train with one group: None where the run is finished, else why the group ended."""
         larger = next((count for count in self._counts if count > workers), None)
         interval = self._growth.interval(workers, resized=before is not None and before.reason == "resized")
-        with GroupWatch(self._channel, self._scaling, self._gpu, workers, larger, interval) as watch:
+        placed = self._placed
+        with GroupWatch(self._channel, self._scaling, self._gpu, placed, workers, larger, interval) as watch:
             try:
-                result: Any = _trainer(self._job, self._channel, workers, self._gpu, self._scratch).fit()
+                result: Any = _trainer(self._job, self._channel, workers, self._gpu, placed, self._scratch).fit()
             except TrainingFailedError as error:
                 found = fault(error, workers)
                 if watch.asked != "preempted":
@@ -198,14 +212,17 @@ class _Groups:
         return complete[-1].name if complete else None
 
 
-def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, scratch: Location) -> TorchTrainer:
+def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placement, scratch: Location) -> TorchTrainer:
     """Ray Train for one group. It never starts again by itself, which it would do on the same number of workers."""
     return TorchTrainer(
         train_worker,
-        train_loop_config={"job": job, "channel": channel},
+        train_loop_config={"job": job, "channel": channel, "placed": placed},
         torch_config=TorchConfig(timeout_s=math.ceil(job.config.scaling.collective_timeout_s)),
         scaling_config=ScalingConfig(
-            num_workers=workers, use_gpu=gpu, resources_per_worker=worker_bundle(job.config.scaling, gpu)
+            num_workers=workers,
+            use_gpu=gpu,
+            resources_per_worker=worker_bundle(job.config.scaling, gpu),
+            label_selector=placed.workers or None,
         ),
         run_config=RunConfig(
             # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.

@@ -29,6 +29,7 @@ from vtr_core.train.learner import Learner
 from vtr_core.train.meter import Meter
 from vtr_core.train.not_finite import keys_not_finite, suspects
 from vtr_core.train.optimizer import learning_rate_at
+from vtr_core.train.placement import place_reading
 from vtr_core.train.recorder import Recorder
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.tasks.build import build_task
@@ -46,6 +47,8 @@ class Job:
     provenance: dict[str, str]
     lease: int
     """The driver's right to write the run folder: see vtr_core.train.lease."""
+    system_s: float | None = None
+    """Seconds between two samples of the first worker's machine for the log; None for none."""
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:
@@ -56,6 +59,7 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
 
 def train_worker(values: dict[str, Any]) -> bool:
     """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; whether it is finished."""
+    place_reading(values["placed"])
     return Worker(values["job"], values["channel"]).run()
 
 
@@ -106,7 +110,8 @@ class Worker:
     def _begin_recording(self) -> Recorder | None:
         if self._rank != 0:
             return None
-        recorder = Recorder(self._folder, self._job.lease, self._job.tracked, self._channel, self._progress.step)
+        job, step = self._job, self._progress.step
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s)
         recorder.begin(self._progress.step, self._world)
         return recorder
 

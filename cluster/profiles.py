@@ -1,0 +1,110 @@
+"""Profiles: how a run uses a kind of cluster, as changes to its configuration.
+
+A profile says where a run runs and on how many workers; the batch, the loss, the schedule and the model stay the
+preset's. What a number of workers can change by itself is dropout (each worker draws its own) and, in the last bits,
+the order of sums.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from vtr_core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kind of cluster."""
+
+    name: str
+    description: str
+    changes: Mapping[str, Any]
+    """Dotted settings of a run: {"scaling.workers": 8, …}."""
+    nodes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """The nodes that the settings are made for, by their type in ray-cluster.yaml and kuberay.yaml."""
+    driver_cpus: float = 0.0
+    """CPUs reserved for the driver of a submitted job; 0: it runs on the head, beside what else is there."""
+
+
+LAPTOP = Profile(
+    name="laptop",
+    description="one machine without a GPU: one worker of two CPUs, one CPU for reading",
+    changes=MappingProxyType(
+        {
+            "scaling.workers": 1,
+            "scaling.device": "cpu",
+            "scaling.cpus_per_worker": 2.0,
+            "scaling.reading_cpus": 1.0,
+            "scaling.reading_nodes": "any",
+        }
+    ),
+)
+
+ONE_H100 = Profile(
+    name="1xh100",
+    description="one machine with one GPU and 16 CPUs: one worker, 10 CPUs for reading",
+    changes=MappingProxyType(
+        {
+            "scaling.workers": 1,
+            "scaling.device": "gpu",
+            "scaling.cpus_per_worker": 4.0,
+            "scaling.reading_cpus": 10.0,
+            "scaling.reading_nodes": "any",
+            "scaling.prefetch_batches": 4,
+        }
+    ),
+)
+
+EIGHT_H100 = Profile(
+    name="8xh100",
+    description="one machine with eight GPUs and 192 CPUs: eight workers, 96 CPUs for reading",
+    changes=MappingProxyType(
+        {
+            "scaling.workers": 8,
+            "scaling.device": "gpu",
+            "scaling.cpus_per_worker": 8.0,
+            "scaling.reading_cpus": 96.0,
+            "scaling.reading_nodes": "auto",
+            "scaling.prefetch_batches": 4,
+        }
+    ),
+    nodes=MappingProxyType({"gpu": 1}),
+)
+
+EIGHT_TIMES_EIGHT_H100 = Profile(
+    name="8x8xh100",
+    description="eight machines with eight GPUs each: 64 workers, 256 CPUs for reading on nodes without a GPU",
+    changes=MappingProxyType(
+        {
+            "scaling.workers": 64,
+            "scaling.device": "gpu",
+            "scaling.cpus_per_worker": 8.0,
+            "scaling.reading_cpus": 256.0,
+            "scaling.reading_nodes": "labelled",
+            "scaling.prefetch_batches": 4,
+        }
+    ),
+    nodes=MappingProxyType({"gpu": 8, "cpu": 4}),
+)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {each.name: each for each in (LAPTOP, ONE_H100, EIGHT_H100, EIGHT_TIMES_EIGHT_H100)}
+)
+PROFILE_NAMES = tuple(PROFILES)
+
+
+def profile(name: str) -> Profile:
+    """The profile called `name`; ConfigError lists the known ones."""
+    if name not in PROFILES:
+        close = difflib.get_close_matches(name, PROFILES, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise ConfigError(f"no profile {name!r}; {hint}profiles: {', '.join(PROFILE_NAMES)}")
+    return PROFILES[name]
+
+
+def describe_profiles() -> str:
+    """The profiles, a line each."""
+    width = max(map(len, PROFILE_NAMES))
+    return "\n".join(f"{each.name:<{width}}  {each.description}" for each in PROFILES.values())

@@ -1,0 +1,105 @@
+"""The images are made by the Makefile's steps, from files that exist; a linter finds no fault."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from cluster import mamba_wheels
+from tests.cluster.quoted_commands import ROOT
+
+PACKAGES = {"vtr_core", "pipelines", "cluster", "tune_spaces"}
+
+
+def _instructions() -> list[tuple[str, str]]:
+    """The instructions with their arguments; lines that go on are joined, comments left out."""
+    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    joined = re.sub(r"\s*\\\n\s*", " ", "\n".join(lines))
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in joined.splitlines())]
+
+
+def _stages() -> dict[str, list[tuple[str, str]]]:
+    """The instructions of every stage, those of the stage that it begins from first."""
+    stages: dict[str, list[tuple[str, str]]] = {}
+    name = ""
+    for word, rest in _instructions():
+        if word == "FROM":
+            base, _, name = rest.partition(" AS ")
+            stages[name] = list(stages.get(base, []))
+        elif name:
+            stages[name].append((word, rest))
+    return stages
+
+
+def _targets() -> dict[str, str]:
+    """The recipes of the Makefile."""
+    text = (ROOT / "Makefile").read_text()
+    return {match[1]: match[2] for match in re.finditer(r"(?m)^([\w-]+|\$\(VENV\)/installed):.*\n((?:\t.*\n)*)", text)}
+
+
+def test_the_linter_finds_no_fault() -> None:
+    linter = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run([linter, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_installed_is_installed_by_the_makefile() -> None:
+    runs = [rest for word, rest in _instructions() if word == "RUN"]
+    makes = [rest.split()[1] for rest in runs if rest.startswith("make ")]
+    assert makes == ["install", "mamba-wheels", "install-mamba", "install"]
+    assert set(makes) <= _targets().keys()
+    assert not [rest for rest in runs if re.search(r"\bpip\b|venv", rest.replace("/opt/vtr/.venv/bin", ""))]
+
+
+def test_every_image_ends_without_root() -> None:
+    for name in ("cpu", "cuda"):
+        words = [word for word, _ in _stages()[name]]
+        assert ("USER", "1000") in _stages()[name]
+        assert "RUN" not in words[words.index("USER") :]
+
+
+def test_both_images_hold_the_whole_code() -> None:
+    stages = _stages()
+    for name in ("cpu", "cuda"):
+        copied = {part for word, rest in stages[name] if word == "COPY" for part in rest.split()[:-1]}
+        assert copied >= {"pyproject.toml", "constraints.txt", "Makefile", "README.md"} | PACKAGES
+    made = next(rest for word, rest in stages["system"] if rest.startswith("mkdir"))
+    assert set(made.split()[1:]) == PACKAGES
+
+
+def test_all_that_is_copied_is_there_and_sent_to_the_builder() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    sent = {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    assert "*" in ignored, "what is not named is not sent: .git, data, runs"
+    copied = [rest for word, rest in _instructions() if word == "COPY" and not rest.startswith("--from")]
+    for rest in copied:
+        for name in rest.split()[:-1]:
+            assert (ROOT / name).exists(), name
+            assert name.partition("/")[0] in sent, name
+
+
+def test_the_packages_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]} == PACKAGES
+
+
+def test_the_scans_are_compiled_with_the_toolkit_and_not_kept_with_it() -> None:
+    stages = _stages()
+    assert any("cuda-toolkit /usr/local/cuda-" in rest for _, rest in stages["mamba-wheels"])
+    assert not [rest for name in ("cpu", "cuda") for _, rest in stages[name] if "cuda-toolkit" in rest]
+    assert ("RUN", "make install-mamba") in stages["cuda"]
+    assert "--no-deps --find-links $(WHEELS) mamba-ssm causal-conv1d" in _targets()["install-mamba"]
+
+
+@pytest.mark.parametrize("source", mamba_wheels.SOURCES)
+def test_the_compiled_versions_are_those_that_the_package_asks_for(source: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = {
+        Requirement(each).name: Requirement(each) for each in project["project"]["optional-dependencies"]["mamba"]
+    }
+    pinned = Requirement(source)
+    assert next(iter(pinned.specifier)).version in wanted[pinned.name].specifier

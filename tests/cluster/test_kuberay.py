@@ -1,0 +1,136 @@
+"""kuberay.yaml: Kubernetes' schemas for what is Kubernetes', Ray's own reading of the groups, and KubeRay's fields."""
+
+import copy
+import shlex
+from itertools import pairwise
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from pydantic import ValidationError
+from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
+
+from cluster.profiles import profile
+from cluster.runtime_env import STOP_WAIT, STOP_WAIT_S
+from tests.cluster import quoted_commands
+from tests.cluster.kuberay_fields import RayCluster, RayJob
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.train.placement import Placement
+
+Object = dict[str, Any]
+KUBERNETES = "1.34"
+LARGE = profile("8x8xh100")
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, Object]:
+    text = (quoted_commands.ROOT / "cluster" / "kuberay.yaml").read_text()
+    return {each["kind"]: each for each in yaml.safe_load_all(text)}
+
+
+def _groups(objects: dict[str, Object]) -> list[Object]:
+    spec = objects["RayCluster"]["spec"]
+    return [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
+
+
+def _container(group: Object) -> Object:
+    (container,) = group["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def test_kubernetes_knows_its_own_objects(objects: dict[str, Object]) -> None:
+    assert list(objects) == ["ServiceAccount", "ConfigMap", "RayCluster", "RayJob"]
+    for kind in ("ServiceAccount", "ConfigMap"):
+        kubernetes_validate.validate(objects[kind], KUBERNETES, strict=True)
+
+
+def test_kubernetes_knows_the_pods(objects: dict[str, Object]) -> None:
+    for group in _groups(objects):
+        pod = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": group["template"]}
+        kubernetes_validate.validate(pod, KUBERNETES, strict=True)
+        slip = copy.deepcopy(pod)
+        slip["template"]["spec"]["containers"][0]["volumeMount"] = []
+        with pytest.raises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(slip, KUBERNETES, strict=True)
+
+
+def test_kuberay_knows_the_fields(objects: dict[str, Object]) -> None:
+    RayCluster.model_validate(objects["RayCluster"])
+    RayJob.model_validate(objects["RayJob"])
+    slip = copy.deepcopy(objects["RayCluster"])
+    slip["spec"]["workerGroupSpecs"][0]["rayStartParams"] = {"num-cpus": 4}
+    with pytest.raises(ValidationError, match="num-cpus"):
+        RayCluster.model_validate(slip)
+
+
+def test_ray_reads_the_groups_as_they_are_meant(objects: dict[str, Object]) -> None:
+    """The autoscaler's own function, which ends in the same check as for ray-cluster.yaml."""
+    cluster = copy.deepcopy(objects["RayCluster"])
+    cluster["metadata"]["namespace"] = "default"
+    config = _derive_autoscaling_config_from_ray_cr(cluster)
+    kinds, apart = config["available_node_types"], Placement(is_apart=True)
+    assert {name: (kind["min_workers"], kind["max_workers"]) for name, kind in kinds.items()} == {
+        "headgroup": (0, 0),
+        "cpu": (1, 4),
+        "gpu": (0, 8),
+    }
+    assert kinds["headgroup"]["resources"]["CPU"] == 0
+    assert kinds["cpu"]["labels"] == apart.reading
+    assert kinds["gpu"]["labels"] != apart.reading
+    assert "GPU" not in kinds["cpu"]["resources"]
+    assert config["idle_timeout_minutes"] == 15
+    scaling = override(preset("capsule-howto"), LARGE.changes).scaling
+    most = {name: kinds[name]["max_workers"] for name in LARGE.nodes}
+    assert most == LARGE.nodes
+    assert scaling.workers <= most["gpu"] * kinds["gpu"]["resources"]["GPU"]
+    assert scaling.workers * scaling.cpus_per_worker <= most["gpu"] * kinds["gpu"]["resources"]["CPU"]
+    assert scaling.reading_cpus <= most["cpu"] * kinds["cpu"]["resources"]["CPU"]
+
+
+def test_the_version_is_the_pinned_one(objects: dict[str, Object]) -> None:
+    pinned = (quoted_commands.ROOT / "constraints.txt").read_text().splitlines()
+    assert f"ray=={objects['RayCluster']['spec']['rayVersion']}" in pinned
+
+
+def test_a_token_is_asked_for_and_nothing_has_more_rights_than_it_needs(objects: dict[str, Object]) -> None:
+    assert objects["RayCluster"]["spec"]["authOptions"] == {"mode": "token"}
+    assert "Secret" not in objects, "KubeRay makes the token"
+    for group in _groups(objects):
+        assert group["template"]["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert _container(group)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_pods_have_the_shared_memory_that_ray_needs(objects: dict[str, Object]) -> None:
+    for group in _groups(objects):
+        volumes = {volume["name"]: volume for volume in group["template"]["spec"]["volumes"]}
+        mounts = {mount["mountPath"]: mount["name"] for mount in _container(group)["volumeMounts"]}
+        assert volumes[mounts["/dev/shm"]]["emptyDir"]["medium"] == "Memory"
+
+
+def test_a_pod_that_is_taken_away_has_time_for_a_checkpoint(objects: dict[str, Object]) -> None:
+    head, *_, gpu = _groups(objects)
+    assert gpu["groupName"] == "gpu"
+    assert all(group["template"]["spec"]["terminationGracePeriodSeconds"] >= STOP_WAIT_S for group in (head, gpu))
+    environment = yaml.safe_load(objects["RayJob"]["spec"]["runtimeEnvYAML"])
+    assert environment == {"env_vars": {STOP_WAIT: str(STOP_WAIT_S)}}
+
+
+def test_the_job_runs_on_this_cluster_with_the_profile(
+    objects: dict[str, Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, cluster = objects["RayJob"], objects["RayCluster"]
+    assert job["spec"]["clusterSelector"] == {"ray.io/cluster": cluster["metadata"]["name"]}
+    command, *words = shlex.split(job["spec"]["entrypoint"])
+    assert command == "vtr"
+    quoted_commands.check(words, monkeypatch)
+    settings = dict(pairwise(words))
+    assert {name: settings[f"--{name}"] for name in LARGE.changes} == {
+        name: str(value) for name, value in LARGE.changes.items()
+    }
+
+
+def test_the_two_parts_can_be_applied_apart(objects: dict[str, Object]) -> None:
+    parts = {kind: each["metadata"]["labels"]["app.kubernetes.io/component"] for kind, each in objects.items()}
+    assert parts == {"ServiceAccount": "cluster", "ConfigMap": "cluster", "RayCluster": "cluster", "RayJob": "job"}

@@ -1,0 +1,36 @@
+"""Profiles fit every preset, and change where a run runs, not what it computes."""
+
+import pytest
+
+from cluster.profiles import PROFILE_NAMES, describe_profiles, profile
+from vtr_core.config.override import override
+from vtr_core.config.presets import PRESETS, preset
+from vtr_core.errors import ConfigError
+
+
+def test_the_names() -> None:
+    assert PROFILE_NAMES == ("laptop", "1xh100", "8xh100", "8x8xh100")
+    assert [profile(name).name for name in PROFILE_NAMES] == list(PROFILE_NAMES)
+    assert [line.split()[0] for line in describe_profiles().splitlines()] == list(PROFILE_NAMES)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no profile '8xh200'; did you mean 8xh100"):
+        profile("8xh200")
+
+
+@pytest.mark.parametrize("chosen", PRESETS)
+@pytest.mark.parametrize("name", PROFILE_NAMES)
+def test_every_preset_can_run_so(name: str, chosen: str) -> None:
+    """The batch can be divided by the workers; nothing but `scaling` differs."""
+    before = preset(chosen)
+    after = override(before, profile(name).changes)
+    assert after.worker_counts == (after.scaling.workers,)
+    assert after.model_copy(update={"scaling": before.scaling}) == before
+
+
+@pytest.mark.parametrize(("name", "cpus", "gpus"), [("1xh100", 16, 1), ("8xh100", 192, 8)])
+def test_one_machine_holds_workers_and_reading(name: str, cpus: int, gpus: int) -> None:
+    scaling = override(preset("capsule-howto"), profile(name).changes).scaling
+    assert scaling.workers == gpus
+    assert scaling.workers * scaling.cpus_per_worker + scaling.reading_cpus <= cpus

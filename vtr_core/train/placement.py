@@ -1,0 +1,113 @@
+"""Where the parts of a run go: reading to nodes of its own where the cluster has some, workers to the others."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import ray
+import ray._private.state
+from ray.data import DataContext
+
+from vtr_core.config.train import ReadingNodes, ScalingConfig
+
+LABEL, READING = "vtr-role", "reading"
+"""Nodes started with `ray start --labels vtr-role=reading` are for reading; see cluster/ray-cluster.yaml."""
+Selector = dict[str, str]
+Node = Mapping[str, Any]
+"""A node as `ray.nodes()` describes it."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which nodes take reading tasks and which take workers, as Ray's label selectors."""
+
+    is_apart: bool = False
+    """Whether reading has nodes of its own."""
+    nodes: int = 0
+    """The nodes with the label, as long as no autoscaler starts more."""
+
+    @property
+    def reading(self) -> Selector:
+        """Of reading tasks."""
+        return {LABEL: READING} if self.is_apart else {}
+
+    @property
+    def workers(self) -> Selector:
+        """Of workers: those that take no GPU leave the nodes for reading alone too."""
+        return {LABEL: f"!{READING}"} if self.is_apart else {}
+
+    def __str__(self) -> str:
+        if self.is_apart:
+            return f"{self.nodes} node{'s' if self.nodes != 1 else ''} labelled {LABEL}={READING}"
+        return "any node" if self.nodes else f"any node, none is labelled {LABEL}={READING}"
+
+
+@dataclass(frozen=True)
+class Room:
+    """CPUs and GPUs of a cluster, free or not: what it has, or what its autoscaler goes up to."""
+
+    cpus: float
+    gpus: float
+    reading_cpus: float | None = None
+    """Those of `cpus` on the nodes for reading; None where any node will do, or it is not known."""
+
+    def holds(self, scaling: ScalingConfig, workers: int) -> bool:
+        """Whether there are CPUs for so many workers and for reading; the GPUs are not asked for."""
+        wanted = workers * scaling.cpus_per_worker
+        if self.reading_cpus is None:
+            return wanted + scaling.reading_cpus <= self.cpus
+        return wanted <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
+
+    def __str__(self) -> str:
+        if self.reading_cpus is None:
+            return f"{self.cpus:g}"
+        return f"{self.cpus - self.reading_cpus:g} for workers and {self.reading_cpus:g} for reading"
+
+
+def placement(wanted: ReadingNodes) -> Placement:
+    """What the setting means on the connected cluster as it is now."""
+    return resolve(wanted, ray.nodes())
+
+
+def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
+    """What the setting means on a cluster of these nodes."""
+    labelled = len(_for_reading(nodes))
+    match wanted:
+        case "any":
+            return Placement(False, labelled)
+        case "auto":
+            return Placement(labelled > 0, labelled)
+        case "labelled":
+            return Placement(True, labelled)
+        case _:
+            assert_never(wanted)
+
+
+def place_reading(chosen: Placement) -> None:
+    """From here on the Ray Data tasks of this process run on the nodes for reading."""
+    DataContext.get_current().execution_options.label_selector = chosen.reading or None
+
+
+def room(chosen: Placement) -> Room:
+    """What the connected cluster has, or can grow to."""
+    return room_of(chosen, ray.nodes(), ray._private.state.state.get_max_resources_from_cluster_config())
+
+
+def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float] | None) -> Room:
+    """What these nodes have, or what an autoscaler with these limits can make of them.
+
+    Limits are of the whole cluster: they do not tell the nodes for reading from the others.
+    """
+    found = list(nodes)
+    cpus, gpus = _sum(found, "CPU"), _sum(found, "GPU")
+    if limits is not None:
+        return Room(max(cpus, limits.get("CPU", 0.0)), max(gpus, limits.get("GPU", 0.0)))
+    return Room(cpus, gpus, _sum(_for_reading(found), "CPU") if chosen.is_apart else None)
+
+
+def _for_reading(nodes: Iterable[Node]) -> list[Node]:
+    return [node for node in nodes if node["Alive"] and node["Labels"].get(LABEL) == READING]
+
+
+def _sum(nodes: Iterable[Node], resource: str) -> float:
+    return sum(float(node["Resources"].get(resource, 0.0)) for node in nodes if node["Alive"])
