@@ -12,9 +12,11 @@ usage: vtr <command> [flags]      vtr <command> --help
 
   ingest     raw features and annotations -> Parquet shards with a manifest
   train      a preset on a data set, on any number of Ray workers; --resume continues a run
+  sweep      settings of a preset searched with many trainings at once; the best one is registered
   evaluate   a checkpoint on one or more data sets: --task retrieval, or localization of the steps of a task
   explain    a page on what each capsule of a checkpoint responds to: its strongest clips, its concepts
   tables     a paper's tables, its figures beside ours, trained and measured where the data is at hand
+  submit     any of these commands as a job of a Ray cluster: vtr submit -- train <preset> --data URI
   demo       all of the above on a synthetic world, in minutes on a laptop
 """
 
@@ -30,6 +32,10 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import train
 
             train.main(argv)
+        case "sweep":
+            from pipelines import sweep
+
+            sweep.main(argv)
         case "evaluate":
             from pipelines import evaluate
 
@@ -42,6 +48,10 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import tables
 
             tables.main(argv)
+        case "submit":
+            from pipelines import submit
+
+            submit.main(argv)
         case "demo":
             from pipelines import demo
 

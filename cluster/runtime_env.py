@@ -1,0 +1,107 @@
+"""What a submitted job takes along: variables of an allow-list, its code's commit, and how long a stop may take.
+
+Ray keeps a job's runtime environment in plain text: its web page masks the values, its API and its logs do not. So what
+is secret stays on this machine, and the job uses what the cluster's nodes have (roles, variables of their own), unless
+the user asks for it to be sent.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.upload import EXCLUDES
+from vtr_core.errors import ConfigError
+from vtr_core.tracking.redaction import redact
+
+ALLOWED = (
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_REQUEST_CHECKSUM_CALCULATION",
+    "AWS_RESPONSE_CHECKSUM_VALIDATION",
+    "VTR_S3_PATIENCE_S",
+    "MLFLOW_TRACKING_URI",
+    "MLFLOW_S3_ENDPOINT_URL",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT",
+)
+"""Sent where they are set, unless a value holds a secret. What names a file of this machine (AWS_PROFILE) is not."""
+CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "MLFLOW_TRACKING_USERNAME",
+    "MLFLOW_TRACKING_PASSWORD",
+    "MLFLOW_TRACKING_TOKEN",
+)
+"""Sent only where the user asks for it."""
+STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
+STOP_WAIT_S = 120
+"""Between SIGTERM and SIGKILL: a run that is stopped writes a checkpoint first. Ray's own default is 3 seconds."""
+_NEVER = re.compile(r"(?i)RAY_AUTH")
+_SECRET_NAME = re.compile(r"(?i)secret|passw|token|credential|api_?key|access_?key|private_?key")
+
+
+@dataclass(frozen=True)
+class JobEnvironment:
+    """A runtime environment in Ray's form, which may hold secrets, and the names of the variables that stay here."""
+
+    runtime_env: dict[str, Any] = field(repr=False)
+    withheld: tuple[str, ...]
+
+    @property
+    def stop_wait_s(self) -> int:
+        """How long a stopped job has for its last checkpoint."""
+        return int(self.runtime_env["env_vars"][STOP_WAIT])
+
+
+def runtime_env(
+    working_dir: str,
+    environ: Mapping[str, str],
+    git: Mapping[str, str],
+    *,
+    also: Sequence[str] = (),
+    pass_credentials: bool = False,
+) -> JobEnvironment:
+    """The runtime environment of a job.
+
+    working_dir: the folder that is uploaded, without what EXCLUDES and its .gitignore and .rayignore name; or the URI
+    of an archive that the cluster fetches.
+    environ: the variables of this machine, of which nothing goes but ALLOWED, `also` (the user's choice, which must be
+    set) and, with `pass_credentials`, those with secrets.
+    git: `git.commit` and `git.branch` of the code, which a job cannot find out.
+    """
+    for name in also:
+        _check_chosen(name, environ)
+    wanted = {name: environ[name] for name in (*ALLOWED, *CREDENTIALS, *also) if environ.get(name)}
+    withheld = () if pass_credentials else tuple(name for name in wanted if is_secret(name, wanted[name]))
+    variables = {
+        **{name: value for name, value in wanted.items() if name not in withheld},
+        STOP_WAIT: _stop_wait(environ),
+        **{f"VTR_{name.replace('.', '_').upper()}": value for name, value in git.items()},
+    }
+    uploaded = {} if "://" in working_dir else {"excludes": list(EXCLUDES)}
+    return JobEnvironment({"working_dir": working_dir, "env_vars": variables, **uploaded}, withheld)
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable's name says that it is secret, or its value is a URI with a password, token or signature."""
+    return name in CREDENTIALS or bool(_SECRET_NAME.search(name)) or redact(value) != value
+
+
+def _check_chosen(name: str, environ: Mapping[str, str]) -> None:
+    if _NEVER.match(name):
+        raise ConfigError(f"{name} is never sent: nodes have the cluster's token, or the cluster asks for none")
+    if "=" in name:
+        raise ConfigError("--env takes names of variables that are set here, not values")
+    if not environ.get(name):
+        raise ConfigError(f"--env {name}: this variable is not set here")
+
+
+def _stop_wait(environ: Mapping[str, str]) -> str:
+    text = environ.get(STOP_WAIT) or str(STOP_WAIT_S)
+    if not text.isdecimal():
+        raise ConfigError(f"{STOP_WAIT} is {text!r}; it must be a whole number of seconds")
+    return text

@@ -1,0 +1,84 @@
+"""Which files of a folder a submitted job gets, and how large they are together."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from vtr_core.errors import ConfigError
+
+EXCLUDES = (
+    ".git",
+    ".venv*",
+    "venv",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+    "*.egg-info",
+    "node_modules",
+    "/build",
+    "/data",
+    "/datasets",
+    "/features",
+    "/shards",
+    "/runs",
+    "/mlruns",
+    "/mlartifacts",
+    "mlflow.db*",
+    "*.parquet",
+    "*.npy",
+    "*.npz",
+    "*.h5",
+    "*.hdf5",
+    "*.pt",
+    "*.pth",
+    "*.ckpt",
+    "*.safetensors",
+    "*.mp4",
+    ".env",
+    ".env.*",
+    ".netrc",
+    ".aws",
+    ".ssh",
+    ".ray",
+    "*.pem",
+    "*.key",
+)
+"""Never uploaded, as patterns of .gitignore: histories, environments, data, runs, and files that hold secrets.
+
+A leading slash means the folder that is uploaded, so that vtr_core/data goes along. None ends in a slash: Ray would
+then walk through the whole folder.
+"""
+LIMIT_MB = 100
+"""Code is far smaller; Ray keeps an upload in the memory of the head, and refuses 512 MiB."""
+_NAMED = 5
+
+
+def check_upload(folder: str, limit_mb: float = LIMIT_MB) -> None:
+    """ConfigError where `folder` is none, or where more than `limit_mb` would go; the biggest folders are named."""
+    if not Path(folder).is_dir():
+        raise ConfigError(f"--working-dir {folder} is not a folder")
+    sizes = upload_sizes(folder)
+    total = sum(sizes.values())
+    if total > limit_mb * 1e6:
+        biggest = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in sizes.most_common(_NAMED))
+        raise ConfigError(
+            f"{folder} would upload {total / 1e6:.0f} MB, more than {limit_mb:g} MB; biggest: {biggest}. Name what the "
+            "job does not need in .gitignore or .rayignore, or give another --working-dir"
+        )
+
+
+def upload_sizes(folder: str, excludes: Sequence[str] = EXCLUDES) -> "Counter[str]":
+    """Bytes that Ray would upload of `folder`, per folder of the first two levels."""
+    from ray._private.runtime_env import packaging
+
+    root = Path(folder).absolute()
+    sizes: Counter[str] = Counter()
+
+    def add(path: Path) -> None:
+        if path.is_file():
+            inside = path.relative_to(root).parts
+            sizes["/".join(inside[:-1][:2]) or inside[0]] += path.stat().st_size
+
+    packaging.default_logger.setLevel("WARNING")
+    packaging._dir_travel(root, [packaging._get_excludes(root, list(excludes))], add, include_gitignore=True)
+    return sizes

@@ -1,0 +1,143 @@
+"""A submitted job until its end: its log as it is written, Ctrl-C, and the exit code that it ended with."""
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vtr_core.errors import ClusterError, one_line
+
+if TYPE_CHECKING:
+    from ray.dashboard.modules.job.pydantic_models import JobDetails
+    from ray.job_submission import JobSubmissionClient
+
+LEFT = 130
+"""The exit code of a user who went away while the job goes on."""
+_STOPPED = 143
+"""That of a job that was stopped: Ray sends SIGTERM and keeps no code."""
+_TRIES, _PAUSE_S = 5, 2.0
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """A job, how it is reached, and how long it has for its last checkpoint when it is stopped."""
+
+    client: "JobSubmissionClient"
+    submission_id: str
+    stop_wait_s: int
+
+    def hints(self) -> str:
+        """How to follow and how to stop it."""
+        where = f"--address {self.client.get_address()}"
+        return (
+            f"follow it   ray job logs --follow {where} {self.submission_id}\n"
+            f"stop it     ray job stop {where} {self.submission_id}"
+        )
+
+
+class JobFollower:
+    """Prints a job's log until the job ends.
+
+    Ctrl-C asks whether to stop the job; `stop_without_asking` stops it. Where nobody can be asked (stdin is no
+    terminal), the job goes on and is left. A second Ctrl-C leaves at once.
+    """
+
+    def __init__(self, job: SubmittedJob, stop_without_asking: bool = False) -> None:
+        self._job, self._stop_without_asking = job, stop_without_asking
+        self._shown, self._stopping = 0, False
+
+    def follow(self) -> int:
+        """The exit code: the job's own, 143 of a stopped job, 130 where the job was left running."""
+        while True:
+            try:
+                return self._until_end()
+            except KeyboardInterrupt:
+                if not self._goes_on():
+                    print(f"\njob {self._job.submission_id} goes on without being watched\n{self._job.hints()}")
+                    return LEFT
+
+    def _until_end(self) -> int:
+        failures = 0
+        while True:
+            before = self._shown
+            try:
+                asyncio.run(self._print_log())
+                details = self._job.client.get_job_info(self._job.submission_id)
+            except BrokenPipeError:  # our own output has no reader any more
+                raise
+            except _lost_contact() as error:
+                failures = failures + 1 if self._shown == before else 1
+                if failures == _TRIES:
+                    raise ClusterError(
+                        f"lost contact with job {self._job.submission_id}, which may go on ({error}); "
+                        + self._job.hints().replace("\n", ", ")
+                    ) from None
+            else:
+                if details.status.is_terminal():
+                    return self._report(details)
+            time.sleep(_PAUSE_S)
+
+    async def _print_log(self) -> None:
+        """The log from where it was left; a server always begins at the beginning."""
+        position = 0
+        async for chunk in self._job.client.tail_job_logs(self._job.submission_id):
+            fresh = chunk[max(0, self._shown - position) :]
+            position += len(chunk)
+            self._shown = max(self._shown, position)
+            print(fresh, end="", flush=True)
+
+    def _goes_on(self) -> bool:
+        """Stop the job if that is wanted; whether to watch it further."""
+        if self._stopping or not (self._stop_without_asking or self._agrees()):
+            return False
+        self._stopping = True
+        print(
+            f"\nstopping job {self._job.submission_id}, which may write a checkpoint first "
+            f"(at most {self._job.stop_wait_s} s); Ctrl-C again leaves at once",
+            flush=True,
+        )
+        try:
+            self._job.client.stop_job(self._job.submission_id)
+        except KeyboardInterrupt:
+            return False
+        except _lost_contact() as error:
+            raise ClusterError(f"job {self._job.submission_id} could not be stopped: {error}") from None
+        return True
+
+    def _agrees(self) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        try:
+            return input("\nstop the job? [y/N] ").strip().lower() in ("y", "yes")
+        except (KeyboardInterrupt, EOFError):
+            return False
+
+    def _report(self, details: "JobDetails") -> int:
+        """Say how the job ended; the exit code."""
+        name = f"job {self._job.submission_id}"
+        if details.status.value == "SUCCEEDED":
+            print(f"{name} succeeded")
+            return 0
+        if details.status.value == "STOPPED":
+            print(f"{name} was stopped", file=sys.stderr)
+            return _STOPPED
+        code = exit_code(details.driver_exit_code)
+        reason = "" if details.driver_exit_code is not None else f": {one_line(details.message or '')}"
+        print(f"{name} failed with exit code {code}{reason}", file=sys.stderr)
+        return code
+
+
+def exit_code(code: int | None) -> int:
+    """That of a failed job: its own, 128 + the number of the signal that ended it, 1 where it never ran."""
+    if code is None:
+        return 1
+    return 128 - code if code < 0 else code
+
+
+def _lost_contact() -> tuple[type[Exception], ...]:
+    """What Ray's client raises when the server is away or answers no more."""
+    import aiohttp
+    import requests
+
+    return (aiohttp.ClientError, requests.RequestException, OSError, RuntimeError)

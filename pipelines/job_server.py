@@ -1,0 +1,135 @@
+"""The part of a Ray cluster that takes jobs: where it is, whether it lets us in, and whether it is this machine."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from vtr_core.errors import ClusterError, ConfigError
+
+if TYPE_CHECKING:
+    from ray.job_submission import JobSubmissionClient
+
+DEFAULT = "http://127.0.0.1:8265"
+_VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
+_TIMEOUT_S = (10.0, 60.0)
+_PAUSE_S = 0.5
+_TALKATIVE = (
+    "ray.dashboard.modules.dashboard_sdk",
+    "ray.dashboard.modules.job.sdk",
+    "ray._private.authentication",
+    "ray._private.runtime_env.working_dir",
+)
+
+
+def address(given: str | None, environ: Mapping[str, str]) -> str:
+    """The server's URL: as given, else RAY_API_SERVER_ADDRESS, RAY_ADDRESS, the default of `ray start --head`.
+
+    RAY_ADDRESS may also be what `ray start` calls its address (host:6379, auto), from which the cluster tells the URL.
+    """
+    chosen = given or next((environ[name] for name in _VARIABLES if environ.get(name)), DEFAULT)
+    if chosen.startswith(("http://", "https://")):
+        return chosen.rstrip("/")
+    if given:
+        raise ConfigError(f"--address {given} is not the URL of a Ray dashboard, such as {DEFAULT}")
+    from ray.dashboard.utils import ray_address_to_api_server_url
+
+    try:
+        return ray_address_to_api_server_url(chosen)
+    except Exception as error:  # Ray raises many kinds here
+        raise ClusterError(f"no Ray cluster answers at RAY_ADDRESS={chosen} ({error}); give --address URL") from None
+
+
+def connect(url: str) -> "JobSubmissionClient":
+    """A client of the server, which has answered, accepts our token and runs our version of Ray."""
+    from ray.exceptions import AuthenticationError
+    from ray.job_submission import JobSubmissionClient
+
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    _check_answers(url)
+    _use_token(url)
+    os.environ[_VARIABLES[0]] = url  # Ray lets the environment win over what it is given
+    try:
+        client = JobSubmissionClient(url)
+    except AuthenticationError as error:
+        raise ClusterError(_refusal(url, str(error))) from None
+    except (RuntimeError, OSError, ValueError) as error:
+        raise ClusterError(f"{url} does not take Ray jobs: {error}") from None
+    _check_version(url, client)
+    return client
+
+
+def is_this_machine(client: "JobSubmissionClient", patience_s: float = 15.0) -> bool:
+    """Whether every living node is on this machine, as its host name says: then its files are ours.
+
+    A forwarded port makes any cluster answer at 127.0.0.1, so the address says nothing. A cluster that has just started
+    takes jobs before it lists its nodes, so it is asked for up to `patience_s`; where it never tells, it is another's.
+    """
+    deadline = time.monotonic() + patience_s
+    while not (names := _host_names(client)) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
+    return names == {socket.gethostname()}
+
+
+def _host_names(client: "JobSubmissionClient") -> set[str]:
+    try:
+        return set(client._do_request("GET", "/nodes?view=hostNameList").json()["data"]["hostNameList"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _check_answers(url: str) -> None:
+    """ClusterError where nothing answers, within seconds: Ray's own client would wait for minutes."""
+    import requests
+
+    try:
+        answer = requests.get(f"{url}/api/version", timeout=_TIMEOUT_S)
+    except (requests.RequestException, ValueError) as error:
+        raise ClusterError(
+            f"no Ray cluster answers at {url} ({type(error).__name__}); start one with ray start --head, or name "
+            "it with --address URL or RAY_API_SERVER_ADDRESS"
+        ) from None
+    if answer.status_code not in (200, 401, 403):
+        raise ClusterError(f"what answers at {url} is not a Ray dashboard (status {answer.status_code})")
+
+
+def _use_token(url: str) -> None:
+    """Where RAY_AUTH_MODE leaves it open, send a token that the environment names.
+
+    The one in ~/.ray goes to this machine only: it may be another cluster's.
+    """
+    named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if named or urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
+        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+        from ray.exceptions import AuthenticationError
+
+        try:
+            maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+        except AuthenticationError as error:
+            raise ClusterError(_refusal(url, str(error))) from None
+
+
+def _refusal(url: str, reason: str) -> str:
+    """What to do about a token that is missing or wrong; `reason` is Ray's, which never quotes the token."""
+    how = "set RAY_AUTH_MODE=token, and the cluster's token in RAY_AUTH_TOKEN, a file named by RAY_AUTH_TOKEN_PATH, or"
+    if "cannot be opened" in reason:
+        return f"RAY_AUTH_TOKEN_PATH={os.environ.get('RAY_AUTH_TOKEN_PATH')} cannot be read or is empty"
+    if "invalid" in reason.lower():
+        return f"the cluster at {url} does not accept this token; {how} ~/.ray/auth_token"
+    return f"the cluster at {url} asks for a token; {how} ~/.ray/auth_token"
+
+
+def _check_version(url: str, client: "JobSubmissionClient") -> None:
+    """ClusterError where minor versions differ: what was tried here may not hold there."""
+    import ray
+
+    theirs = str(client._server_ray_version)
+    if theirs.split(".")[:2] != ray.__version__.split(".")[:2]:
+        raise ClusterError(
+            f"the cluster at {url} runs Ray {theirs}, this machine {ray.__version__}; install the same on both: "
+            f"pip install 'ray[default]=={theirs}'"
+        )

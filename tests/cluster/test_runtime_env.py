@@ -1,0 +1,107 @@
+"""What leaves this machine with a job: nothing outside the allow-list, no secret unless the user asks for it."""
+
+from typing import Any
+
+import pytest
+
+from cluster.runtime_env import ALLOWED, CREDENTIALS, STOP_WAIT, is_secret, runtime_env
+from vtr_core.errors import ConfigError
+
+GIT = {"git.commit": "abc-dirty", "git.branch": "main"}
+SET_HERE = {
+    "PATH": "/usr/bin",
+    "HOME": "/home/me",
+    "HF_TOKEN": "hf-secret",
+    "RAY_AUTH_TOKEN": "ray-secret",
+    "RAY_AUTH_MODE": "token",
+    "RAY_ADDRESS": "http://head:8265",
+    "AWS_PROFILE": "mine",
+    "AWS_REGION": "eu-west-1",
+    "AWS_ENDPOINT_URL": "https://store:9000",
+    "AWS_ACCESS_KEY_ID": "key-secret",
+    "AWS_SECRET_ACCESS_KEY": "aws-secret",
+    "AWS_SESSION_TOKEN": "session-secret",
+    "MLFLOW_TRACKING_URI": "https://mlflow:5000",
+    "MLFLOW_TRACKING_PASSWORD": "mlflow-secret",
+    "OF_MINE": "7",
+    "MY_API_KEY": "api-secret",
+}
+
+
+def variables(environ: dict[str, str], **choices: Any) -> dict[str, str]:
+    return runtime_env(".", environ, GIT, **choices).runtime_env["env_vars"]
+
+
+def test_nothing_outside_the_list_leaves() -> None:
+    every = {**SET_HERE, **{name: f"value of {name}" for name in (*ALLOWED, *CREDENTIALS)}}
+    sent = variables(every)
+    assert set(sent) == {*ALLOWED, STOP_WAIT, "VTR_GIT_COMMIT", "VTR_GIT_BRANCH"}
+    assert all(sent[name] == every[name] for name in ALLOWED)
+
+
+def test_secrets_stay_and_are_named() -> None:
+    environment = runtime_env(".", SET_HERE, GIT)
+    assert "secret" not in str(environment.runtime_env)
+    assert "secret" not in repr(environment)
+    assert set(environment.withheld) == {name for name in CREDENTIALS if name in SET_HERE}
+
+
+def test_credentials_go_where_the_user_asks_for_it() -> None:
+    sent = variables(SET_HERE, pass_credentials=True)
+    assert sent["AWS_SECRET_ACCESS_KEY"] == "aws-secret"
+    assert runtime_env(".", SET_HERE, GIT, pass_credentials=True).withheld == ()
+    assert not [name for name in sent if name.startswith("RAY_AUTH") or name in ("HF_TOKEN", "PATH", "MY_API_KEY")]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://user:secret@db/mlflow",
+        "https://secret@mlflow:5000",
+        "https://mlflow:5000?token=secret",
+    ],
+)
+def test_an_allowed_variable_with_a_secret_in_it_stays(uri: str) -> None:
+    environment = runtime_env(".", {"MLFLOW_TRACKING_URI": uri}, {})
+    assert environment.withheld == ("MLFLOW_TRACKING_URI",)
+    assert "secret" not in str(environment.runtime_env)
+    assert variables({"MLFLOW_TRACKING_URI": uri}, pass_credentials=True)["MLFLOW_TRACKING_URI"] == uri
+
+
+def test_the_users_own_choice() -> None:
+    assert variables(SET_HERE, also=["OF_MINE"])["OF_MINE"] == "7"
+    assert "MY_API_KEY" not in variables(SET_HERE, also=["MY_API_KEY"])
+    assert variables(SET_HERE, also=["MY_API_KEY"], pass_credentials=True)["MY_API_KEY"] == "api-secret"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("RAY_AUTH_TOKEN", "is never sent"), ("OF_MINE=8", "not values"), ("NOBODY", "is not set here")],
+)
+def test_choices_that_are_refused(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        variables(SET_HERE, also=[name], pass_credentials=True)
+
+
+def test_the_commit_goes_along() -> None:
+    assert variables({})["VTR_GIT_COMMIT"] == "abc-dirty"
+    assert variables({})["VTR_GIT_BRANCH"] == "main"
+
+
+def test_a_stopped_job_has_time_for_a_checkpoint() -> None:
+    assert variables({})[STOP_WAIT] == "120"
+    assert runtime_env(".", {STOP_WAIT: "600"}, {}).stop_wait_s == 600
+    with pytest.raises(ConfigError, match="whole number"):
+        variables({STOP_WAIT: "2 minutes"})
+
+
+def test_a_folder_has_excludes_an_archive_has_none() -> None:
+    assert "/data" in runtime_env(".", {}, {}).runtime_env["excludes"]
+    assert "excludes" not in runtime_env("s3://bucket/code.zip", {}, {}).runtime_env
+
+
+def test_what_counts_as_secret() -> None:
+    assert is_secret("WANDB_API_KEY", "x")
+    assert is_secret("DB_PASSWORD", "x")
+    assert is_secret("ENDPOINT", "http://user:word@host")
+    assert not is_secret("AWS_REGION", "eu-west-1")
