@@ -34,10 +34,20 @@ WINDOWS = 1024
 """Windows in one Ray Data execution at most. The next one starts when they are read, which takes a second or two."""
 FIRST_WINDOWS, GROWTH = 8, 8
 """Those of the first execution, for whose planning the first batch waits; and how many times more the next one has."""
-BLOCK_BYTES = 2**28
-"""A window's batches make one block up to this size; each block costs Ray Data as much time as reading some MB."""
-_CPUS_PER_TASK = 0.5
-"""A task waits for its batches to be taken about as long as it works."""
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How Ray Data goes through an execution."""
+
+    block_bytes: int
+    """A window's batches make one block up to this size; each block costs Ray Data as much time as reading some MB."""
+    cpus_per_task: float
+    """A task waits for its blocks to be taken about as long as it works, so half a CPU each keeps the CPUs busy."""
+
+
+_QUICK, _STEADY = _Pace(0, 1.0), _Pace(2**28, 0.5)
+"""At first a batch is a block and few processes start at once, so that the first batch is there soon."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +75,14 @@ def stream(
     task = _Task(slim, tuple(reader.columns), part, plan.clips_per_video, plan.seed, plan.extra_captions, on_bad_shard)
     make = partial(_items, reader.manifest, plan)
     numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
-    items = make(numbers)
+    items, pace = make(numbers), _QUICK
     with ThreadPoolExecutor(1, "plan-windows") as planner:
         while True:
             numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
             following = planner.submit(make, numbers)
-            for block in _blocks(_windows(task, items), math.ceil(prefetch / plan.batches_per_window)):
+            for block in _blocks(_windows(task, items, pace), math.ceil(prefetch / plan.batches_per_window)):
                 yield from (batch for batch in _decode(block) if int(batch["step"][0]) >= first_step)
-            items = following.result()
+            items, pace = following.result(), _STEADY
 
 
 def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
@@ -85,7 +95,7 @@ def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
         raise
 
 
-def _windows(task: "_Task", items: Sequence[pa.Table]) -> Dataset:
+def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
     """A lazy data set whose rows are the batches of windows, in order."""
     context = DataContext.get_current()
     context.enable_progress_bars = False
@@ -95,7 +105,11 @@ def _windows(task: "_Task", items: Sequence[pa.Table]) -> Dataset:
     context.target_max_block_size = 1  # blocks stay what they are: several would be copied into one
     windows = ray.data.from_arrow(list(items))
     return windows.map_batches(
-        task.read, batch_size=None, batch_format="pyarrow", zero_copy_batch=True, num_cpus=_CPUS_PER_TASK
+        partial(task.read, pace.block_bytes),
+        batch_size=None,
+        batch_format="pyarrow",
+        zero_copy_batch=True,
+        num_cpus=pace.cpus_per_task,
     )
 
 
@@ -130,8 +144,8 @@ class _Task:
     extra_captions: int
     on_bad_shard: OnBadShard
 
-    def read(self, item: pa.Table) -> Iterator[pa.Table]:
-        """The batches of a window, which `_item` describes, in as few blocks as may be."""
+    def read(self, block_bytes: int, item: pa.Table) -> Iterator[pa.Table]:
+        """The batches of a window, which `_item` describes, in as few blocks as `block_bytes` allows."""
         window = json.loads(item.column("window")[0].as_py())
         shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
@@ -141,7 +155,7 @@ class _Task:
         held: list[Columns] = []
         for batch in batches:
             held.append({"step": np.array([batch.step], np.int64), **next(read)})
-            if sum(array.nbytes for array in held[-1].values()) * (len(held) + 1) > BLOCK_BYTES:
+            if sum(array.nbytes for array in held[-1].values()) * (len(held) + 1) > block_bytes:
                 yield _encode(held)
                 held.clear()
         if held:
