@@ -68,12 +68,15 @@ class Learner:
         place = folder.checkpoint_at(found.progress.step)
         load_weights(self._bare, found.trained or found.model, place)
         load_weights(self.objective, found.objective, place / "optimizer.pt")
+        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
         try:
             self._optimizer.load_state_dict(found.optimizer)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
             ) from error
+        for group, decay in zip(self._optimizer.param_groups, decays, strict=True):
+            group["weight_decay"] = decay  # the configuration's: a trial of a sweep goes on from another one's weights
         if self._average is not None:
             load_weights(self._average.module, found.model, place)
             self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)

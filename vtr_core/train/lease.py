@@ -121,6 +121,13 @@ def is_held(folder: Location, number: int) -> bool:
     return _newest(folder) == number
 
 
+def is_released(run: Location) -> bool:
+    """Whether nobody writes the run folder at `run` now, as far as its last holder has said."""
+    number = _newest(run / "owner")
+    holder = _read(_file(run / "owner", number)) if number else None
+    return number == 0 or (holder is not None and holder.released)
+
+
 _ADVICE = "wait for its end or stop it, or choose another --out"
 
 

@@ -1,0 +1,134 @@
+"""Every key and every end and choice of every space is a configuration and a model that can be built."""
+
+from random import Random
+
+import pytest
+
+from tune_spaces.build import SPACES, build_space, describe_space, describe_spaces
+from tune_spaces.check import check_space, num_weights, require_equal_shapes
+from tune_spaces.domains import Choice, contains, levels
+from tune_spaces.space import OnlyWith, Parameter, Space, extremes
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import ConfigError
+
+FEATURES = {"model.inputs.features": {"video": 32, "audio": 8}, "model.inputs.num_words": 10}
+
+
+def base(name: str) -> TrainConfig:
+    return override(preset(build_space(name).preset), FEATURES)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_every_end_and_choice_is_a_configuration(name: str) -> None:
+    space = build_space(name)
+    assert space.name == name
+    check_space(space, base(name))
+    seen = {(key, value) for point in extremes(space) for key, value in point.items()}
+    for key, parameter in space.parameters.items():
+        assert {(key, value) for value in levels(parameter.domain, 2)} <= seen
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_every_drawn_point_is_a_configuration(name: str) -> None:
+    space, random = build_space(name), Random(0)
+    for _ in range(50):
+        point = space.sample(random)
+        assert all(contains(space.parameters[key].domain, value) for key, value in point.items())
+        assert space.applied(base(name), point) != base(name)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_setting_stands_after_those_it_depends_on(name: str) -> None:
+    names = list(build_space(name).parameters)
+    for key, parameter in build_space(name).parameters.items():
+        only = parameter.only_with
+        if only is not None:
+            assert names.index(only.name) < names.index(key)
+            assert all(contains(build_space(name).parameters[only.name].domain, value) for value in only.values)
+
+
+def test_the_point_reaches_the_configuration() -> None:
+    space = build_space("capsule-howto")
+    point = {"loss": "geometric margin", "loss.margin.factor": 1.004, "model.routing": "self_attention, 4 heads"}
+    config = space.applied(base("capsule-howto"), point)
+    assert config.loss.margin.factor == 1.004  # type: ignore[union-attr]
+    assert config.model.routing.num_heads == 4  # type: ignore[union-attr]
+
+
+def test_a_fault_in_a_space_names_the_point() -> None:
+    wrong = Space("wrong", "capsule-howto-tiny", {"model.num_capsules": Parameter(Choice((8, 0)))})
+    with pytest.raises(ConfigError, match=r"wrong does not suit .*model.num_capsules.*\(at model.num_capsules = 0\)"):
+        check_space(wrong, base("capsule-howto-tiny"))
+    with pytest.raises(ConfigError, match=r"no setting model\.capsules"):
+        check_space(Space("w", "", {"model.capsules": Parameter(Choice((8,)))}), base("capsule-howto-tiny"))
+
+
+def test_settings_count_only_where_they_exist() -> None:
+    space = build_space("capsule-howto-tiny")
+    random = Random(1)
+    points = [space.sample(random) for _ in range(40)]
+    for point in points:
+        assert ("loss.temperature" in point) == (point["loss"] == "temperature")
+        assert ("loss.margin.value" in point) == (point["loss"] == "margin")
+    assert {point["loss"] for point in points} == {"margin", "temperature"}
+    # 4 numbers of capsules with 3 margins or 3 temperatures each
+    grid = space.grid()
+    assert len(grid) == 24
+    assert len({tuple(point.items()) for point in grid}) == 24
+
+
+def test_a_given_setting_is_not_searched() -> None:
+    space, config = build_space("capsule-howto-tiny"), base("capsule-howto-tiny")
+    assert list(space.fixed(["model.num_capsules"], config).parameters) == ["loss", *list(space.parameters)[1:3]]
+    given = override(config, {"loss.kind": "info_nce"})
+    assert list(space.fixed(["loss.kind"], given).parameters) == ["loss.temperature", "model.num_capsules"]
+    assert list(space.fixed(["loss.kind"], config).parameters) == ["loss.margin.value", "model.num_capsules"]
+    with pytest.raises(ConfigError, match="nothing of capsule-howto-tiny is left to vary"):
+        space.fixed(["loss.kind", "loss.margin.value", "model.num_capsules"], config)
+
+
+def test_only_some_settings() -> None:
+    space = build_space("capsule-howto-tiny")
+    assert list(space.only(["model.num_capsules"]).parameters) == ["model.num_capsules"]
+    assert space.only([]) == space
+    with pytest.raises(ConfigError, match=r"does not vary model\.size; it varies loss,"):
+        space.only(["model.size"])
+    alone = space.only(["loss.margin.value"])
+    assert alone.sample(Random(0)).keys() == {"loss.margin.value"}
+
+
+def test_population_based_training_needs_equal_shapes() -> None:
+    space, config = build_space("capsule-howto-tiny"), base("capsule-howto-tiny")
+    with pytest.raises(ConfigError, match=r"model.num_capsules of .*--model.num-capsules VALUE"):
+        require_equal_shapes(space, config)
+    require_equal_shapes(space.fixed(["model.num_capsules"], config), config)
+
+
+def test_number_of_weights() -> None:
+    config = override(base("capsule-howto-tiny"), {"model.num_capsules": 4})
+    assert num_weights(config) < num_weights(base("capsule-howto-tiny"))
+
+
+def test_an_unknown_space() -> None:
+    with pytest.raises(ConfigError, match=r"did you mean capsule-howto.* spaces: capsule-howto, "):
+        build_space("capsule-howtoo")
+
+
+def test_help_has_every_setting() -> None:
+    shown = " ".join(describe_spaces().split())
+    for name in SPACES:
+        assert f"{name} {', '.join(build_space(name).parameters)}" in shown
+    assert "loss.temperature    0.02 to 1, logarithmic  (with loss: temperature)" in describe_space(
+        build_space("capsule-howto-tiny")
+    )
+
+
+def test_extremes_bring_what_a_setting_depends_on() -> None:
+    space = Space(
+        "s",
+        "p",
+        {"a": Parameter(Choice((1, 2))), "b": Parameter(Choice((5, 6)), OnlyWith("a", (2,)))},
+    )
+    assert extremes(space) == [{"a": 1}, {"a": 2, "b": 5}, {"a": 2, "b": 5}, {"a": 2, "b": 6}]

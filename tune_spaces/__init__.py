@@ -1,0 +1,1 @@
+"""Search spaces, one module per system, and how they are searched."""

@@ -1,0 +1,50 @@
+"""A space by its name."""
+
+import difflib
+import textwrap
+
+from tune_spaces import capsules
+from tune_spaces.domains import describe
+from tune_spaces.space import Space
+from vtr_core.errors import ConfigError
+
+SPACES = ("capsule-howto", "capsule-howto-tiny", "capsule-msrvtt")
+
+
+def build_space(name: str) -> Space:
+    """The space `name`; ConfigError lists the known ones."""
+    match name:
+        case "capsule-howto":
+            return capsules.howto()
+        case "capsule-howto-tiny":
+            return capsules.howto_tiny()
+        case "capsule-msrvtt":
+            return capsules.msrvtt()
+        case _:
+            close = difflib.get_close_matches(name, SPACES, n=1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise ConfigError(f"there is no space {name!r}; {hint}spaces: {', '.join(SPACES)}")
+
+
+def describe_spaces() -> str:
+    """The spaces and what each varies, for people."""
+    return "\n".join(
+        textwrap.fill(
+            f"  {name:20}{', '.join(build_space(name).parameters)}",
+            width=110,
+            subsequent_indent=" " * 22,
+            break_on_hyphens=False,
+        )
+        for name in SPACES
+    )
+
+
+def describe_space(space: Space) -> str:
+    """The settings of a space with their values, one a line."""
+    width = max(map(len, space.parameters)) + 2
+    lines = []
+    for name, parameter in space.parameters.items():
+        only = parameter.only_with
+        remark = f"  (with {only.name}: {', '.join(map(str, only.values))})" if only else ""
+        lines.append(f"  {name:{width}}{describe(parameter.domain)}{remark}")
+    return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""Whether a space suits a configuration, found out before anything starts."""
+
+from tune_spaces.domains import Variant, levels
+from tune_spaces.space import Space, extremes
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import ConfigError
+from vtr_core.models.build import check_model
+
+
+def check_space(space: Space, base: TrainConfig) -> None:
+    """ConfigError where a choice or an end of the space is no valid configuration, or no model that can be built."""
+    for point in extremes(space):
+        try:
+            check_model(space.applied(base, point).model)
+        except ConfigError as error:
+            shown = ", ".join(f"{name} = {value}" for name, value in point.items())
+            raise ConfigError(f"{space.name} does not suit this configuration: {error} (at {shown})") from error
+
+
+def num_weights(config: TrainConfig) -> int:
+    """The number of the model's weights and buffers' entries."""
+    total = 0
+    for shape in check_model(config.model).values():
+        count = 1
+        for size in shape:
+            count *= size
+        total += count
+    return total
+
+
+def require_equal_shapes(space: Space, base: TrainConfig) -> None:
+    """ConfigError where two points of the space have models of other shapes, between which weights cannot be copied."""
+    changing = [name for name in space.parameters if len(set(map(str, _shapes(space, name, base)))) > 1]
+    if changing:
+        flags = " ".join(f"--{_flag(space, name)} VALUE" for name in changing)
+        raise ConfigError(
+            f"--scheduler pbt copies weights between trials, but {', '.join(changing)} of {space.name} alter their "
+            f"shapes; fix them ({flags}), choose others with --only, or use --scheduler asha"
+        )
+
+
+def _shapes(space: Space, name: str, base: TrainConfig) -> list[dict[str, tuple[int, ...]]]:
+    """The shapes of the models at all choices, or both ends, of one setting."""
+    if space.parameters[name].only_with is not None:
+        return []
+    values = levels(space.parameters[name].domain, 2)
+    return [check_model(space.applied(base, {name: value}).model) for value in values]
+
+
+def _flag(space: Space, name: str) -> str:
+    kind = ".kind" if isinstance(space.parameters[name].domain, Variant) else ""
+    return f"{name.replace('_', '-')}{kind}"

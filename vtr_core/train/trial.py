@@ -1,0 +1,163 @@
+"""One trial of a sweep: a training in a thread of its own, whose validations are handed out one by one."""
+
+import queue
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import Plan
+from vtr_core.errors import RunConflict, TrainingError
+from vtr_core.storage import Location
+from vtr_core.tracking.event_log import EventLog
+from vtr_core.train.channel import Report
+from vtr_core.train.checkpoint import is_complete
+from vtr_core.train.lease import Lease
+from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.trainer import fit
+from vtr_core.train.worker import Job
+
+_LEASE_WAIT_S, _STOP_WAIT_S, _SAVE_WAIT_S = 120.0, 120.0, 60.0
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a trial stands after a validation."""
+
+    step: int
+    epoch: float
+    """Passes over the data, a part of one included."""
+    value: float
+    """This validation's figure of training.metric, the higher the better."""
+    objective: float
+    """The best one so far, which is that of the best checkpoint."""
+    finished: bool
+    """Whether the training came to its own end."""
+
+
+@dataclass(frozen=True)
+class _End:
+    error: Exception | None
+
+
+class Trial:
+    """The training of a claimed run folder; it goes on from the folder's newest checkpoint.
+
+    origin: where the code comes from, for the checkpoints.
+    """
+
+    def __init__(self, folder: RunFolder, origin: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._origin = dict(origin)
+        self._lease = _hold(folder.location)
+        self._stopping = threading.Event()
+        self._items: queue.Queue[Report | _End] = queue.Queue()
+        self._thread: threading.Thread | None = None
+        self._standing: Standing | None = None
+
+    def next(self) -> Standing:
+        """Wait for the next validation, or for the end, which has the last validation's figures once more.
+
+        Raises what the training ended with; TrainingError where it ended before its first validation.
+        """
+        if self._thread is None:
+            self._start()
+        item = self._items.get()
+        if isinstance(item, _End):
+            return self._ended(item)
+        self._note(item)
+        if item["step"] >= item["total_steps"]:  # what is left is a checkpoint: the end comes with this validation
+            last = self._items.get()
+            assert isinstance(last, _End)
+            return self._ended(last)
+        assert self._standing is not None
+        return self._standing
+
+    def checkpoint(self) -> Location:
+        """The checkpoint of the last validation, which is written just after its figures are reported."""
+        assert self._standing is not None
+        place = self.folder.checkpoint_at(self._standing.step)
+        deadline = time.monotonic() + _SAVE_WAIT_S
+        while not is_complete(place):
+            if time.monotonic() > deadline:
+                raise TrainingError(f"{place} was not written in {_SAVE_WAIT_S:g} s; look at events.jsonl of its run")
+            time.sleep(0.1)
+        return place
+
+    def stop(self) -> None:
+        """End the training after a checkpoint, and wait until its workers have given back what they held."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_WAIT_S)
+        self._lease.__exit__()
+
+    def _start(self) -> None:
+        record, config = self.folder.read()
+        self._metric = config.training.metric
+        self._steps_per_epoch = Plan(Manifest.load(record.data), config.batch, config.seed).steps_per_epoch
+        self._events = EventLog(self.folder.location / "events.jsonl")
+        self._standing = self._earlier()
+        run = {"mlflow.run_id": record.mlflow_run_id} if record.mlflow_run_id else {}
+        origin = {**self._origin, **run, **({"mlflow.tracking_uri": record.tracking_uri} if run else {})}
+        job = Job(config, self.folder.location.uri, record.data, record.validation, None, origin, self._lease.number)
+        self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
+        self._thread.start()
+
+    def _run(self, job: Job) -> None:
+        try:
+            fit(job, self._take, self._stopping.is_set)
+        except Exception as error:  # handed to whoever asks for the next validation
+            self._items.put(_End(error))
+        else:
+            self._items.put(_End(None))
+
+    def _take(self, report: Report) -> None:
+        self._lease.check()
+        if "event" in report:
+            self._events.add(**report)
+        elif self._metric in report:
+            self._items.put(report)
+
+    def _note(self, report: Mapping[str, Any]) -> None:
+        step, value = int(report["step"]), float(report[self._metric])
+        before = self._standing.objective if self._standing else value
+        self._standing = Standing(step, self._epoch(step), value, max(before, value), finished=False)
+
+    def _ended(self, end: _End) -> Standing:
+        if end.error is not None:
+            raise end.error
+        if self._standing is None:
+            raise TrainingError(
+                "the trial ended before its first validation; lower training.validate_every or raise training.epochs"
+            )
+        now = self._standing
+        return Standing(now.step, now.epoch, now.value, now.objective, finished=not self._stopping.is_set())
+
+    def _earlier(self) -> Standing | None:
+        """Where the trial stood before, as its folder says."""
+        self.folder.tidy()
+        file = self.folder.checkpoints / "best.json"
+        found = self.folder.latest()
+        if found is None or not storage.exists(file):
+            return None
+        best = float(storage.read_json(file)["value"])
+        step = found.progress.step
+        return Standing(step, self._epoch(step), found.progress.value or best, best, finished=False)
+
+    def _epoch(self, step: int) -> float:
+        return step / self._steps_per_epoch
+
+
+def _hold(run: Location) -> Lease:
+    """The folder's lease; the trial's own actor before, which Tune has stopped, may still be giving it back."""
+    deadline = time.monotonic() + _LEASE_WAIT_S
+    while True:
+        try:
+            return Lease.take(run)
+        except RunConflict:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
