@@ -10,6 +10,8 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pipelines.bar_figure import Panel
+    from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.step_figures import StepFigures
     from vtr_core.retrieval.localization import ScoredSteps
@@ -26,7 +28,7 @@ class LocalizationFlags:
     """What to localise with, and where."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, or a run folder, whose best checkpoint is taken."""
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
     data: tuple[str, ...]
     """One or more data sets of videos with ordered steps."""
     similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
@@ -154,7 +156,13 @@ def _evaluate_one(
 
 def print_result(result: LocalizationResult, title: str) -> None:
     """A table of the figures in percent, next to even parts and to chance, and what could not be scored."""
-    from rich.console import Console
+    from pipelines.printed_page import show
+
+    show(printed(result, title))
+
+
+def printed(result: LocalizationResult, title: str) -> "list[Printed]":
+    """The table and remarks that `print_result` prints."""
     from rich.table import Table
     from rich.text import Text
 
@@ -166,9 +174,7 @@ def print_result(result: LocalizationResult, title: str) -> None:
         table.add_row(Text(_TITLES[decoding], style="italic"))
         for name, row in (("model", figures.model), ("even parts", figures.even_parts), ("chance", figures.chance)):
             table.add_row(f"  {name}", *(f"{100 * value:.1f}" for value in row.flat().values()))
-    Console(width=None if Console().is_terminal else 120).print(table)
-    for line in _remarks(result.steps):
-        print(f"  {line}")
+    return [table, *(f"  {line}" for line in _remarks(result.steps))]
 
 
 _COLUMNS = (
@@ -213,11 +219,31 @@ def _log(
     similarity: "SimilarityKind",
 ) -> None:
     """One run with the figures as `test/<set>/<decoding>/…`."""
-    from pipelines.logged_run import EvaluatedSet, log_evaluation
+    from pipelines.bar_figure import bar_figure
+    from pipelines.logged_run import EvaluatedSet, Report, log_evaluation
+    from pipelines.printed_page import page
 
     settings = _settings(flags, similarity)
-    sets = [EvaluatedSet(result.manifest, result.metric_values(f"test/{result.name}")) for result in results]
-    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, as_json(results, settings))
+    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    title = f"{loaded.uri}, {similarity} similarity"
+    report = Report(
+        values=as_json(results, settings),
+        page=page([part for result in results for part in printed(result, title)]),
+        figure=bar_figure([_panel(result) for result in results]),
+    )
+    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, report)
+
+
+def _panel(result: LocalizationResult) -> "Panel":
+    from pipelines.bar_figure import Bar, Panel
+
+    bars = []
+    for decoding, figures in result.decodings.items():
+        even, chance = figures.even_parts.flat(), figures.chance.flat()
+        for name, value in figures.model.flat().items():
+            yardsticks = {"chance": 100 * chance[name], "even parts": 100 * even[name]}
+            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, yardsticks))
+    return Panel(result.name, bars)
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:

@@ -23,7 +23,7 @@ class ExplainFlags:
     """What to explain, on what, and where the page goes."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, or a run folder, whose best checkpoint is taken."""
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
     data: tuple[str, ...]
     """One or more data sets."""
     out: str
@@ -87,7 +87,8 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     storage.write_json(out / VALUES, report.to_json())
     _print(report, (out / PAGE).uri)
     print_link(out / PAGE)
-    log_run(flags.experiment, "explain", loaded, lambda tracked: _log_report(tracked, manifests, report, page))
+    names = [dataset.name for dataset in report.datasets]
+    log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
     return report
 
 
@@ -149,7 +150,7 @@ def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: 
     for manifest in manifests:
         tracked.log_input(manifest, "explaining")
     tracked.log_json(VALUES, report.to_json())
-    tracked.client.log_text(tracked.run_id, page, PAGE)
+    tracked.log_text(PAGE, page)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from vtr_core.data.manifest import Manifest
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint import LoadedModel
@@ -12,34 +14,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluatedSet:
-    """A data set and its figures by full metric name."""
+    """A data set, its name in metrics, and its figures by full metric name."""
 
+    name: str
     manifest: "Manifest"
     metrics: Mapping[str, float]
 
 
-def log_run(experiment: str, stage: str, loaded: "LoadedModel", write: "Callable[[TrackedRun], None]") -> None:
-    """Open a run of `stage`, let `write` fill it, and say where it is.
+@dataclass(frozen=True)
+class Report:
+    """An evaluation for people and for programs."""
+
+    values: Mapping[str, object]
+    """Everything, for evaluation.json."""
+    page: str
+    """What was printed, for report.html."""
+    figure: "Figure"
+    """The main figures, for figures/main.png."""
+
+
+def log_run(
+    experiment: str, stage: str, loaded: "LoadedModel", sets: Sequence[str], write: "Callable[[TrackedRun], None]"
+) -> None:
+    """Open a run of `stage` on the data sets with these names, let `write` fill it, and say where it is.
 
     A store that cannot be reached costs the log, not what was found out.
     """
+    from vtr_core.tracking.environment import environment
+    from vtr_core.tracking.presentation import code, page_tags
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
 
-    parent = loaded.provenance.get("mlflow.run_id")
-    tags = {**provenance(), "stage": stage, "checkpoint": loaded.uri, "preset": loaded.config.preset}
+    preset, parent = loaded.config.preset, loaded.provenance.get("mlflow.run_id")
+    note = f"vtr {stage} of the checkpoint {code(loaded.uri)} ({code(preset)}) on {', '.join(map(code, sets))}."
+    tags = {**page_tags(provenance(), f"vtr {stage}", note), "stage": stage, "checkpoint": loaded.uri, "preset": preset}
     if parent:
         tags["mlflow.parentRunId"] = parent
-    tracked = open_run(default_tracking_uri(), experiment, f"{stage}-{loaded.config.preset}", tags)
+    tracked = open_run(default_tracking_uri(), experiment, f"{stage}-{'+'.join(sets)}-{preset}"[:_LONGEST_NAME], tags)
     if tracked is None:
         return
     try:
         write(tracked)
+        tracked.log_json("config.json", loaded.config.model_dump(mode="json"))
+        tracked.log_json("environment.json", environment())
         tracked.finish("FINISHED")
         print(f"MLflow run  {tracked.run_id} in {tracked.store}")
     except Failure as error:
         print(f"MLflow did not take it: {redact(str(error))}")
+
+
+_LONGEST_NAME = 120
 
 
 def log_evaluation(
@@ -47,9 +72,9 @@ def log_evaluation(
     loaded: "LoadedModel",
     sets: Sequence[EvaluatedSet],
     settings: Mapping[str, object],
-    report: Mapping[str, object],
+    report: Report,
 ) -> None:
-    """Log settings, data sets, metrics at the checkpoint's step, and `report` as evaluation.json."""
+    """Log settings, data sets, metrics at the checkpoint's step, and the report."""
     import time
 
     now = int(time.time() * 1000)
@@ -59,6 +84,8 @@ def log_evaluation(
         for one in sets:
             tracked.log_input(one.manifest, "testing")
             tracked.log_metrics(dict(one.metrics), loaded.progress.step, now)
-        tracked.log_json("evaluation.json", dict(report))
+        tracked.log_json("evaluation.json", dict(report.values))
+        tracked.log_text("report.html", report.page)
+        tracked.log_figure("figures/main.png", report.figure)
 
-    log_run(experiment, "evaluate", loaded, write)
+    log_run(experiment, "evaluate", loaded, [one.name for one in sets], write)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from pipelines.bar_figure import Panel
+    from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.ranking import RetrievalMetrics
     from vtr_core.retrieval.evaluation import Direction
@@ -62,17 +64,22 @@ class Result:
 
 def print_result(result: Result, checkpoint: str) -> None:
     """A table for each similarity, next to chance and, where it is known, to the best possible."""
-    from rich.console import Console
+    from pipelines.printed_page import show
 
-    console = Console(width=None if Console().is_terminal else 120)
-    for similarity in dict.fromkeys(variant.similarity for variant in result.variants):
-        console.print(_table(result, similarity, checkpoint))
-    for title, remark in {variant.title: variant.remark for variant in result.variants if variant.remark}.items():
-        print(f"  {title}: {remark}")
+    show(printed(result, checkpoint))
+
+
+def printed(result: Result, checkpoint: str) -> "list[Printed]":
+    """The tables and remarks that `print_result` prints."""
+    similarities = dict.fromkeys(variant.similarity for variant in result.variants)
+    parts: list[Printed] = [_table(result, similarity, checkpoint) for similarity in similarities]
+    remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
+    parts += [f"  {title}: {remark}" for title, remark in remarks.items()]
     for direction in result.directions:
         if direction.num_unanswerable:
             counts = f"{direction.num_unanswerable} of {direction.metrics.num_queries} queries"
-            print(f"  {direction.title}: {counts} have no item to find or no known word; they count as failures")
+            parts.append(f"  {direction.title}: {counts} have no item to find or no known word; they count as failures")
+    return parts
 
 
 def _table(result: Result, similarity: "SimilarityKind", checkpoint: str) -> "Table":
@@ -110,10 +117,32 @@ def _cells(metrics: "RetrievalMetrics") -> list[str]:
 
 def log(experiment: str, loaded: "LoadedModel", results: Sequence[Result], settings: Mapping[str, object]) -> None:
     """One run of the experiment, with the metrics of every variant of every data set."""
-    from pipelines.logged_run import EvaluatedSet, log_evaluation
+    from pipelines.bar_figure import bar_figure
+    from pipelines.logged_run import EvaluatedSet, Report, log_evaluation
+    from pipelines.printed_page import page
 
-    sets = [EvaluatedSet(result.manifest, result.metrics()) for result in results]
-    log_evaluation(experiment, loaded, sets, settings, as_json(results))
+    sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
+    report = Report(
+        values=as_json(results),
+        page=page([part for result in results for part in printed(result, loaded.uri)]),
+        figure=bar_figure([_panel(result) for result in results]),
+    )
+    log_evaluation(experiment, loaded, sets, settings, report)
+
+
+def _panel(result: Result) -> "Panel":
+    """The plain recalls of a data set."""
+    from pipelines.bar_figure import Bar, Panel
+
+    bars = []
+    for direction in result.directions:
+        best = result.best_possible.get(direction.name, {})
+        for k, recall in direction.metrics.recall.items():
+            yardsticks = {"chance": 100 * direction.chance.recall[k]}
+            if k in best:
+                yardsticks["best possible"] = 100 * best[k]
+            bars.append(Bar(f"{direction.title}  R@{k}", 100 * recall, yardsticks))
+    return Panel(f"{result.name}, {result.similarity} similarity", bars)
 
 
 def write_json(uri: str, results: Sequence[Result]) -> None:

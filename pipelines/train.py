@@ -16,6 +16,7 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.tracking.event_log import EventLog
+    from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
     from vtr_core.train.tracked import Tracking
@@ -42,6 +43,8 @@ class TrainFlags:
     """Folder or URI of the run, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    register: str | None = None
+    """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, as its champion."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -54,6 +57,8 @@ class ResumeFlags:
     """Folder or URI of the run."""
     on_bad_shard: OnBadShard | None = None
     """From here on, when a shard's row group cannot be read or fails its checksum (default: as the run began)."""
+    register: str | None = None
+    """Register the best checkpoint in MLflow under this name, as its champion; also of a run that is finished."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -69,6 +74,8 @@ class Finished:
     mlflow_run_id: str | None
     faults: str
     """What went wrong on the way, counted; empty where nothing did."""
+    registered: str | None = None
+    """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -77,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        _print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard))
+        _print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
     else:
         _new(argv)
 
@@ -119,6 +126,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
 
+    _check_register(flags.register)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
     check_model(config.model)
@@ -138,10 +146,12 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
         folder.claim(record, config)
-        return _run(folder, record, config, lease)
+        return _run(folder, record, config, lease, flags.register)
 
 
-def resume(uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None) -> Finished:
+def resume(
+    uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
+) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
     from vtr_core.data.checks import usable_clips
     from vtr_core.errors import DatasetError
@@ -149,6 +159,7 @@ def resume(uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None 
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder
 
+    _check_register(register)
     folder = RunFolder.at(uri)
     check_writable(folder.location)
     folder.read()
@@ -160,7 +171,14 @@ def resume(uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None 
         if usable_clips(record.data, config.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
         _connect(config, worker_logs)
-        return _run(folder, record, config, lease)
+        return _run(folder, record, config, lease, register)
+
+
+def _check_register(name: str | None) -> None:
+    if name is not None:
+        from vtr_core.tracking.registry import check_model_name
+
+        check_model_name(name)
 
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
@@ -183,27 +201,60 @@ def _connect(config: TrainConfig, worker_logs: bool) -> None:
     check_resources(config)
 
 
-def _run(folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease") -> Finished:
+def _run(
+    folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease", register: str | None
+) -> Finished:
     """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
+    from vtr_core.tracking.system_metrics import sampling_interval
     from vtr_core.train.checkpoint import find_checkpoint
     from vtr_core.train.tracked import tracked_run
     from vtr_core.train.trainer import fit
     from vtr_core.train.worker import Job
 
-    origin = provenance()
+    origin, system_s = provenance(), sampling_interval()
     events = EventLog(folder.location / "events.jsonl")
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
         print(f"run {folder.location}", flush=True)
         job = Job(
-            config, folder.location.uri, record.data, record.validation, tracking.for_workers, origin, lease.number
+            config=config,
+            run=folder.location.uri,
+            data=record.data,
+            validation=record.validation,
+            tracked=tracking.for_workers,
+            provenance=origin,
+            lease=lease.number,
+            system_s=system_s,
         )
         fit(job, _Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)
-    faults = counts_line(events.counts)
-    return Finished(folder.location.uri, best.uri, record.tracking_uri, tracking.run_id, faults)
+    registered = None if register is None else _register(tracking.run, best.uri, register, folder.location.uri)
+    return Finished(
+        run=folder.location.uri,
+        checkpoint=best.uri,
+        tracking_uri=record.tracking_uri,
+        mlflow_run_id=tracking.run_id,
+        faults=counts_line(events.counts),
+        registered=registered,
+    )
+
+
+def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
+    """The registered model's URI; None, with what to do later, where MLflow did not take it: the run is not lost."""
+    from vtr_core.errors import CheckpointError
+    from vtr_core.tracking.registry import CHAMPION, register_checkpoint
+
+    try:
+        if tracked is None:
+            raise CheckpointError("MLflow did not take the run")
+        version = register_checkpoint(tracked, checkpoint, name)
+    except CheckpointError as error:
+        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        return None
+    print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
+    return f"models:/{name}/{version}"
 
 
 class _Reports:
@@ -255,7 +306,7 @@ def _print_end(finished: Finished) -> None:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         if finished.tracking_uri.startswith("sqlite:"):
             print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
-    print(f"next        vtr evaluate {finished.checkpoint} --data <data set> …")
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint} --data <data set> …")
 
 
 if __name__ == "__main__":

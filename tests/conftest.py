@@ -36,8 +36,9 @@ def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_tracking_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An MLflow store of the tests' own, away from the working directory."""
+    """An MLflow store of the tests' own, away from the working directory, and no samples of the machine in it."""
     uri = f"sqlite:///{tmp_path_factory.mktemp('tracking')}/mlflow.db"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", uri)
+        patch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "false")
         yield uri

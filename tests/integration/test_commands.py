@@ -51,13 +51,15 @@ def test_evaluation_is_printed_and_logged(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = override(preset("capsule-howto-tiny"), {"training.epochs": 1, "scaling.workers": 1})
-    finished = train(config, TrainFlags(data=str(world), out=str(tmp_path / "run"), experiment="evaluated"))
+    flags = TrainFlags(str(world), out=str(tmp_path / "run"), experiment="evaluated", register="vtr-evaluated")
+    finished = train(config, flags)
     sets = (str(world / "val"), str(world / "test"))
-    results = evaluate(EvaluateFlags(str(tmp_path / "run"), sets, experiment="evaluated"))
+    assert finished.registered == "models:/vtr-evaluated/1"
+    results = evaluate(EvaluateFlags("models:/vtr-evaluated@champion", sets, experiment="evaluated"))
     printed = capsys.readouterr().out
     assert [result.name for result in results] == ["val", "test"]
     assert {d.name for d in results[0].directions} == {"t2v", "v2t", "t2va", "va2t", "v2a", "a2v"}
-    for word in ("text → video", "chance", "best possible", "MLflow run"):
+    for word in ("text → video", "chance", "best possible", "MLflow run", "vtr-evaluated@champion"):
         assert word in printed
     client = MlflowClient(own_tracking_store)
     experiment = client.get_experiment_by_name("evaluated")

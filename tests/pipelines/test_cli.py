@@ -12,7 +12,7 @@ from pipelines.train import TrainFlags
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.errors import ConfigError
 
-COMMANDS = ["ingest", "train", "evaluate", "explain", "tables", "demo"]
+COMMANDS = ["ingest", "train", "sweep", "evaluate", "explain", "tables", "submit", "demo"]
 SOURCES = ["crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps", "youcook2"]
 
 
@@ -34,6 +34,7 @@ def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str
         *(["ingest", source, "--help"] for source in SOURCES),
         ["ingest", "msrvtt", "--records", "videos", "--help"],
         ["train", "capsule-howto", "--help"],
+        ["sweep", "capsule-howto", "--help"],
     ],
     ids=" ".join,
 )
@@ -83,7 +84,21 @@ FAULTS = [
     (["evaluate", "none", "--data", "d", "--query-bank", "d"], "--query-bank URI go together"),
     (["evaluate", "none", "--data", "d", "--normalize", "query_bank", "--query-bank", "d"], "give the captions of a"),
     (["evaluate", "none", "--data", "d", "--bank-size", "0"], "--bank-size is 0; it must be greater than 0"),
+    (["sweep", "nothing", "--data", "d"], "there is no space 'nothing'; spaces: capsule-howto, "),
+    (["sweep", "capsule-howto", "--data", "d"], "has no validation split"),
+    (["sweep", "capsule-howto", "--data", "d", "--num-samples", "0"], "--num-samples is 0"),
+    (["sweep", "capsule-howto", "--data", "d", "--scheduler", "sometimes"], "--scheduler"),
+    (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--search", "optuna"], "use --search random"),
+    (["sweep", "--resume", "none"], "holds no sweep to resume"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
+    (["submit", "train", "capsule-howto"], "put the job's command after --"),
+    (["submit", "--", "trian"], "there is no command 'trian' after --"),
+    (["submit", "--adress", "x", "--", "evaluate", "c"], "did you mean --address?"),
+    (["submit", "--", "train", "capsule-howto", "--data", "d", "--loss.margn", "1"], "did you mean loss.margin?"),
+    (
+        ["submit", "--address", "http://127.0.0.1:1", "--", "evaluate", "c"],
+        "no Ray cluster answers at http://127.0.0.1",
+    ),
 ]
 
 

@@ -20,6 +20,8 @@ from vtr_core.data.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
+from vtr_core.tracking.registry import register_checkpoint
+from vtr_core.tracking.run import open_run
 from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
 
@@ -104,6 +106,35 @@ def test_corrections_leave_the_plain_figures_alone(data: Manifest, checkpoint: s
     assert more.directions == plain.directions
     few, many = logged(own_tracking_store, "plain")[0], logged(own_tracking_store, "more")[0]
     assert few.items() <= many.items()
+
+
+def test_report_figure_configuration_and_environment_are_artifacts(
+    data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path
+) -> None:
+    evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="artifacts"))
+    client = MlflowClient(own_tracking_store)
+    (run,) = client.search_runs([client.get_experiment_by_name("artifacts").experiment_id])
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert files == {"config.json", "environment.json", "evaluation.json", "figures", "report.html"}
+    assert [file.path for file in client.list_artifacts(run.info.run_id, "figures")] == ["figures/main.png"]
+    page = Path(client.download_artifacts(run.info.run_id, "report.html", str(tmp_path))).read_text()
+    assert "text → video" in page
+    assert run.info.run_name == "evaluate-data-capsule-howto-tiny"
+    assert checkpoint in run.data.tags["mlflow.note.content"]
+    assert run.data.tags["mlflow.source.name"] == "vtr evaluate"
+
+
+def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
+    data: Manifest, checkpoint: str, own_tracking_store: str
+) -> None:
+    run = open_run(own_tracking_store, "registered", "run", {})
+    assert run is not None
+    register_checkpoint(run, checkpoint, "vtr-evaluated")
+    run.client.delete_run(run.run_id)
+    (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="from-folder"))
+    (found,) = evaluate(EvaluateFlags("models:/vtr-evaluated@champion", (data.uri,), experiment="registered"))
+    assert found.metrics() == plain.metrics()
+    assert logged(own_tracking_store, "registered")[1]["checkpoint"] == "models:/vtr-evaluated/1"
 
 
 def test_the_similarity_of_training_is_the_main_one() -> None:

@@ -61,7 +61,12 @@ def test_a_page_and_its_json_are_written_and_logged(data: Manifest, tmp_path: Pa
     (logged,) = client.search_runs([client.get_experiment_by_name("explain").experiment_id])
     assert logged.data.tags["stage"] == "explain"
     assert logged.info.status == "FINISHED"
-    assert {file.path for file in client.list_artifacts(logged.info.run_id)} == {"activations.html", "activations.json"}
+    assert {file.path for file in client.list_artifacts(logged.info.run_id)} == {
+        "activations.html",
+        "activations.json",
+        "config.json",
+        "environment.json",
+    }
 
 
 def test_a_baseline_without_capsules_is_refused(data: Manifest, tmp_path: Path) -> None:

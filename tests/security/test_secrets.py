@@ -112,7 +112,7 @@ def test_uris_are_shown_without_secrets(uri: str) -> None:
 def test_a_store_that_cannot_be_reached_is_named_without_its_password(
     uri: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("vtr_core.tracking.run._client", _unreachable)
+    monkeypatch.setattr("vtr_core.tracking.run.open_client", _unreachable)
     assert open_run(uri, "vtr", "name", {}) is None
     assert SECRET not in caplog.text
     assert "cannot be" in caplog.text

@@ -64,7 +64,11 @@ def test_a_store_that_is_away_is_sent_everything_by_the_next_session(
     assert run.data.params["training.epochs"] == "10"
     assert run.data.tags["git.commit"] == "abc"
     assert len(run.inputs.dataset_inputs) == 1
-    assert {file.path for file in client.list_artifacts(str(run_id))} == {"config.json", "events.jsonl"}
+    assert {file.path for file in client.list_artifacts(str(run_id))} == {
+        "config.json",
+        "environment.json",
+        "events.jsonl",
+    }
 
 
 def test_a_store_that_comes_back_during_the_run_is_sent_the_points_then(

@@ -1,7 +1,8 @@
 """The embeddings of a whole data set."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -52,7 +53,6 @@ def check_features(manifest: Manifest, wanted: Mapping[str, int]) -> None:
         raise DatasetError(f"{manifest.uri} has {', '.join(held)}, none of the model's features {', '.join(wanted)}")
 
 
-@torch.inference_mode()
 def embed(
     model: nn.Module,
     features: Mapping[str, int],
@@ -66,18 +66,10 @@ def embed(
     features: the model's, name to dimension; one that the data set lacks is absent from every row. A data set ingested
     with another vocabulary has its captions encoded anew with the model's.
     """
-    device = next(model.parameters()).device
-    was_training = model.training
-    model.eval()
-    parts = [_embed_nothing(model, features, manifest, device)]
-    for columns in _chunks(manifest, vocabulary, places, max_rows):
-        batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
-        parts.append(_to_rows(model(batch), columns))
-    model.train(was_training)
-    return concatenate(parts)
+    chunks = _chunks(manifest, vocabulary, places, max_rows)
+    return embed_columns(model, features, chain([_no_rows(manifest.schema.max_words)], chunks))
 
 
-@torch.inference_mode()
 def embed_captions(
     model: nn.Module,
     features: Mapping[str, int],
@@ -90,19 +82,32 @@ def embed_captions(
 
     features: the model's, all absent here. At most `max_rows` captions are embedded at once, on the model's device.
     """
+    parts = (captions[first : first + max_rows] for first in range(0, max(1, len(captions)), max_rows))
+    rows = embed_columns(model, features, (caption_columns(vocabulary, part, max_words) for part in parts))
+    return rows.vectors[TEXT], rows.present[TEXT]
+
+
+def caption_columns(vocabulary: Vocabulary, captions: Sequence[str], max_words: int) -> Columns:
+    """Rows that have a caption alone, all of the same clip."""
+    tokens = [vocabulary.encode(text, max_words) for text in captions]
+    return {**_keys(len(captions)), "tokens": np.array(tokens, TOKEN_DTYPE).reshape(len(captions), max_words)}
+
+
+@torch.inference_mode()
+def embed_columns(model: nn.Module, features: Mapping[str, int], chunks: Iterable[Columns]) -> EmbeddedRows:
+    """The embeddings of the rows of all `chunks`, one or more, on the model's device; the model stays as it was.
+
+    features: the model's, name to dimension; one that a chunk lacks is absent from its rows.
+    """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
     parts = []
-    for first in range(0, max(1, len(captions)), max_rows):
-        texts = captions[first : first + max_rows]
-        tokens = [vocabulary.encode(text, max_words) for text in texts]
-        columns: Columns = {"tokens": np.array(tokens, TOKEN_DTYPE).reshape(len(texts), max_words)}
-        columns.update({key: np.zeros(len(texts), np.int64) for key in KEYS})
-        parts.append(_to_rows(model(clip_batch(_with_absent(columns, features), list(features)).to(device)), columns))
+    for columns in chunks:
+        batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
+        parts.append(_to_rows(model(batch), columns))
     model.train(was_training)
-    rows = concatenate(parts)
-    return rows.vectors[TEXT], rows.present[TEXT]
+    return concatenate(parts)
 
 
 def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
@@ -114,13 +119,13 @@ def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
     )
 
 
-def _embed_nothing(
-    model: nn.Module, features: Mapping[str, int], manifest: Manifest, device: torch.device
-) -> EmbeddedRows:
-    """No rows, in the shapes of the model's output: what a worker without a share of a small data set has."""
-    columns: Columns = {"tokens": np.zeros((0, manifest.schema.max_words), TOKEN_DTYPE)}
-    columns.update({key: np.zeros(0, np.int64) for key in KEYS})
-    return _to_rows(model(clip_batch(_with_absent(columns, features), list(features)).to(device)), columns)
+def _no_rows(max_words: int) -> Columns:
+    """What a worker without a share of a small data set embeds, to have the shapes of the model's output."""
+    return {**_keys(0), "tokens": np.zeros((0, max_words), TOKEN_DTYPE)}
+
+
+def _keys(rows: int) -> Columns:
+    return {key: np.zeros(rows, np.int64) for key in KEYS}
 
 
 def _with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:

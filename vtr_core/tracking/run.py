@@ -2,12 +2,13 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelOutput, LoggedModelStatus, Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
 from vtr_core.data.manifest import Manifest
@@ -21,8 +22,14 @@ Status = Literal["FINISHED", "FAILED", "KILLED"]
 Failure: tuple[type[Exception], ...] = (MlflowException, OSError, *client_failures())
 """What MLflow raises when its store, or the S3-compatible store of its artifacts, cannot be reached."""
 _PARAMS_AT_ONCE = 100
-_WAITING = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
-"""MLflow's own seven retries hold a call to a dead server for minutes; here whoever calls tries again later."""
+_TIMEOUT, _TIMEOUT_S, _UPLOAD_TIMEOUT_S = "MLFLOW_HTTP_REQUEST_TIMEOUT", "20", "900"
+_DEFAULTS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    _TIMEOUT: _TIMEOUT_S,
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
+"""MLflow's own seven retries hold a call to a dead server for minutes; here whoever calls tries again later. Its bars
+for every artifact would stand between a command's lines."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class TrackedRun:
     @property
     def client(self) -> MlflowClient:
         """A client of the run's store."""
-        return _client(self.tracking_uri)
+        return open_client(self.tracking_uri)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int, timestamp_ms: int) -> None:
         """Write metric values of one step."""
@@ -97,19 +104,37 @@ class TrackedRun:
         """Keep `text` as an artifact."""
         self.client.log_text(self.run_id, text, name)
 
+    def log_figure(self, name: str, figure: Any) -> None:
+        """Keep a figure of matplotlib as an artifact, in the format that the name's ending says."""
+        self.client.log_figure(self.run_id, figure, name)
+
     def log_checkpoint(self, name: str, uri: str, points: Sequence[Point], step: int) -> None:
         """Name a checkpoint as a logged model of the run, by its URI, unless it is one; `points` are its figures."""
-        client, uri = self.client, redact(uri)
+        if self._logged_model(uri) is not None:
+            return
+        client, model_id = self.client, self.logged_model(name, uri, step)
+        for point in points:
+            client.log_metric(self.run_id, point.name, point.value, point.time_ms, point.step, model_id=model_id)
+
+    def logged_model(self, name: str, uri: str, step: int | None = None) -> str:
+        """The id of the run's logged model that is the checkpoint at `uri`, new where there is none."""
+        found = self._logged_model(uri)
+        if found is not None:
+            return found
+        client, tags = self.client, {"uri": redact(uri), "mlflow.model.isExternal": "true"}
+        if step is not None:
+            tags["step"] = str(step)
+        experiment_id = client.get_run(self.run_id).info.experiment_id
+        model = client.create_logged_model(experiment_id, name, self.run_id, tags=tags)
+        client.log_outputs(self.run_id, [LoggedModelOutput(model.model_id, step or 0)])
+        client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
+        return str(model.model_id)
+
+    def _logged_model(self, uri: str) -> str | None:
+        client = self.client
         experiment_id = client.get_run(self.run_id).info.experiment_id
         logged = client.search_logged_models([experiment_id], f"source_run_id = '{self.run_id}'")
-        if any(model.tags.get("uri") == uri for model in logged):
-            return
-        model = client.create_logged_model(
-            experiment_id, name, self.run_id, tags={"uri": uri, "step": str(step), "mlflow.model.isExternal": "true"}
-        )
-        for point in points:
-            client.log_metric(self.run_id, point.name, point.value, point.time_ms, point.step, model_id=model.model_id)
-        client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
+        return next((str(model.model_id) for model in logged if model.tags.get("uri") == redact(uri)), None)
 
     def finish(self, status: Status) -> None:
         """Close the run."""
@@ -139,7 +164,7 @@ def open_run(
 ) -> TrackedRun | None:
     """A new running run; None, with a warning, where the store cannot be reached: tracking never stops training."""
     try:
-        client = _client(tracking_uri)
+        client = open_client(tracking_uri)
         run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, _redacted(tags), name)
     except Failure as error:
         _warn(tracking_uri, error)
@@ -150,7 +175,7 @@ def open_run(
 def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | None:
     """An earlier run, set to running again; None, with a warning, where it cannot be reached."""
     try:
-        _client(tracking_uri).update_run(run_id, status="RUNNING")
+        open_client(tracking_uri).update_run(run_id, status="RUNNING")
     except Failure as error:
         _warn(tracking_uri, error)
         return None
@@ -166,12 +191,12 @@ def _warn(tracking_uri: str, error: Exception) -> None:
     logger.warning("MLflow at %s cannot be used (%s)", redact(tracking_uri), reason)
 
 
-def _client(tracking_uri: str) -> MlflowClient:
+def open_client(tracking_uri: str) -> MlflowClient:
     """A client whose calls end soon where the store is away, unless the user's environment says otherwise.
 
     MLflow prints links to runs with the URI's password, unless it is told not to print links.
     """
-    for name, value in _WAITING.items():
+    for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     if redact(tracking_uri) != tracking_uri:
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
@@ -187,15 +212,37 @@ def _experiment(client: MlflowClient, tracking_uri: str, name: str) -> str:
     artifacts = None
     if tracking_uri.startswith("sqlite:///"):
         artifacts = locate(os.path.dirname(tracking_uri.removeprefix("sqlite:///"))) / "mlartifacts"
-    return client.create_experiment(name, artifact_location=artifacts.uri if artifacts else None)
+    return client.create_experiment(name, artifact_location=artifacts.uri if artifacts else None, tags=_EXPERIMENT)
+
+
+_EXPERIMENT = {
+    "mlflow.experimentKind": "custom_model_development",  # pages for training, not for language-model traces
+    "mlflow.note.content": "Runs of `vtr`: trainings and sweeps, with their trials and evaluations below them. Charts "
+    "group by the first part of a metric's name: `train/`, `val/`, `test/<data set>/`, `system/`.",
+}
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Wait for a server that takes a large file in, and answers once it has passed it on to its store."""
+    before = os.environ.get(_TIMEOUT)
+    if before in (None, _TIMEOUT_S):
+        os.environ[_TIMEOUT] = _UPLOAD_TIMEOUT_S
+    try:
+        yield
+    finally:
+        os.environ[_TIMEOUT] = before or _TIMEOUT_S
 
 
 def _quiet() -> None:
-    """The store's migrations are not news."""
-    for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking"):
+    """The store's migrations are not news, nor how a model is registered."""
+    for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking", "mlflow.pyfunc", "mlflow.store.model_registry"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def run_name(preset: str, config_fingerprint: str) -> str:
-    """A name that says what ran: preset and short fingerprint of the configuration."""
-    return f"{preset}-{short(config_fingerprint)}"
+    """A name that says what ran: short fingerprint of the configuration, preset.
+
+    MLflow's tables cut long names, so what tells two runs of a preset apart comes first.
+    """
+    return f"{short(config_fingerprint)}-{preset}"

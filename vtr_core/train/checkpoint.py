@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +167,26 @@ def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> C
 
 
 def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
-    """The model of a checkpoint folder, or of a run folder's best checkpoint, in evaluation mode on `device`.
+    """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
 
-    Needs that folder alone. With `average` k > 1 the weights are the mean of those of the run folder's k newest
-    checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is incomplete,
-    damaged or of another system, or where there are fewer than k.
+    It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked up
+    in the MLflow store of MLFLOW_TRACKING_URI. With `average` k > 1 the weights are the mean of those of the run
+    folder's k newest checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is
+    incomplete, damaged or of another system, or where there are fewer than k.
     """
-    storage.check_readable(locate(uri))
-    locations = [find_checkpoint(locate(uri))] if average == 1 else _newest(locate(uri), average)
+    if not uri.startswith("models:"):
+        return _load(locate(uri), device, average)
+    if average > 1:
+        raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
+    from vtr_core.tracking.registry import registered_checkpoint  # MLflow, which takes seconds to import
+
+    with registered_checkpoint(uri) as found:
+        return replace(_load(found.location, device), uri=found.uri)
+
+
+def _load(place: Location, device: torch.device | str, average: int = 1) -> LoadedModel:
+    storage.check_readable(place)
+    locations = [find_checkpoint(place)] if average == 1 else _newest(place, average)
     location = locations[-1]
     reader = _Reader(location)
     config, vocabulary = reader.config(), reader.vocabulary()

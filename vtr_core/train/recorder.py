@@ -7,6 +7,7 @@ from vtr_core.errors import RunConflict, TrainingError, one_line
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.system_metrics import SystemMeter
 from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.lease import is_held
@@ -19,12 +20,21 @@ class Recorder:
     A place that cannot be written costs a checkpoint, not the run: the next one is tried again.
     """
 
-    def __init__(self, folder: RunFolder, lease: int, tracked: TrackedRun | None, channel: Channel, step: int) -> None:
-        """The recorder of a worker group that begins at `step`."""
+    def __init__(
+        self,
+        folder: RunFolder,
+        lease: int,
+        tracked: TrackedRun | None,
+        channel: Channel,
+        step: int,
+        system_s: float | None = None,
+    ) -> None:
+        """The recorder of a worker group that begins at `step`; its machine is sampled every `system_s` seconds."""
         self._folder, self._lease, self._channel = folder, lease, channel
         self._require_lease()
         self._try(step, folder.tidy)
         self._log = MetricLog(folder.location / "metrics.jsonl", tracked, step)
+        self._system = None if system_s is None else SystemMeter(system_s)
 
     def begin(self, step: int, workers: int) -> None:
         """Tell the driver that the group begins, and how many logged steps it does again."""
@@ -35,11 +45,12 @@ class Recorder:
             self.event("started", step=step, workers=workers)
 
     def point(self, values: Mapping[str, float], step: int, total_steps: int) -> None:
-        """Log a point and send it to the driver, without waiting for either.
+        """Log a point, with how busy the machine is, and send it to the driver, without waiting for either.
 
         Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
         """
-        self._log.add(values, step)
+        system = {} if self._system is None else self._system.read()
+        self._log.add({**values, **system}, step)
         self._channel.report({**values, "step": step, "total_steps": total_steps})
 
     def event(self, event: str, **details: Any) -> None:
@@ -62,6 +73,8 @@ class Recorder:
 
     def close(self) -> bool:
         """Send and write what is left; whether MLflow has every point."""
+        if self._system is not None:
+            self._system.close()
         return self._log.close()
 
     def _save(self, checkpoint: Checkpoint) -> Location:

@@ -8,15 +8,19 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import ray
 
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
+from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
+from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, open_run, reopen_run, run_name
 from vtr_core.tracking.sending import PointSender
@@ -29,6 +33,17 @@ _FIRST_TRY_S = 10.0
 _PAUSES_S = (15.0, 300.0)
 """Between two tries to open the run: at first, and at most."""
 _SEND_EVERY_S = 60.0
+_TRIAL_SENDS_EVERY_S = 10.0
+
+
+@dataclass(frozen=True)
+class Child:
+    """How a trial of a sweep differs from a run by itself: its name, further tags, and that the driver logs it."""
+
+    name: str
+    tags: Mapping[str, str]
+    resume: str
+    """The command that sends what MLflow lacks."""
 
 
 @contextmanager
@@ -56,11 +71,18 @@ class Tracking:
     """The driver's side of an MLflow run."""
 
     def __init__(
-        self, folder: RunFolder, record: RunRecord, config: TrainConfig, origin: Mapping[str, str], tracking_uri: str
+        self,
+        folder: RunFolder,
+        record: RunRecord,
+        config: TrainConfig,
+        origin: Mapping[str, str],
+        tracking_uri: str,
+        child: Child | None = None,
     ) -> None:
         self._folder, self._record, self._config, self._origin = folder, record, config, origin
-        self._uri = tracking_uri
+        self._uri, self._child = tracking_uri, child
         self._run: TrackedRun | None = None
+        self._sender: PointSender | None = None
         self._described = False
         self._workers_sent_all = False
         self._tried, self._ending = threading.Event(), threading.Event()
@@ -73,10 +95,17 @@ class Tracking:
         """The MLflow run's id, where it was opened by now."""
         return self._record.mlflow_run_id
 
+    @property
+    def run(self) -> TrackedRun | None:
+        """The MLflow run, where it is open by now."""
+        return self._run
+
     def begin(self) -> None:
         """Open the run, or go on trying while training begins without it."""
         self._thread.start()
         self._tried.wait(_FIRST_TRY_S)
+        if self._child is not None:
+            return
         self.for_workers = self._run
         if self.for_workers is None:
             logger.warning("training begins without MLflow; %s gets every point", self._metrics)
@@ -85,22 +114,25 @@ class Tracking:
         """The first worker says that MLflow has every point."""
         self._workers_sent_all = self.for_workers is not None
 
-    def end(self, status: Status) -> None:
-        """Send what is missing and close the run; where that cannot be done, say how to do it later."""
+    def end(self, status: Status, tags: Mapping[str, str] | None = None) -> bool:
+        """Send what is missing, set `tags` and close the run; where that cannot be done, say how to do it later.
+
+        Whether it could be done.
+        """
         self._ending.set()
         self._thread.join()
         if self._run is not None or self._open():
             try:
-                self._deliver(status)
+                self._deliver(status, tags or {})
             except Exception as error:  # whatever a store raises, what was trained is not lost for it
                 logger.warning("MLflow did not take everything: %s", redact(" ".join(str(error).split()))[:300])
             else:
-                return
+                return True
+        resume = self._child.resume if self._child else f"vtr train --resume {self._folder.location}"
         logger.warning(
-            "%s and events.jsonl beside it hold the whole log; vtr train --resume %s sends what MLflow lacks",
-            self._metrics,
-            self._folder.location,
+            "%s and events.jsonl beside it hold the whole log; %s sends what MLflow lacks", self._metrics, resume
         )
+        return False
 
     @property
     def _metrics(self) -> storage.Location:
@@ -114,7 +146,7 @@ class Tracking:
                 return
             pause = min(longest, 2 * pause)
         self._tried.set()
-        while not self._ending.wait(_SEND_EVERY_S):
+        while not self._ending.wait(_TRIAL_SENDS_EVERY_S if self._child else _SEND_EVERY_S):
             if self.for_workers is None:
                 try:
                     self._send_points()
@@ -139,7 +171,8 @@ class Tracking:
         if record.mlflow_run_id is not None:
             run = reopen_run(self._uri, record.experiment, record.mlflow_run_id)
         else:
-            name = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
+            by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
+            name = self._child.name if self._child else by_itself
             run = open_run(self._uri, record.experiment, name, self._tags(), int(record.started * 1000) or None)
         if run is not None:
             self._record = replace(record, mlflow_run_id=run.run_id)
@@ -148,27 +181,38 @@ class Tracking:
 
     def _tags(self) -> dict[str, str]:
         return {
-            **self._origin,
+            **page_tags(self._origin, "vtr train", self._note()),
             "stage": "train",
             "preset": self._config.preset,
             "config.fingerprint": short(fingerprint(self._config.model_dump(mode="json"))),
             "data.fingerprint": short(self._record.data_fingerprint),
             "workers": self._config.scaling.span,
             "run.folder": self._folder.location.uri,
+            **(self._child.tags if self._child else {}),
         }
 
+    def _note(self) -> str:
+        folder, record = self._folder.location.uri, self._record
+        validated = f", validated on {code(record.validation)}" if record.validation else ""
+        return (
+            f"Training of {code(self._config.preset)} on {code(record.data)}{validated}.\n\n"
+            f"- evaluate: {code(f'vtr evaluate {folder} --data URI')}\n"
+            f"- go on: {code(f'vtr train --resume {folder}')}\n"
+        )
+
     def _describe(self, run: TrackedRun) -> None:
-        """Params, configuration and data sets; the data sets come last and tell that the rest is there."""
+        """Params, configuration, environment and data sets; these come last and tell that the rest is there."""
         if run.has_inputs():
             return
         values = self._config.model_dump(mode="json")
         run.log_params(flatten(values))
         run.log_json("config.json", values)
+        run.log_json("environment.json", environment(ray.cluster_resources() if ray.is_initialized() else None))
         if self._record.validation is not None:
             run.log_input(Manifest.load(self._record.validation), "validation")
         run.log_input(Manifest.load(self._record.data), "training")
 
-    def _deliver(self, status: Status) -> None:
+    def _deliver(self, status: Status, tags: Mapping[str, str]) -> None:
         assert self._run is not None
         if not self._workers_sent_all:
             self._send_points()
@@ -177,11 +221,14 @@ class Tracking:
             self._run.log_text("events.jsonl", storage.read_bytes(events).decode())
         if status == "FINISHED":
             self._log_best_checkpoint(self._run)
+        if tags:
+            self._run.set_tags(tags)
         self._run.finish(status)
 
     def _send_points(self) -> None:
         assert self._run is not None
-        PointSender(self._run).send(read_lines(self._metrics))
+        self._sender = self._sender or PointSender(self._run)
+        self._sender.send(read_lines(self._metrics))
 
     def _log_best_checkpoint(self, run: TrackedRun) -> None:
         """Name the run's best checkpoint as its logged model, with the validation figures of its step."""

@@ -1,0 +1,41 @@
+"""What a command prints, as an HTML page for MLflow's artifacts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Printed: TypeAlias = "Table | str"
+
+_WIDTH = 120
+_FORMAT = """<!DOCTYPE html>
+<html><head><meta charset="utf-8"><title>evaluation</title></head>
+<body style="margin: 1em; color: {foreground}; background: {background}">
+<pre style="font-family: Menlo, 'DejaVu Sans Mono', monospace; font-size: 13px; line-height: 1.3">{code}</pre>
+</body></html>
+"""
+
+
+def show(parts: Sequence[Printed]) -> None:
+    """Print tables and lines, tables as wide as the terminal or 120 columns."""
+    from rich.console import Console
+
+    console = Console(width=None if Console().is_terminal else _WIDTH)
+    for part in parts:
+        if isinstance(part, str):
+            print(part)
+        else:
+            console.print(part)
+
+
+def page(parts: Sequence[Printed]) -> str:
+    """The same as a page; whatever is in the text is shown, not obeyed."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(width=_WIDTH, record=True, file=io.StringIO(), force_terminal=False, color_system=None)
+    for part in parts:
+        console.print(part, markup=False, highlight=False)
+    return console.export_html(inline_styles=True, code_format=_FORMAT)

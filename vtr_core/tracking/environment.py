@@ -1,0 +1,49 @@
+"""What a run ran in: Python, packages, machine, GPUs and cluster, for the artifact `environment.json`."""
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import psutil
+import pynvml
+
+
+def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Versions of all installed packages and the machine that this is called on; `cluster`: what Ray has, by name."""
+    packages = {name: found.version for found in metadata.distributions() if (name := found.name) is not None}
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "gpus": gpus(),
+        "cluster": dict(cluster or {}),
+        "packages": dict(sorted(packages.items(), key=lambda pair: pair[0].lower())),
+    }
+
+
+def gpus() -> list[dict[str, Any]]:
+    """Name, memory and driver of this machine's NVIDIA GPUs; asking takes no memory on them."""
+    try:
+        pynvml.nvmlInit()
+        driver = _text(pynvml.nvmlSystemGetDriverVersion())
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        return [
+            {
+                "name": _text(pynvml.nvmlDeviceGetName(handle)),
+                "memory_gb": round(pynvml.nvmlDeviceGetMemoryInfo(handle).total / 1e9, 1),
+                "driver": driver,
+            }
+            for handle in handles
+        ]
+    except pynvml.NVMLError:
+        return []
+
+
+def _text(value: str | bytes) -> str:
+    """Older bindings give bytes."""
+    return value.decode() if isinstance(value, bytes) else value

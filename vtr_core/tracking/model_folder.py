@@ -1,0 +1,54 @@
+"""The folder of an MLflow model: signature, input example, what it needs, and the name of what loads it."""
+
+from importlib import metadata
+from pathlib import Path
+
+import mlflow.pyfunc
+import numpy as np
+import pandas as pd
+from mlflow.models import Model, ModelSignature
+from mlflow.types import DataType, Schema
+from mlflow.types.schema import Array, ColSpec, TensorSpec
+
+from vtr_core.config.train import TrainConfig
+
+DATA = "checkpoint"
+"""The folder of what is kept of the checkpoint, in the model's `data/`."""
+LOADER = "vtr_core.train.served_model"
+"""What MLflow imports to load the model; named and not imported, because training is above tracking."""
+_PACKAGES = ("vtr", "torch", "numpy", "pandas", "pyarrow", "pydantic", "safetensors", "jaxtyping", "boto3")
+
+
+def write_model(folder: Path, config: TrainConfig, run_id: str, model_id: str) -> None:
+    """Make `folder/model` around `folder/checkpoint`, what is kept of a checkpoint of that configuration."""
+    mlflow.pyfunc.save_model(
+        path=str(folder / "model"),
+        loader_module=LOADER,
+        data_path=str(folder / DATA),
+        signature=signature(config),
+        input_example=example(config),
+        pip_requirements=_requirements(),
+        mlflow_model=Model(run_id=run_id, model_uuid=model_id, model_id=model_id),
+    )
+
+
+def _requirements() -> list[str]:
+    """The installed versions; nodes that run an uploaded checkout may have only what it depends on."""
+    return [f"{name}=={one.version}" for name in _PACKAGES for one in list(metadata.distributions(name=name))[:1]]
+
+
+def signature(config: TrainConfig) -> ModelSignature:
+    """A text and a vector for each feature in, each of them optional; vectors in the joint space out."""
+    features = config.model.inputs.features
+    vector = Array(DataType.double)
+    given: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption", required=False)]
+    given += [ColSpec(vector, name, required=False) for name in features]
+    names = ("text", *features)
+    embedded: list[ColSpec | TensorSpec] = [ColSpec(Array(DataType.float), name, required=False) for name in names]
+    return ModelSignature(inputs=Schema(given), outputs=Schema(embedded))
+
+
+def example(config: TrainConfig) -> pd.DataFrame:
+    """A row with a caption and a vector of the right length for each feature."""
+    vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in config.model.inputs.features.items()}
+    return pd.DataFrame({"caption": ["a person cooks rice"], **vectors})

@@ -1,0 +1,33 @@
+"""How a run looks on MLflow's pages: the tags that have columns of their own there, and a description."""
+
+import getpass
+from collections.abc import Mapping
+
+
+def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, str]:
+    """Tags of a run: where it comes from, who made it with which command, and `note`, Markdown that describes it.
+
+    Versions and machine are left out of `origin`'s tags: environment.json has them, and every tag is a column.
+    """
+    kept = {name: value for name, value in origin.items() if name != "machine" and not name.startswith("version.")}
+    tags = {
+        "mlflow.user": _user(),
+        "mlflow.source.name": command,
+        "mlflow.source.type": "JOB" if "ray.submission_id" in origin else "LOCAL",
+        "mlflow.source.git.commit": origin.get("git.commit", ""),
+        "mlflow.source.git.branch": origin.get("git.branch", ""),
+        "mlflow.note.content": note,
+    }
+    return {**kept, **{name: value for name, value in tags.items() if value}}
+
+
+def code(text: str) -> str:
+    """`text` as Markdown shows code, whatever is in it."""
+    return f"`{' '.join(text.replace('`', ' ').split())}`"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user may have no name
+        return ""

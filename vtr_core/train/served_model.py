@@ -1,0 +1,52 @@
+"""A registered model as `mlflow.pyfunc.load_model` gives it back: a table in, a table of embeddings out.
+
+MLflow finds this module by its name in the model's files and calls `_load_pyfunc`; nothing is unpickled, and the place
+that loads a model needs this package.
+"""
+
+from typing import Any
+
+import pandas as pd
+import torch
+
+from vtr_core.data.assemble import Columns
+from vtr_core.errors import InputError
+from vtr_core.retrieval.embed import embed_columns
+from vtr_core.retrieval.frame import columns_of, embeddings_frame
+from vtr_core.storage import locate
+from vtr_core.tracking.model_files import kept_checkpoint
+from vtr_core.train.checkpoint import LoadedModel, load_model
+
+
+class ServedModel:
+    """Embeds the rows of tables, on the first GPU where there is one.
+
+    In: a column `caption` of texts, or a column of vectors for each of some features (`video`, `audio`, …, as in the
+    model's signature), or both; None where a row lacks one. Out, under the same index: a column `text`, and one for
+    each feature given; a value is a float32 array (embedding_dim,), or None where the row lacks it or knows no word.
+    """
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        self._loaded = loaded
+        self._features = loaded.config.model.inputs.features
+
+    def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
+        """The embeddings of a table's rows; InputError where a column or a value is not what the model takes."""
+        if params:
+            raise InputError(f"the model has no parameters, {', '.join(params)} were given")
+        config = self._loaded.config
+        columns = columns_of(model_input, self._features, self._loaded.vocabulary, config.model.inputs.max_words)
+        chunks = _pieces(columns, config.evaluation.batch_rows)
+        return embeddings_frame(embed_columns(self._loaded.model, self._features, chunks), model_input)
+
+
+def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
+    """Pieces of at most `max_rows` rows; one, empty, of no rows."""
+    starts = range(0, max(1, len(columns["tokens"])), max_rows)
+    return [{name: array[first : first + max_rows] for name, array in columns.items()} for first in starts]
+
+
+def _load_pyfunc(data_path: str) -> ServedModel:
+    """The model whose files are in the folder `data_path`; called by MLflow."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return ServedModel(load_model(kept_checkpoint(locate(data_path)).uri, device))
