@@ -22,6 +22,7 @@ from tests.drills.runs import STEPS, assert_equal_runs, config, points
 from vtr_core.train import tracked
 
 pytestmark = pytest.mark.integration
+_ARTIFACTS = {"config.json", "environment.json", "events.jsonl"}
 
 
 def free_port() -> int:
@@ -78,7 +79,7 @@ def assert_complete(uri: str, run: Path, num_steps: int = STEPS) -> None:
         assert sorted((m.step, m.value, m.timestamp) for m in history) == expected
     models = client.search_logged_models([found.info.experiment_id])
     assert [model.tags["uri"] for model in models if model.source_run_id == found.info.run_id] == [best(run)]
-    assert {file.path for file in client.list_artifacts(found.info.run_id)} == {"config.json", "events.jsonl"}
+    assert {file.path for file in client.list_artifacts(found.info.run_id)} == _ARTIFACTS
 
 
 def best(run: Path) -> str:

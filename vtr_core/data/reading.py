@@ -1,8 +1,8 @@
 """Ray Data executes a plan: reading tasks anywhere in the cluster make batches, each train worker streams its own.
 
 Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing
-or on the other workers. A stream's item is a window, with all that its task needs to know: which rows of which row
-groups, and where these lie, so that a task costs the same whatever the size of the data set. The task reads the row
+or on the other workers. A stream's item is a window, with all that its task needs to know: the videos of its batches,
+and where their row groups lie, so that a task costs the same whatever the size of the data set. The task reads the row
 groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: nothing is
 rebatched, sliced or copied but once into Ray's shared memory, from which the worker uses it.
 """
@@ -80,7 +80,8 @@ def stream(
         while True:
             numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
             following = planner.submit(make, numbers)
-            for block in _blocks(_windows(task, items, pace), math.ceil(prefetch / plan.batches_per_window)):
+            ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
+            for block in _blocks(_windows(task, items, pace), ahead):
                 yield from (batch for batch in _decode(block) if int(batch["step"][0]) >= first_step)
             items, pace = following.result(), _STEADY
 
