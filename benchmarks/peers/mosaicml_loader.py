@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from torch import library
 
 from benchmarks.peers.records import FILE, Batch, batch, records
 
@@ -47,7 +47,7 @@ def _streaming() -> Any:
         import torchvision  # noqa: F401
     except RuntimeError:
         for name in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{name}", "(Tensor a, Tensor b, float c) -> Tensor")
+            library.define(f"torchvision::{name}", "(Tensor a, Tensor b, float c) -> Tensor")
     import streaming
 
     return streaming
