@@ -129,12 +129,12 @@ def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
 ) -> None:
     run = open_run(own_tracking_store, "registered", "run", {})
     assert run is not None
-    version = register_checkpoint(run, checkpoint, "vtr-evaluated")
+    version = register_checkpoint(run, checkpoint, "vtr-from-folder")
     run.client.delete_run(run.run_id)
     (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="from-folder"))
-    (found,) = evaluate(EvaluateFlags("models:/vtr-evaluated@champion", (data.uri,), experiment="registered"))
+    (found,) = evaluate(EvaluateFlags("models:/vtr-from-folder@champion", (data.uri,), experiment="registered"))
     assert found.metrics() == plain.metrics()
-    assert logged(own_tracking_store, "registered")[1]["checkpoint"] == f"models:/vtr-evaluated/{version}"
+    assert logged(own_tracking_store, "registered")[1]["checkpoint"] == f"models:/vtr-from-folder/{version}"
 
 
 def test_the_similarity_of_training_is_the_main_one() -> None:
