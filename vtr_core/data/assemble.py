@@ -98,7 +98,6 @@ def _fill(
     """All batches; `tolerant`: unless a row group cannot be read, then only what is wrong with each such one."""
     features = [column for column in reader.manifest.schema.features if column.name in reader.columns]
     filled = [_features(reader.memory, len(batch.row), features) for batch in batches]
-    held: dict[int, Columns] = {}
     damaged: dict[int, DamagedShard] = {}
     for number, runs in _runs(batches).items():
         scatter = _Scatter(filled, runs)
@@ -110,12 +109,10 @@ def _fill(
             damaged[number] = error
         else:
             scatter.require_complete(len(features))
-            held[number] = _with_candidates(columns, extra_captions)
-    if damaged:
-        return [], damaged
-    for batch, columns in zip(batches, filled, strict=True):
-        columns.update(_gather(reader.memory, held, batch))
-    return filled, {}
+            columns = _with_candidates(columns, extra_captions)
+            for run in runs:
+                _put(columns, run, filled[run.batch], len(batches[run.batch].row), reader.memory)
+    return ([], damaged) if damaged else (filled, {})
 
 
 @dataclass(frozen=True)
@@ -179,15 +176,12 @@ def _features(memory: RecycledMemory, rows: int, features: Sequence[FeatureSpec]
     return {column.name: memory.empty((rows, column.dim), FEATURE_DTYPE) for column in features}
 
 
-def _gather(memory: RecycledMemory, held: Mapping[int, Columns], batch: BatchPlan) -> Columns:
-    """The batch's rows out of columns that are held whole."""
-    first = held[int(batch.group[0])]
-    gathered = {name: _empty(memory, len(batch.row), array) for name, array in first.items()}
-    for number, runs in _runs([batch]).items():
-        for run in runs:
-            for name, target in gathered.items():
-                _take(held[number][name], run.row, target[run.begin : run.begin + len(run.row)])
-    return gathered
+def _put(columns: Columns, run: _Run, batch: Columns, rows: int, memory: RecycledMemory) -> None:
+    """A run's rows of columns that are held whole into their batch, which has `rows` rows."""
+    for name, values in columns.items():
+        if name not in batch:
+            batch[name] = _empty(memory, rows, values)
+        _take(values, run.row, batch[name][run.begin : run.begin + len(run.row)])
 
 
 def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
