@@ -11,6 +11,8 @@ import ray.data  # sets up the loggers that are quieted here
 from ray._private.log import PlainRayHandler
 from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
+from vtr_core.errors import ClusterError, one_line
+
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
 
@@ -20,6 +22,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 
     Ray's servers listen on all addresses of the machine and run what they are sent. Those of a cluster of our own take
     nothing without a token that only this command and its workers have, unless RAY_AUTH_MODE or RAY_AUTH_TOKEN is set.
+    Raises ClusterError where Ray does not come up.
     """
     if ray.is_initialized():
         return
@@ -36,6 +39,13 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         if guarded:
             _forget_token()
         start()
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        # Ray's servers have half a minute to come up, and no word of their own for that they did not.
+        raise ClusterError(
+            f"Ray did not start on this machine: {one_line(str(error))} Try again when it is less busy"
+        ) from error
 
 
 def _set_token() -> None:

@@ -41,7 +41,7 @@ class SweepFlags:
     num_samples: int = 12
     """Trials; of a grid the most that it may have."""
     scheduler: SchedulerKind = "asha"
-    """asha stops losing trials early, none trains all to the end; pbt is refused until trials can keep step."""
+    """asha stops losing trials early; pbt lets them go on from better ones' weights with settings near theirs."""
     search: SearchKind | None = None
     """How points are chosen (default: optuna, with pbt random). A grid takes all choices and 3 values of a number."""
     max_concurrent: int | None = None
@@ -108,10 +108,6 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     check_space(space, base)
     if flags.scheduler == "pbt":
         require_equal_shapes(space, base)
-        raise ConfigError(
-            "--scheduler pbt is not to be had yet: training runs ahead of Tune's decisions, so that a population does "
-            "not keep step; use --scheduler asha"
-        )
     planned_points(space, search, flags.num_samples, flags.search_seed)
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)

@@ -6,7 +6,6 @@ sweep's is `trials.json`; Tune is handed what is left to do.
 """
 
 import logging
-import math
 import os
 import signal
 import uuid
@@ -15,7 +14,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-import ray
 from ray import tune
 from ray.tune import Callback
 from ray.tune.analysis import experiment_analysis
@@ -29,6 +27,7 @@ from tune_spaces.space import Point, Space
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import Interrupted
+from vtr_core.train.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
 
 _SETTINGS = {
@@ -43,10 +42,8 @@ _SETTINGS = {
 def concurrent_trials(config: TrainConfig, most: int | None) -> int:
     """How many trials fit into the connected cluster at once, `most` at most; ClusterError where not even one does."""
     check_resources(config)
-    scaling, held = config.scaling, ray.cluster_resources()
-    fit = math.floor(held.get("CPU", 0) / (scaling.workers * scaling.cpus_per_worker + scaling.reading_cpus))
-    if uses_gpu(config):
-        fit = min(fit, math.floor(held.get("GPU", 0) / scaling.workers))
+    held = room(placement(config.scaling.reading_nodes))
+    fit = held.runs(config.scaling, uses_gpu(config))
     fit = max(1, fit)  # an elastic trial begins with the fewest workers
     return fit if most is None else min(fit, most)
 

@@ -12,10 +12,9 @@ from typing import Any
 from ray.tune import PlacementGroupFactory, Trainable
 
 from pipelines.sweep_folder import SweepFolder, TrialRow, space_of
-from tune_spaces.schedulers import OBJECTIVE, TIME
+from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.storage import locate
-from vtr_core.train.adoption import adopt
 from vtr_core.train.faults import first_line
 from vtr_core.train.run_folder import RunFolder, RunRecord
 from vtr_core.train.trial import Standing, Trial
@@ -48,7 +47,7 @@ class TrialTrainable(Trainable):
         row = TrialRow(config["trial"]["number"], config["trial"]["point"])
         folder = sweep.run(row)
         trial_config = space_of(record, base).applied(base, row.point)
-        self._trial = Trial(folder, record.provenance)
+        self._trial = Trial(folder, record.provenance, pauses=record.scheduler == "pbt")
         if storage.exists(folder.location / "run.json"):
             folder.write_config(trial_config)  # a population's trial may go on with other settings
             return
@@ -74,7 +73,7 @@ class TrialTrainable(Trainable):
         return {
             TIME: now.epoch,
             OBJECTIVE: now.objective,
-            "value": now.value,
+            VALUE: now.value,
             "step": now.step,
             "finished": now.finished,
             "done": now.finished,
@@ -96,7 +95,7 @@ class TrialTrainable(Trainable):
         """Go on from another trial's weights; from its own a trial goes on anyway."""
         source = json.loads(Path(checkpoint, _SOURCE).read_text())
         if self._trial is not None and source["run"] != self._trial.folder.location.uri:
-            adopt(self._trial.folder, RunFolder.at(source["run"]), source["checkpoint"])
+            self._trial.adopt(RunFolder.at(source["run"]), source["checkpoint"])
 
     def cleanup(self) -> None:
         """End the worker group before Tune ends this actor."""

@@ -11,7 +11,7 @@ from ray.tune.experiment import Trial
 
 from pipelines.sweep_folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from pipelines.sweep_table import settings
-from tune_spaces.schedulers import OBJECTIVE, TIME
+from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core.errors import VtrError, one_line
 from vtr_core.storage import Location
 from vtr_core.tracking.run import Status
@@ -42,8 +42,11 @@ class SweepTrials(Callback):
         """The trial's actor has claimed its folder and has not begun to train."""
         number, point = _of(trial)
         self._began.setdefault(number, time.monotonic())
+        changed = number in self._tracking and self._table[number].point != point
         row = self._table.put(number, point, state="running")
-        if number not in self._tracking:
+        if changed:
+            print(f"  trial {row.name}  goes on     from a better one's weights: {settings(point)}", flush=True)
+        elif number not in self._tracking:
             self._open(row)
             print(f"  trial {row.name}  starts      {settings(point)}", flush=True)
 
@@ -56,15 +59,15 @@ class SweepTrials(Callback):
         """A validation, or the end."""
         if "failed" in result:
             return
-        number, point = _of(trial)
+        number, _ = _of(trial)  # a population's scheduler may have given it another point just now
         row = self._table[number]
         reports, place = row.reports, [result[TIME], result[OBJECTIVE]]
         if place in reports:  # the end, with the last validation once more
             return
         reports = [*reports, place]
-        self._table.put(number, point, reports=reports, objective=result[OBJECTIVE], step=result["step"])
+        self._table.change(number, reports=reports, objective=result[OBJECTIVE], step=result["step"])
         print(
-            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._metric} {result['value']:8.3f}  "
+            f"  trial {row.name}  epoch {result[TIME]:5.1f}  {self._metric} {result[VALUE]:8.3f}  "
             f"best {result[OBJECTIVE]:8.3f}",
             flush=True,
         )
@@ -152,6 +155,8 @@ def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
             return {STOPPED_EARLY: record.scheduler}
         case "failed":
             return {"reason": row.reason}
+        case "finished" if record.scheduler == "pbt":
+            return {"settings_at_end": settings(row.point)}  # params are those it began with
         case _:
             return {}
 

@@ -1,16 +1,17 @@
-"""Ray Tune's schedulers for sweeps: all look at the best validation so far over epochs, which a resumed trial keeps."""
+"""Ray Tune's schedulers for sweeps, over epochs. ASHA looks at the best validation so far, which resuming keeps."""
 
 from collections.abc import Iterable
 from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeAlias, assert_never
 
+from ray.tune.experiment import Trial
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
 
 from tune_spaces.points import SchedulerKind, perturbed
 from tune_spaces.space import Space
 
-TIME, OBJECTIVE = "epoch", "objective"
+TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3
 """ASHA lets about one in so many trials go on at epochs 1, 3, 9, … times the validation interval."""
 Reports: TypeAlias = Iterable[tuple[float, float]]
@@ -27,24 +28,36 @@ def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epoc
                 TIME, OBJECTIVE, "max", max_t=epochs + 1, grace_period=grace, reduction_factor=REDUCTION
             )
         case "pbt":
-            random = Random(seed)
-
-            def explore(config: dict[str, Any]) -> dict[str, Any]:
-                trial = config["trial"]
-                return {**config, "trial": {**trial, "point": perturbed(space, trial["point"], random)}}
-
-            return PopulationBasedTraining(
-                TIME,
-                OBJECTIVE,
-                "max",
-                perturbation_interval=validate_every,
-                custom_explore_fn=explore,
-                require_attrs=False,
-            )
+            return Population(space, validate_every, Random(seed))
         case "none":
             return FIFOScheduler()
         case _:
             assert_never(kind)
+
+
+class Population(PopulationBasedTraining):
+    """Population based training (Jaderberg et al. 2017): at a validation the worst quarter goes on from the best.
+
+    A trial that does so takes the weights of one of the best quarter, and a point near that one's. Trials are compared
+    by the validation itself, not by the best one so far, which weights that were left behind may have reached.
+    """
+
+    def __init__(self, space: Space, validate_every: int, random: Random) -> None:
+        self._space, self._random = space, random
+        super().__init__(
+            TIME,
+            VALUE,
+            "max",
+            perturbation_interval=validate_every,
+            custom_explore_fn=dict,  # it wants one, or settings in a form of its own: see `_get_new_config`
+            log_config=False,
+            require_attrs=False,
+        )
+
+    def _get_new_config(self, trial: Trial, trial_to_clone: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The trial stays itself, with a point near the other's; the second is what Ray would log of it."""
+        point = perturbed(self._space, trial_to_clone.config["trial"]["point"], self._random)
+        return {**trial.config, "trial": {**trial.config["trial"], "point": point}}, {}
 
 
 def tell_earlier(scheduler: TrialScheduler, earlier: Iterable[tuple[str, Reports]]) -> None:

@@ -67,3 +67,17 @@ def test_an_autoscaler_may_go_on() -> None:
 )
 def test_workers_and_reading_both_need_room(room: Room, workers: int, holds: bool) -> None:
     assert room.holds(ScalingConfig(workers=workers, cpus_per_worker=1, reading_cpus=2), workers) is holds
+
+
+@pytest.mark.parametrize(
+    ("room", "gpu", "runs"),
+    [
+        (Room(11.0, 0.0), False, 2),
+        (Room(12.0, 0.0), False, 3),
+        (Room(12.0, 5.0), True, 2),
+        (Room(12.0, 0.0, reading_cpus=4.0), False, 2),
+        (Room(16.0, 0.0, reading_cpus=8.0), False, 4),
+    ],
+)
+def test_every_run_reads_for_itself(room: Room, gpu: bool, runs: int) -> None:
+    assert room.runs(ScalingConfig(workers=2, cpus_per_worker=1, reading_cpus=2), gpu) == runs

@@ -43,13 +43,18 @@ def test_asha_goes_on_with_what_was_reported_before(value: float, expected: str)
 def test_population_based_training_explores_the_point() -> None:
     scheduler = build_scheduler("pbt", SPACE, validate_every=2, epochs=10, seed=0)
     assert isinstance(scheduler, PopulationBasedTraining)
-    config = {"sweep": "s", "trial": {"number": 3, "point": {"loss": "margin", "loss.margin.value": 0.1}}}
-    explored = [scheduler._custom_explore_fn(config) for _ in range(20)]
+    best: Any = SimpleNamespace(config=config(3, "margin", 0.1))
+    worst: Any = SimpleNamespace(config=config(5, "other", 0.7))
+    explored = [scheduler._get_new_config(worst, best)[0] for _ in range(20)]
     assert {one["sweep"] for one in explored} == {"s"}
-    assert {one["trial"]["number"] for one in explored} == {3}
+    assert {one["trial"]["number"] for one in explored} == {5}
     assert {one["trial"]["point"]["loss"] for one in explored} == {"margin"}
     assert len({one["trial"]["point"]["loss.margin.value"] for one in explored}) > 2
-    assert config["trial"]["point"]["loss.margin.value"] == 0.1  # type: ignore[index]
+    assert (best.config, worst.config) == (config(3, "margin", 0.1), config(5, "other", 0.7))
+
+
+def config(number: int, loss: str, margin: float) -> dict[str, Any]:
+    return {"sweep": "s", "trial": {"number": number, "point": {"loss": loss, "loss.margin.value": margin}}}
 
 
 def test_none_trains_all() -> None:

@@ -1,5 +1,6 @@
 """Where the parts of a run go: reading to nodes of its own where the cluster has some, workers to the others."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -57,6 +58,15 @@ class Room:
         if self.reading_cpus is None:
             return wanted + scaling.reading_cpus <= self.cpus
         return wanted <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
+
+    def runs(self, scaling: ScalingConfig, gpu: bool) -> int:
+        """How many runs of `scaling.workers` workers each there is room for at once, each reading for itself."""
+        workers = scaling.workers * scaling.cpus_per_worker
+        if self.reading_cpus is None:
+            fit = self.cpus / (workers + scaling.reading_cpus)
+        else:
+            fit = min((self.cpus - self.reading_cpus) / workers, self.reading_cpus / scaling.reading_cpus)
+        return math.floor(min(fit, self.gpus / scaling.workers) if gpu else fit)
 
     def __str__(self) -> str:
         if self.reading_cpus is None:

@@ -64,8 +64,9 @@ def check_resources(config: TrainConfig) -> None:
 
 
 def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
-    """Run `job` to its end on the connected Ray cluster; `on_report` gets every logged point and event, in the driver.
+    """Run `job` to its end, or pause, on the connected Ray cluster.
 
+    `on_report` gets every logged point and event, in the driver.
     A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times in a row at most.
     A node that is about to be taken away ends the group after a checkpoint; it goes on elsewhere, or on fewer workers.
     A fault in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a
@@ -132,7 +133,7 @@ class _Groups:
         """Where Ray Train keeps its own state while a run goes on."""
 
     def run(self) -> None:
-        """Start groups until the run is finished or asked to stop."""
+        """Start groups until the run is finished, pauses, or is asked to stop."""
         self._start_groups()
         storage.delete_folder(self._scratch)
 
@@ -181,7 +182,7 @@ class _Groups:
             self._channel.report({"event": "restarted", "reason": ended.reason, "workers": workers, **left})
 
     def _train(self, workers: int, before: _Ended | None) -> _Ended | None:
-        """Train with one group: None where the run is finished, else why the group ended."""
+        """Train with one group: None where it has done its part, else why it ended."""
         larger = next((count for count in self._counts if count > workers), None)
         interval = self._growth.interval(workers, resized=before is not None and before.reason == "resized")
         placed = self._placed

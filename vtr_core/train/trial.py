@@ -4,7 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vtr_core import storage
@@ -13,6 +13,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.storage import Location
 from vtr_core.tracking.event_log import EventLog
+from vtr_core.train.adoption import adopt
 from vtr_core.train.channel import Report
 from vtr_core.train.checkpoint import is_complete
 from vtr_core.train.lease import Lease
@@ -47,11 +48,14 @@ class Trial:
     """The training of a claimed run folder; it goes on from the folder's newest checkpoint.
 
     origin: where the code comes from, for the checkpoints.
+    pauses: training waits at every validation until the next one is asked for, so that what is decided meanwhile
+    counts. Its workers are given back; beginning again costs a few seconds.
     """
 
-    def __init__(self, folder: RunFolder, origin: Mapping[str, str]) -> None:
+    def __init__(self, folder: RunFolder, origin: Mapping[str, str], pauses: bool = False) -> None:
         self.folder = folder
-        self._origin = dict(origin)
+        self._origin, self._pauses = dict(origin), pauses
+        self._events = EventLog(folder.location / "events.jsonl")
         self._lease = _hold(folder.location)
         self._stopping = threading.Event()
         self._items: queue.Queue[Report | _End] = queue.Queue()
@@ -68,13 +72,22 @@ class Trial:
         item = self._items.get()
         if isinstance(item, _End):
             return self._ended(item)
-        self._note(item)
-        if item["step"] >= item["total_steps"]:  # what is left is a checkpoint: the end comes with this validation
-            last = self._items.get()
-            assert isinstance(last, _End)
-            return self._ended(last)
-        assert self._standing is not None
-        return self._standing
+        standing = self._note(item)
+        done = item["step"] >= item["total_steps"]
+        if not (done or self._pauses):
+            return standing
+        last = self._items.get()  # what is left is a checkpoint: the end comes with this validation
+        assert isinstance(last, _End)
+        standing = self._ended(last)
+        if done or not standing.finished or self._is_early_end(standing):
+            return standing
+        self._thread = None
+        return replace(standing, finished=False)
+
+    def adopt(self, source: RunFolder, checkpoint: str) -> None:
+        """Go on from a checkpoint of another trial, before the first `next`."""
+        place = adopt(self.folder, source, checkpoint)
+        self._events.add("adopted", run=source.location.uri, checkpoint=place.name)
 
     def checkpoint(self) -> Location:
         """The checkpoint of the last validation, which is written just after its figures are reported."""
@@ -98,11 +111,21 @@ class Trial:
         record, config = self.folder.read()
         self._metric = config.training.metric
         self._steps_per_epoch = Plan(Manifest.load(record.data), config.batch, config.seed).steps_per_epoch
-        self._events = EventLog(self.folder.location / "events.jsonl")
-        self._standing = self._earlier()
+        if self._standing is None:
+            self._standing = self._earlier()
         run = {"mlflow.run_id": record.mlflow_run_id} if record.mlflow_run_id else {}
         origin = {**self._origin, **run, **({"mlflow.tracking_uri": record.tracking_uri} if run else {})}
-        job = Job(config, self.folder.location.uri, record.data, record.validation, None, origin, self._lease.number)
+        job = Job(
+            config=config,
+            run=self.folder.location.uri,
+            data=record.data,
+            validation=record.validation,
+            tracked=None,
+            provenance=origin,
+            lease=self._lease.number,
+            pauses=self._pauses,
+        )
+        self._patience = config.training.patience
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()
 
@@ -121,10 +144,18 @@ class Trial:
         elif self._metric in report:
             self._items.put(report)
 
-    def _note(self, report: Mapping[str, Any]) -> None:
+    def _note(self, report: Mapping[str, Any]) -> Standing:
         step, value = int(report["step"]), float(report[self._metric])
         before = self._standing.objective if self._standing else value
         self._standing = Standing(step, self._epoch(step), value, max(before, value), finished=False)
+        return self._standing
+
+    def _is_early_end(self, standing: Standing) -> bool:
+        """Whether validation has stopped gaining, as the checkpoint of the last one says."""
+        if self._patience is None:
+            return False
+        progress = storage.read_json(self.folder.checkpoint_at(standing.step) / "progress.json")
+        return int(progress["flat_validations"]) >= self._patience
 
     def _ended(self, end: _End) -> Standing:
         if end.error is not None:

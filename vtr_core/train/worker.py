@@ -49,6 +49,8 @@ class Job:
     """The driver's right to write the run folder: see vtr_core.train.lease."""
     system_s: float | None = None
     """Seconds between two samples of the first worker's machine for the log; None for none."""
+    pauses: bool = False
+    """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:
@@ -58,7 +60,7 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
 
 
 def train_worker(values: dict[str, Any]) -> bool:
-    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; whether it is finished."""
+    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; see `Worker.run`."""
     place_reading(values["placed"])
     return Worker(values["job"], values["channel"]).run()
 
@@ -90,12 +92,15 @@ class Worker:
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
         self._learner = Learner(model, self._task.objective, self._config, _distribute)
-        self._progress = found.progress if found else Progress()
+        self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
             self._learner.restore(found, self._folder)
 
     def run(self) -> bool:
-        """Train from the current step to the end, to an early stop, or to a request to stop; whether it is finished."""
+        """Train from the current step to the end, to an early stop, a pause or a request to stop.
+
+        Whether this group has done its part: what is left, if anything, is for the driver to begin.
+        """
         self._recorder = self._begin_recording()
         sent = False
         try:
@@ -105,7 +110,7 @@ class Worker:
                 sent = self._recorder.close()
         if self._recorder is not None and self._is_finished():
             self._recorder.event("finished", step=self._progress.step, metrics_sent=sent)
-        return self._is_finished()
+        return self._is_finished() or self._paused
 
     def _begin_recording(self) -> Recorder | None:
         if self._rank != 0:
@@ -135,7 +140,7 @@ class Worker:
             self._validate_and_save()
         if self._recorder is not None:
             self._recorder.save_last(self._progress.step, self._checkpoint)
-            if not self._is_finished():
+            if not (self._is_finished() or self._paused):
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
@@ -219,6 +224,7 @@ class Worker:
         due = validated or self._is_due(self._config.training.checkpoint_every)
         if due and self._recorder is not None:
             self._recorder.save(self._checkpoint())
+        self._paused = validated and self._job.pauses
 
     def _is_finished(self) -> bool:
         """Whether all steps are done, or validation has stopped gaining."""
@@ -227,8 +233,8 @@ class Worker:
         return stale or self._progress.step >= self._total
 
     def _should_stop(self) -> bool:
-        """Whether the run is finished, or a stop was requested, as all workers agree."""
-        return self._is_finished() or not agree_all(not self._stop.requested(), self._device)
+        """Whether the run is finished or pauses, or a stop was requested, as all workers agree."""
+        return self._is_finished() or self._paused or not agree_all(not self._stop.requested(), self._device)
 
     def _report(self, values: dict[str, float]) -> None:
         if self._recorder is not None:
