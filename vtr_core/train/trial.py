@@ -102,7 +102,16 @@ class Trial:
         self._standing = self._earlier()
         run = {"mlflow.run_id": record.mlflow_run_id} if record.mlflow_run_id else {}
         origin = {**self._origin, **run, **({"mlflow.tracking_uri": record.tracking_uri} if run else {})}
-        job = Job(config, self.folder.location.uri, record.data, record.validation, None, origin, self._lease.number)
+        job = Job(
+            config=config,
+            run=self.folder.location.uri,
+            data=record.data,
+            validation=record.validation,
+            tracked=None,
+            provenance=origin,
+            lease=self._lease.number,
+            concepts=record.concepts,
+        )
         self._thread = threading.Thread(target=self._run, args=(job,), name="trial", daemon=True)
         self._thread.start()
 
