@@ -11,10 +11,15 @@ vtr: distributed training for video-text retrieval on Ray
 usage: vtr <command> [flags]      vtr <command> --help
 
   ingest     raw features and annotations -> Parquet shards with a manifest
+  concepts   the concepts that captions name, with each video's soft labels, for models that have a concept space
+  tagger     train or measure the part-of-speech tagger that finds them
   train      a preset on a data set, on any number of Ray workers; --resume continues a run
   sweep      settings of a preset searched with many trainings at once; the best one is registered
   evaluate   a checkpoint on one or more data sets: --task retrieval, or localization of the steps of a task
-  explain    a page on what each capsule of a checkpoint responds to: its strongest clips, its concepts
+  analyze    which concepts decide a dual encoder's rankings, and what its latent and concept space add to each other
+  explain    a page on what each capsule of a checkpoint responds to, or on why videos were found: their tags; --serve
+  index      the vectors of a data set's videos, for search
+  search     the best videos of an index for a query in words, or for a file of topics
   tables     a paper's tables, its figures beside ours, trained and measured where the data is at hand
   submit     any of these commands as a job of a Ray cluster: vtr submit -- train <preset> --data URI
   demo       all of the above on a synthetic world, in minutes on a laptop
@@ -28,6 +33,14 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import ingest
 
             ingest.main(argv)
+        case "concepts":
+            from pipelines import concepts
+
+            concepts.main(argv)
+        case "tagger":
+            from pipelines import tagger
+
+            tagger.main(argv)
         case "train":
             from pipelines import train
 
@@ -40,10 +53,22 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import evaluate
 
             evaluate.main(argv)
+        case "analyze":
+            from pipelines import analyze
+
+            analyze.main(argv)
         case "explain":
             from pipelines import explain
 
             explain.main(argv)
+        case "index":
+            from pipelines import index
+
+            index.main(argv)
+        case "search":
+            from pipelines import search
+
+            search.main(argv)
         case "tables":
             from pipelines import tables
 

@@ -97,7 +97,7 @@ def main(argv: Sequence[str]) -> None:
 
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluation_inputs import device, short_names
+    from pipelines.evaluation_inputs import device, require_joint_space, short_names
     from pipelines.links import print_link
     from vtr_core import storage
     from vtr_core.data.step_reading import usable_steps
@@ -110,6 +110,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
             raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
     manifests = [usable_steps(uri) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
+    require_joint_space(loaded, "localisation")
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     similarity = flags.similarity or loaded.config.evaluation.similarity

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 Normalization = Literal["dual_softmax", "query_bank"]
+Rescale = Literal["matrix", "query", "train"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class EvaluateFlags:
     """How embeddings are compared, one table for each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video"] = "none"
     """video: also whole videos, all captions of one searching for it, by mean embeddings and by caption average."""
+    rescale: Rescale | None = None
+    """Of a dual encoder: what the scores of its spaces are rescaled by before they are added: matrix (all scores,
+    published), query, or train (training batches) (default: as in training)."""
+    latent_weight: float | None = None
+    """Of a dual encoder: α of α · latent + (1 − α) · concept (default: as in training)."""
     normalize: tuple[Normalization, ...] = ()
     """Also figures with a correction at test time: dual_softmax uses all test queries, query_bank other captions."""
     dual_softmax_temperature: float = 0.01
@@ -65,18 +71,23 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.retrieval_figures import log, print_result, write_json
-    from vtr_core.data.checks import usable_clips
     from vtr_core.data.manifest import Manifest
+    from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.bank import check_bank
     from vtr_core.retrieval.embed import check_features
     from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.inputs import usable_data
 
     _check(flags)
-    manifests = [usable_clips(uri) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
+    if isinstance(loaded.model, HybridEncoder):
+        from pipelines.evaluate_dual import evaluate_dual_encoder
+
+        return evaluate_dual_encoder(loaded, flags)
+    manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
     if bank_data is not None:
         check_bank(bank_data, manifests)
-    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)

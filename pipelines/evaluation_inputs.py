@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vtr_core.errors import ConfigError
+
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.train.checkpoint import LoadedModel
 
 
 def device() -> str:
@@ -12,6 +15,15 @@ def device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def require_joint_space(loaded: "LoadedModel", what: str) -> None:
+    """ConfigError unless the model embeds clips in one joint space, which `what` needs."""
+    if loaded.config.model.kind == "hybrid_encoder":
+        raise ConfigError(
+            f"{what} needs a model of clips in one joint space; {loaded.uri} is a dual encoder of whole videos, "
+            "for which there are vtr evaluate, vtr search and vtr analyze"
+        )
 
 
 def short_names(manifests: "Sequence[Manifest]") -> list[str]:

@@ -1,4 +1,4 @@
-"""`vtr explain CHECKPOINT --capsules --data URI…`: what the capsules of a trained model respond to, as a page."""
+"""`vtr explain CHECKPOINT`: a page on what a trained model responds to, `--capsules`, or on why videos were found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.train.checkpoint import LoadedModel
 
 PAGE, VALUES = "activations.html", "activations.json"
+_QUERY_FLAGS = ("--query", "--queries", "--serve")
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,28 @@ class ExplainFlags:
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or wants_help(argv):
-        print_help("vtr explain", ExplainFlags)
+        _help()
         return
-    if "--capsules" not in argv:
+    if "--capsules" in argv:
+        explain(parse(ExplainFlags, argv, "vtr explain"))
+        return
+    if not any(word.partition("=")[0] in _QUERY_FLAGS for word in argv):
         raise ConfigError(
-            "vtr explain needs to know what to explain; there is --capsules: what each capsule responds to"
+            "vtr explain needs to know what to explain; there is --capsules: what each capsule responds to, and "
+            "--query TEXT, --queries FILE or --serve: why videos were found"
         )
-    explain(parse(ExplainFlags, argv, "vtr explain"))
+    from pipelines import explain_queries
+
+    explain_queries.main(argv)
+
+
+def _help() -> None:
+    from pipelines.explain_queries import ExplainQueriesFlags
+
+    print("What each capsule responds to: vtr explain CHECKPOINT --capsules --data URI… --out DIR\n")
+    print_help("vtr explain", ExplainFlags)
+    print("\nWhy videos were found: vtr explain CHECKPOINT --data URI --query TEXT… --out DIR, or --serve\n")
+    print_help("vtr explain", ExplainQueriesFlags)
 
 
 def explain(flags: ExplainFlags) -> "ActivationReport":

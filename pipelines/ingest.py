@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vtr_core.data.word_table import WordTable
 
 Records = Literal["clips", "videos"]
+Tokenizer = Literal["words", "alphanumeric"]
 SOURCES = (
     "crosstask",
     "howto100m",
@@ -28,7 +29,7 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
   msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps frames
   pairs       your own data: a table of ids, feature files and captions
-  synthetic   a deterministic world of narrated videos, of any size
+  synthetic   a deterministic world of narrated videos, of any size; --records videos: of described videos, with frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
 
 videos with the ordered steps of a task, for vtr evaluate --task localization:
@@ -46,7 +47,8 @@ class RecordFlags:
     """What a row is; it decides which settings a source has."""
 
     records: Records = "clips"
-    """clips: a row per clip and caption, pooled; videos (msrvtt only): a row per video, all frames and captions."""
+    """clips: a row per clip and caption, pooled; videos (msrvtt, synthetic): a row per video, with all frames and
+    captions."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ class IngestFlags:
     """Take words and vectors from this data set instead."""
     min_count: int = 1
     """Occurrences that a word needs (without a word-vector file)."""
+    tokenizer: Tokenizer | None = None
+    """What cuts captions into words, for good: runs of letters of any alphabet, digits and apostrophes (words, the
+    default), or of A-Z, a-z and 0-9 alone (alphanumeric), as the published dual encoders do."""
     max_words: int = 20
     """Words kept of a caption."""
     videos_per_shard: int = 256
@@ -136,8 +141,14 @@ def _video_source(name: str) -> type[Any]:
             from vtr_core.data.sources.msrvtt import MsrvttVideos
 
             return MsrvttVideos
+        case "synthetic":
+            from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+
+            return SyntheticVideos
         case _ if name in SOURCES:
-            raise ConfigError(f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt")
+            raise ConfigError(
+                f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt or synthetic"
+            )
         case _:
             raise _no_source(name)
 
@@ -152,11 +163,18 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     from vtr_core.storage import check_writable, locate
 
     check_writable(locate(flags.out))
+    words = _given_words(flags)
     options = IngestOptions(
-        flags.splits, flags.split_seed, flags.max_words, flags.min_count, flags.videos_per_shard, flags.strict
+        splits=flags.splits,
+        seed=flags.split_seed,
+        max_words=flags.max_words,
+        min_count=flags.min_count,
+        tokenizer=flags.tokenizer or "words",
+        videos_per_shard=flags.videos_per_shard,
+        strict=flags.strict,
     )
     print(f"ingest {source.name}: listing videos and words", flush=True)
-    plan = plan_ingest(source, locate(flags.out), _given_words(flags), options, flags.word_vectors)
+    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
@@ -177,7 +195,13 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
-    return WordTable.load(Manifest.load(flags.vocabulary))
+    words = WordTable.load(Manifest.load(flags.vocabulary))
+    if flags.tokenizer not in (None, words.vocabulary.tokenizer):
+        raise ConfigError(
+            f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "
+            "leave out --tokenizer, or --vocabulary"
+        )
+    return words
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) -> None:
@@ -237,6 +261,9 @@ def report(result: "IngestResult") -> None:
             print(f"kept {count} test rows without features, which count as failures, for instance: {example}")
         else:
             print(f"dropped {count} × {reason}, for instance {example}")
+    if result.drops.shortened:
+        most = result.manifests[0].schema.max_words
+        print(f"cut {result.drops.shortened} captions, which have more known words than --max-words {most}")
 
 
 if __name__ == "__main__":

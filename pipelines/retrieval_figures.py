@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.ranking import RetrievalMetrics
     from vtr_core.retrieval.evaluation import Direction
-    from vtr_core.similarity import SimilarityKind
     from vtr_core.train.checkpoint import LoadedModel
 
 PLAIN = "plain"
@@ -20,9 +19,12 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Variant:
-    """Figures under one similarity. `name` is "plain" for retrieval as such; others have a title and a remark."""
+    """Figures under one similarity, or in one space of several.
 
-    similarity: "SimilarityKind"
+    `name` is "plain" for retrieval as such; others have a title and a remark.
+    """
+
+    similarity: str
     name: str
     title: str
     remark: str
@@ -35,7 +37,7 @@ class Result:
 
     name: str
     manifest: "Manifest"
-    similarity: "SimilarityKind"
+    similarity: str
     """The main one, whose metrics have the plain names."""
     variants: Sequence[Variant]
     best_possible: "Mapping[str, Mapping[int, float]]"
@@ -82,7 +84,7 @@ def printed(result: Result, checkpoint: str) -> "list[Printed]":
     return parts
 
 
-def _table(result: Result, similarity: "SimilarityKind", checkpoint: str) -> "Table":
+def _table(result: Result, similarity: str, checkpoint: str) -> "Table":
     from rich.table import Table
     from rich.text import Text
 

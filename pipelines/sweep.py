@@ -38,6 +38,8 @@ class SweepFlags:
     """Data set to train on, or a folder with the splits train and val."""
     validation: str | None = None
     """Data set that trials are compared on (default: the split val beside train). There must be one."""
+    concepts: str | None = None
+    """Concept table of vtr concepts, for a model with a concept space (default: the folder concepts in --data)."""
     num_samples: int = 12
     """Trials; of a grid the most that it may have."""
     scheduler: SchedulerKind = "asha"
@@ -96,6 +98,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.train.concept_labels import usable_concepts
     from vtr_core.train.inputs import with_inputs
     from vtr_core.train.lease import Lease
 
@@ -108,6 +111,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     check_space(space, base)
     if flags.scheduler == "pbt":
         require_equal_shapes(space, base)
+    concepts = usable_concepts(base, data, flags.data, flags.concepts)
     planned_points(space, search, flags.num_samples, flags.search_seed)
     folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
     check_writable(folder.location)
@@ -129,6 +133,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
         experiment=flags.experiment,
         started=time.time(),
         provenance=provenance(),
+        concepts=concepts,
     )
     _connect(base, flags.max_concurrent, flags.worker_logs)
     with Lease.take(folder.location):
@@ -138,8 +143,8 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
 
 def resume(uri: str, worker_logs: bool = False) -> None:
     """Go on with the sweep at `uri`: trials that have ended stay, others go on from their newest checkpoints."""
-    from vtr_core.data.checks import usable_clips
     from vtr_core.storage import check_writable, locate
+    from vtr_core.train.inputs import usable_data
     from vtr_core.train.lease import Lease
 
     folder = SweepFolder(locate(uri))
@@ -147,7 +152,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
     folder.read()
     with Lease.take(folder.location):
         record, base = folder.read()
-        if usable_clips(record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
+        if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
         _connect(base, record.max_concurrent, worker_logs)
         _run(folder, record, base)
@@ -170,17 +175,17 @@ def _search(flags: SweepFlags) -> SearchKind:
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> "tuple[Manifest, Manifest]":
     """The training set, and the validation set, without which trials cannot be compared."""
-    from vtr_core.data.checks import usable_clips
     from vtr_core.data.manifest import splits
+    from vtr_core.train.inputs import usable_data
 
     inner = splits(flags.data)
-    data = usable_clips(inner.get("train", flags.data), config.on_bad_shard)
+    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
     validation = flags.validation or inner.get("val")
     if validation is None:
         raise DatasetError(
             f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
         )
-    return data, usable_clips(validation)
+    return data, usable_data(config.model, validation)
 
 
 def _check_length(config: TrainConfig, data: "Manifest") -> None:

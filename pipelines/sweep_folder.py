@@ -50,6 +50,8 @@ class SweepRecord:
     started: float
     provenance: dict[str, str]
     mlflow_run_id: str | None = None
+    concepts: str | None = None
+    """The concept table, of models with a concept space."""
 
 
 @dataclass(frozen=True)

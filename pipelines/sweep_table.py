@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipelines.sweep_folder import ENDED, SweepRecord, TrialRow
+from vtr_core.config.model import trained_vectors
 from vtr_core.config.override import override
 from vtr_core.config.train import TrainConfig
 from vtr_core.tracking.flatten import flatten
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tune_spaces.space import Space
-
-_OF_DATA = ("model.inputs", "model.words.train_vectors")
-"""Settings that training takes from its data set."""
 
 
 def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
@@ -32,7 +30,7 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
 
     Where a variant differs its kind comes with what differs from that variant's defaults.
     """
-    inputs = {name: _at(config, name) for name in _OF_DATA}
+    inputs = {name: _at(config, name) for name in ("model.inputs", trained_vectors(config.model))}
     wanted = flatten(config.model_dump())
     start = override(preset, inputs)
     kinds: dict[str, Any] = {}
@@ -48,6 +46,7 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
 def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
     """A line that trains `config`, to be pasted into a shell."""
     words = ["vtr", "train", preset.preset, "--data", record.data, "--validation", record.validation]
+    words += ["--concepts", record.concepts] if record.concepts is not None else []
     for name, value in training_flags(preset, config).items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)

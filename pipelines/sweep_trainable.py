@@ -58,6 +58,7 @@ class TrialTrainable(Trainable):
             tracking_uri=record.tracking_uri,
             experiment=record.experiment,
             started=time.time(),
+            concepts=record.concepts,
         )
         folder.claim(run, trial_config)
 

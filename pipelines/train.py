@@ -39,6 +39,8 @@ class TrainFlags:
     """Data set to train on, or a folder with the splits train and val."""
     validation: str | None = None
     """Data set that chooses the best checkpoint (default: the split val beside train, if there is one)."""
+    concepts: str | None = None
+    """Concept table of vtr concepts, for a model with a concept space (default: the folder concepts in --data)."""
     out: str | None = None
     """Folder or URI of the run, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
@@ -122,6 +124,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.storage import check_writable
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.train.concept_labels import usable_concepts
     from vtr_core.train.inputs import with_inputs
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
@@ -131,6 +134,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     config = with_inputs(config, data)
     check_model(config.model)
     Plan(data, config.batch, config.seed)
+    concepts = usable_concepts(config, data, flags.data, flags.concepts)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
     check_writable(folder.location)
@@ -142,6 +146,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         tracking_uri=redact(default_tracking_uri()),
         experiment=flags.experiment,
         started=time.time(),
+        concepts=concepts,
     )
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
@@ -153,9 +158,9 @@ def resume(
     uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
 ) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
-    from vtr_core.data.checks import usable_clips
     from vtr_core.errors import DatasetError
     from vtr_core.storage import check_writable
+    from vtr_core.train.inputs import usable_data
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder
 
@@ -168,7 +173,7 @@ def resume(
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
             folder.write_config(config)
-        if usable_clips(record.data, config.on_bad_shard).fingerprint != record.data_fingerprint:
+        if usable_data(config.model, record.data, config.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
         _connect(config, worker_logs)
         return _run(folder, record, config, lease, register)
@@ -183,13 +188,13 @@ def _check_register(name: str | None) -> None:
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
-    from vtr_core.data.checks import usable_clips
     from vtr_core.data.manifest import splits
+    from vtr_core.train.inputs import usable_data
 
     inner = splits(flags.data)
-    data = usable_clips(inner.get("train", flags.data), config.on_bad_shard)
+    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
     validation = flags.validation or inner.get("val")
-    return data, usable_clips(validation) if validation else None
+    return data, usable_data(config.model, validation) if validation else None
 
 
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
@@ -227,6 +232,7 @@ def _run(
             provenance=origin,
             lease=lease.number,
             system_s=system_s,
+            concepts=record.concepts,
         )
         fit(job, _Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)

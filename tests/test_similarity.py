@@ -4,7 +4,14 @@ from jaxtyping import TypeCheckError
 
 from tests.reference import losses as reference
 from tests.reference.volume import volume
-from vtr_core.similarity import cosine, dot, generalized_jaccard, neg_euclidean, similarity_function
+from vtr_core.similarity import (
+    cosine,
+    dot,
+    generalized_jaccard,
+    most_similar_by_jaccard,
+    neg_euclidean,
+    similarity_function,
+)
 
 KINDS = {"dot": dot, "cosine": cosine, "neg_euclidean": neg_euclidean, "generalized_jaccard": generalized_jaccard}
 GOLDEN_A = torch.sin(0.9 * torch.arange(20, dtype=torch.float64) + 0.2).abs().reshape(5, 4)
@@ -75,3 +82,41 @@ def test_neg_volume_is_minus_the_area_of_two_directions():
     a, b = _pair(torch.float32)
     expected = torch.tensor([[-volume(x, y) for y in b.numpy()] for x in a.numpy()])
     torch.testing.assert_close(similarity_function("neg_volume")(3 * a, b), expected.float(), atol=1e-5, rtol=0)
+
+
+def _probabilities(rows, dtype=torch.float32):
+    scores = torch.randn(rows, 70, generator=torch.Generator().manual_seed(rows))
+    probabilities = scores.sigmoid().to(dtype)
+    probabilities[::7] = 0
+    return probabilities
+
+
+@pytest.mark.parametrize(("queries", "items"), [(40, 33), (16, 16), (3, 33), (40, 2)])
+def test_jaccard_without_a_gradient_equals_the_form_with_one(queries, items):
+    a, b = _probabilities(queries, torch.float64), _probabilities(items, torch.float64)
+    expected = generalized_jaccard(a.requires_grad_(), b)
+    with torch.no_grad():
+        torch.testing.assert_close(generalized_jaccard(a, b), expected.detach(), rtol=1e-12, atol=1e-12)
+    assert expected.requires_grad
+    assert not generalized_jaccard(a.detach(), b).requires_grad
+
+
+def test_jaccard_of_many_rows_equals_loops():
+    a, b = _probabilities(20), _probabilities(35)
+    expected = torch.tensor(reference.generalized_jaccard(a.double().tolist(), b.double().tolist()))
+    torch.testing.assert_close(generalized_jaccard(a, b), expected.float(), atol=5e-7, rtol=0)
+    assert (generalized_jaccard(torch.zeros(20, 3), torch.zeros(20, 3)) == 0).all()
+
+
+@pytest.mark.parametrize("k", [1, 5, 99])
+def test_most_similar_are_the_first_of_the_sorted_matrix(k):
+    a, b = _probabilities(1100), _probabilities(35)
+    found, items = most_similar_by_jaccard(a, b, k)
+    scores = generalized_jaccard(a, b)
+    torch.testing.assert_close(found, scores.sort(dim=1, descending=True).values[:, :k], rtol=0, atol=0)
+    assert torch.equal(scores.gather(1, items), found)
+
+
+def test_most_similar_for_no_queries():
+    found, items = most_similar_by_jaccard(torch.zeros(0, 4), torch.rand(3, 4), 2)
+    assert found.shape == items.shape == (0, 2)

@@ -3,12 +3,20 @@
 import difflib
 import textwrap
 
-from tune_spaces import capsules
+from tune_spaces import capsules, dual_encoding
 from tune_spaces.domains import describe
 from tune_spaces.space import Space
 from vtr_core.errors import ConfigError
 
-SPACES = ("capsule-howto", "capsule-howto-tiny", "capsule-msrvtt")
+SPACES = (
+    "capsule-howto",
+    "capsule-howto-tiny",
+    "capsule-msrvtt",
+    "hybrid-msrvtt",
+    "hybrid-msrvtt-tiny",
+    "latent-dimensions",
+    "concept-dimensions",
+)
 
 
 def build_space(name: str) -> Space:
@@ -20,6 +28,14 @@ def build_space(name: str) -> Space:
             return capsules.howto_tiny()
         case "capsule-msrvtt":
             return capsules.msrvtt()
+        case "hybrid-msrvtt":
+            return dual_encoding.msrvtt()
+        case "hybrid-msrvtt-tiny":
+            return dual_encoding.msrvtt_tiny()
+        case "latent-dimensions":
+            return dual_encoding.latent_dimensions()
+        case "concept-dimensions":
+            return dual_encoding.concept_dimensions()
         case _:
             close = difflib.get_close_matches(name, SPACES, n=1)
             hint = f"did you mean {close[0]}? " if close else ""

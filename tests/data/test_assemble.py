@@ -14,7 +14,7 @@ from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
 from vtr_core.data.row_groups import RowGroupReader, training_columns
-from vtr_core.data.schema import VideoSchema
+from vtr_core.data.schema import StepSchema
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import SchemaMismatch
 from vtr_core.fingerprint import key64
@@ -51,9 +51,9 @@ def test_features_are_float16_and_tokens_int32(manifest: Manifest) -> None:
     assert columns["tokens"].shape[1] == manifest.schema.max_words
 
 
-def test_whole_videos_have_no_columns_to_train_on() -> None:
-    with pytest.raises(SchemaMismatch, match="is videos/1, training and evaluation read clips/1"):
-        training_columns(VideoSchema(()))
+def test_videos_with_steps_have_no_columns_to_train_on() -> None:
+    with pytest.raises(SchemaMismatch, match="is steps/1, videos with ordered steps"):
+        training_columns(StepSchema(()))
 
 
 def test_a_missing_and_a_truncated_shard_are_named(manifest: Manifest) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vtr_core.data.binary_columns import as_rows, as_sequences, fixed_size_binary, sequence_binary
+from vtr_core.errors import DatasetError
 
 FLOAT16, INT32 = np.dtype(np.float16), np.dtype(np.int32)
 
@@ -40,5 +41,5 @@ def test_sequences_are_views() -> None:
 
 
 def test_another_dimension_is_a_mistake_of_ours() -> None:
-    with pytest.raises(AssertionError, match="whole vectors of 4"):
+    with pytest.raises(DatasetError, match="whole vectors of 4"):
         as_sequences(sequence_binary([np.ones((2, 3), FLOAT16)]), 4, FLOAT16)

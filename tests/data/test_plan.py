@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from tests.toy import toy_dataset
 from vtr_core.config.train import BatchConfig
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
-from vtr_core.data.plan import Plan
-from vtr_core.data.schema import ClipSchema, FeatureSpec
+from vtr_core.data.plan import BatchPlan, CaptionDraws, Plan
+from vtr_core.data.schema import ClipSchema, FeatureSpec, VideoSchema
 from vtr_core.errors import DatasetError
 
 
-def manifest_of(shards: list[list[list[int]]]) -> Manifest:
+def manifest_of(shards: list[list[list[int]]], kind: type[ClipSchema | VideoSchema] = ClipSchema) -> Manifest:
     """A manifest whose shards have these row groups of these clip counts."""
     records = tuple(
         Shard(f"{i}.parquet", sum(map(sum, groups)), 0, "", "", tuple(tuple(group) for group in groups))
         for i, groups in enumerate(shards)
     )
-    schema = ClipSchema((FeatureSpec("video", 2),))
+    schema = kind((FeatureSpec("video", 2),))
     return Manifest("memory", schema, VocabularyRecord("v.json", 1, ""), records, {"adapter": "test"})
 
 
@@ -103,3 +103,57 @@ def test_a_data_set_smaller_than_a_batch_is_refused(tmp_path: Path) -> None:
     (manifest,) = toy_dataset(tmp_path / "d")
     with pytest.raises(DatasetError, match=r"--batch\.videos 5"):
         Plan(manifest, BatchConfig(videos=6), 0)
+
+
+def whole_videos(captions: int = 3, **batch: int) -> Plan:
+    settings = BatchConfig(**{"videos": 10, "clips_per_video": captions, **batch})
+    return Plan(manifest_of([[[1] * 30, [1] * 30], [[1] * 15]], VideoSchema), settings, seed=2)
+
+
+def captions_of(batch: BatchPlan, number: int) -> list[int]:
+    """The caption of each row, of `number` that each video has."""
+    assert batch.draws is not None
+    return [batch.draws.caption(row, number) for row in range(len(batch.row))]
+
+
+def test_a_whole_video_comes_once_an_epoch_with_captions_of_its_own() -> None:
+    plan = whole_videos()
+    batches = [batch for number in range(plan.windows_per_epoch) for batch in plan.window(number)]
+    visited = [(g, r) for batch in batches for g, r in zip(batch.group[::3], batch.row[::3], strict=True)]
+    assert len(set(visited)) == len(visited) == 70
+    for batch in batches:
+        assert batch.group.tolist() == np.repeat(batch.group[::3], 3).tolist()
+        assert batch.row.tolist() == np.repeat(batch.row[::3], 3).tolist()
+        for number in (3, 20):
+            drawn = np.reshape(captions_of(batch, number), (10, 3))
+            assert all(len(set(row)) == 3 for row in drawn.tolist())
+        assert np.sort(np.reshape(captions_of(batch, 2), (10, 3)), axis=1)[:, [0, 2]].tolist() == [[0, 1]] * 10
+        assert captions_of(batch, 1) == [0] * 30
+
+
+def test_captions_are_drawn_evenly_and_anew_in_every_epoch() -> None:
+    plan = whole_videos(captions=1)
+    first, second = plan.window(0), plan.window(plan.windows_per_epoch)
+    assert [captions_of(batch, 20) for batch in first] != [captions_of(batch, 20) for batch in second]
+    assert [captions_of(batch, 20) for batch in first] == [captions_of(b, 20) for b in whole_videos(1).window(0)]
+    drawn = [caption for number in range(60) for batch in plan.window(number) for caption in captions_of(batch, 4)]
+    shares = np.bincount(drawn) / len(drawn)
+    assert np.abs(shares - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / len(drawn))
+
+
+def test_draws_by_hand() -> None:
+    draws = CaptionDraws(np.array([11, 11, 12]), np.array([0, 5, 1]))
+    order, other = (np.random.default_rng(seed).permutation(4).tolist() for seed in (11, 12))
+    assert [draws.caption(row, 4) for row in range(3)] == [order[0], order[1], other[1]]
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+def test_the_captions_of_all_workers_are_those_of_the_batch(world: int) -> None:
+    batch = whole_videos().window(1)[0]
+    parts = [batch.part(rank, world) for rank in range(world)]
+    assert [caption for part in parts for caption in captions_of(part, 20)] == captions_of(batch, 20)
+
+
+def test_whole_videos_have_no_captions_near_in_time() -> None:
+    with pytest.raises(DatasetError, match=r"captions have no times.* leave out --batch\.candidates 4"):
+        whole_videos(candidates=4)

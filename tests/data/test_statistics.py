@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.toy import toy_dataset
+from tests.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.row_groups import RowGroupReader
@@ -91,3 +91,12 @@ def test_a_bad_row_group_is_an_error_or_left_out(tmp_path: Path, monkeypatch: py
     left = [read(RowGroupReader(manifest, ["video"]), RowGroup(shard, 0))["video"] for shard in (0, 2)]
     mean = np.concatenate(left).astype(np.float64).mean(axis=0)
     np.testing.assert_allclose(feature_statistics(manifest, on_bad_shard="skip")["video"].mean, mean, rtol=1e-6)
+
+
+def test_those_of_whole_videos_are_over_all_frames(tmp_path: Path) -> None:
+    frames_of = (3, 1, 4, 0, 5)
+    found = feature_statistics(toy_videos(tmp_path, frames_of))
+    frames = np.array([[v, t, v + t] for v, count in enumerate(frames_of) for t in range(count)], np.float64)
+    np.testing.assert_allclose(found["video"].mean, frames.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found["video"].std, frames.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found["audio"].mean, [1.5, 1.5])

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.toy import toy_videos
 from vtr_core.config.train import BatchConfig, OnBadShard
-from vtr_core.data import reading
+from vtr_core.data import reading, writing
 from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan, RowGroup
@@ -19,6 +20,7 @@ from vtr_core.data.shard_file import DamagedShard
 
 pytestmark = pytest.mark.integration
 STEPS = 11
+MAX_FRAMES = 5
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def manifest(world: Path) -> Manifest:
 
 
 def planned(manifest: Manifest) -> tuple[Plan, RowGroupReader]:
-    plan = Plan(manifest, BatchConfig(videos=16, clips_per_video=3, window=2), seed=5)
+    plan = Plan(manifest, BatchConfig(videos=16, clips_per_video=3, window=2, max_frames=MAX_FRAMES), seed=5)
     return plan, RowGroupReader(manifest, training_columns(manifest.schema))
 
 
@@ -35,7 +37,7 @@ def expected(manifest: Manifest) -> list[Columns]:
     """The batches of the first steps, read in this process."""
     plan, reader = planned(manifest)
     batches = [batch for number in range(STEPS) for batch in plan.window(number)][:STEPS]
-    return list(assemble(reader, plan.row_groups, batches))
+    return list(assemble(reader, plan.row_groups, batches, max_frames=plan.max_frames))
 
 
 def streamed(manifest: Manifest, part: Part, first_step: int) -> list[Columns]:
@@ -43,17 +45,44 @@ def streamed(manifest: Manifest, part: Part, first_step: int) -> list[Columns]:
     return list(islice(stream(reader, plan, part, first_step), STEPS - first_step))
 
 
+@pytest.fixture(scope="module")
+def videos(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    """Whole videos with frames, some more than are kept, some without; two features."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 7)
+        frames_of = [(5 * v) % 9 for v in range(60)]
+        return toy_videos(tmp_path_factory.mktemp("videos"), frames_of, videos_per_shard=20)
+
+
 @pytest.mark.parametrize(("world_size", "first_step"), [(1, 0), (2, 3), (3, 7)])
-def test_the_stream_is_the_plan(manifest: Manifest, world_size: int, first_step: int) -> None:
+@pytest.mark.parametrize("kind", ["manifest", "videos"])
+def test_the_stream_is_the_plan(kind: str, world_size: int, first_step: int, request: pytest.FixtureRequest) -> None:
+    manifest = request.getfixturevalue(kind)
     whole = expected(manifest)
     parts = [streamed(manifest, Part(rank, world_size), first_step) for rank in range(world_size)]
     for offset, of_all in enumerate(zip(*parts, strict=True)):
         step = first_step + offset
         assert {int(batch["step"][0]) for batch in of_all} == {step}
         for name, values in whole[step].items():
-            together = np.concatenate([batch[name] for batch in of_all])
-            assert together.dtype == values.dtype
-            np.testing.assert_array_equal(together, values)
+            found = together([batch[name] for batch in of_all])
+            assert found.dtype == values.dtype
+            np.testing.assert_array_equal(found, values)
+
+
+def test_a_batch_of_videos_keeps_no_more_frames_than_asked(videos: Manifest) -> None:
+    plan, _ = planned(videos)
+    lengths = [batch["video"].shape for batch in streamed(videos, Part(1, 2), 0)]
+    assert plan.max_frames == MAX_FRAMES
+    assert max(shape[1] for shape in lengths) == MAX_FRAMES
+    assert {(shape[0], shape[2]) for shape in lengths} == {(24, 3)}
+
+
+def together(parts: list[np.ndarray]) -> np.ndarray:
+    """The parts of all workers as one array; frames are padded to the longest."""
+    if parts[0].ndim < 3:
+        return np.concatenate(parts)
+    longest = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, longest - part.shape[1]), (0, 0))) for part in parts])
 
 
 def test_the_stream_goes_on_from_one_execution_to_the_next(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +134,25 @@ def test_a_damaged_shard_is_replaced_and_reported(damaged: Manifest) -> None:
 def streamed_from(manifest: Manifest, part: Part, on_bad_shard: OnBadShard) -> Iterator[Columns]:
     plan, reader = planned(manifest)
     return stream(reader, plan, part, 0, on_bad_shard=on_bad_shard)
+
+
+def test_a_damaged_shard_of_videos_is_replaced_and_reported(videos: Manifest, tmp_path: Path) -> None:
+    shutil.copytree(videos.location.path, tmp_path / "damaged")
+    manifest = Manifest.load(str(tmp_path / "damaged"))
+    path = tmp_path / "damaged" / manifest.shards[0].file
+    keys = RowGroupReader(manifest, ["video_key"]).read(RowGroup(0, 0))["video_key"]
+    content = bytearray(path.read_bytes())
+    content[content.index(keys.tobytes())] ^= 1
+    path.write_bytes(content)
+    plan, reader = planned(manifest)
+    batches = [batch for number in range(STEPS) for batch in plan.window(number)][:STEPS]
+    expected = list(assemble(reader, plan.row_groups, batches, 0, "skip", plan.max_frames))
+    parts = [list(islice(streamed_from(manifest, Part(rank, 2), "skip"), STEPS)) for rank in range(2)]
+    for step, whole in enumerate(expected):
+        for name in ("video_key", "caption_key", "video", "audio.mean"):
+            np.testing.assert_array_equal(together([part[step][name] for part in parts]), whole[name])
+        assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == whole["replaced"][:, 1].sum()
+    assert any(len(whole["replaced"]) for whole in expected)
+    with pytest.raises(DamagedShard, match=r"part-00000.parquet \(sha256 .*, row group 0\) cannot be read"):
+        for _ in islice(streamed_from(manifest, Part(0, 1), "fail"), STEPS):
+            pass

@@ -12,7 +12,10 @@ from pipelines.train import TrainFlags
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.errors import ConfigError
 
-COMMANDS = ["ingest", "train", "sweep", "evaluate", "explain", "tables", "submit", "demo"]
+COMMANDS = [
+    *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
+    *("tables", "submit", "demo"),
+]
 SOURCES = ["crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps", "youcook2"]
 
 
@@ -59,7 +62,7 @@ FAULTS = [
     (["ingest", "msrvtt", "--out", "x", "--records", "images"], "--records"),
     (["ingest", "msrvtt", "--out", "x", "--annotations", "a", "--record", "clips"], "--record"),
     (["ingest", "msrvtt", "--out", "x", "--records", "videos", "--pool", "max"], "--pool"),
-    (["train", "capsule-howto", "--data", "w"], "w is videos/1, training and evaluation read clips/1"),
+    (["train", "capsule-howto", "--data", "w"], "w is videos/1, whole videos with their frames; this model"),
     (["train", "capsule-howto", "--data", "d", "--validation", "w"], "w is videos/1"),
     (["evaluate", "none", "--data", "w"], "w is videos/1"),
     (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),

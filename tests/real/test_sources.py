@@ -18,6 +18,7 @@ from vtr_core.data.sources.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.youcook2 import YouCook2
 from vtr_core.errors import InputError
+from vtr_core.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.real
 
@@ -76,6 +77,17 @@ def test_msrvtt_keeps_the_frames_and_captions_of_800_videos(shared_data, tmp_pat
         assert {len(captions) for captions in columns["captions"].to_pylist()} == {20}
         first = np.load(folder / "features" / f"{columns['video_id'][0]}.npy")
         np.testing.assert_array_equal(frames.values[0], first.astype(np.float16))
+
+
+def test_msrvtt_official_training_captions_have_7807_words(shared_data, tmp_path):
+    for number in range(6513):
+        (tmp_path / f"video{number}.npy").touch()  # the listing looks at names alone
+    annotations = str(shared_data / "msrvtt" / "annotations")
+    source = MsrvttVideos(annotations=annotations, feature_folder=str(tmp_path))
+    videos = [video for video in source.videos(Drops()) if video.split == "train"]
+    captions = list(source.captions(videos))
+    assert (len(videos), len(captions)) == (6513, 130260)
+    assert len(Vocabulary.from_captions(captions, 5, "alphanumeric")) == 7807
 
 
 def test_msrvtt_1ka_has_one_sentence_per_test_video(shared_data, tmp_path):

@@ -1,10 +1,12 @@
+import json
 import pickle
 
 import numpy as np
 import pytest
 
 from vtr_core.errors import DatasetError
-from vtr_core.text.vocabulary import Vocabulary, tokenise
+from vtr_core.fingerprint import fingerprint
+from vtr_core.text.vocabulary import Vocabulary, tokenise, words_of
 
 
 def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
@@ -46,3 +48,32 @@ def test_a_changed_file_is_noticed():
     content = Vocabulary(("a", "b")).to_json().replace(b'"b"', b'"c"')
     with pytest.raises(DatasetError, match="does not match its fingerprint"):
         Vocabulary.from_json(content)
+
+
+def test_the_tokenizer_decides_what_a_word_is():
+    text = "Don't STOP: crème_brulée 2 go"
+    assert words_of(text, "words") == tokenise(text)
+    assert words_of(text, "alphanumeric") == ["don", "t", "stop", "cr", "me", "brul", "e", "2", "go"]
+    vocabulary = Vocabulary.from_captions(["don't", "Don t x"], 2, "alphanumeric")
+    assert vocabulary.words == ("don", "t")
+    assert vocabulary.encode("I don't", 3).tolist() == [1, 2, 0]
+    assert vocabulary.known("t'don x") == [2, 1]
+
+
+def test_the_tokenizer_is_recorded_and_an_old_file_is_of_words():
+    words = Vocabulary(("a", "b"))
+    other = Vocabulary(("a", "b"), "alphanumeric")
+    assert words.fingerprint == fingerprint(("a", "b"))  # of older data sets
+    assert other.fingerprint != words.fingerprint
+    assert Vocabulary.from_json(other.to_json()) == other
+    old = json.dumps({"words": ["a", "b"], "fingerprint": words.fingerprint}).encode()
+    assert Vocabulary.from_json(old) == words
+
+
+def test_a_changed_or_unknown_tokenizer_is_noticed():
+    content = Vocabulary(("a", "b"), "alphanumeric").to_json()
+    with pytest.raises(DatasetError, match="does not match its fingerprint"):
+        Vocabulary.from_json(content.replace(b'"alphanumeric"', b'"words"'))
+    for bad in (b'"letters"', b"3", b"[]", b"null"):
+        with pytest.raises(DatasetError, match="is none of words, alphanumeric"):
+            Vocabulary.from_json(content.replace(b'"alphanumeric"', bad))

@@ -198,3 +198,13 @@ def test_the_best_validation_is_the_highest_and_the_first_of_equals() -> None:
     for step, value in enumerate([1.0, 3.0, 3.0, 2.0], 1):
         progress = judge(dataclasses.replace(progress, step=step), {"m": value}, "m")
     assert (progress.best_step, progress.best_value, progress.flat_validations) == (2, 3.0, 2)
+
+
+def test_a_plateau_is_so_many_validations_without_a_gain_since_the_last_one() -> None:
+    progress, plateaus = Progress(), []
+    for value in [1.0, 1.0, 0.5, 0.9, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]:
+        progress = judge(progress, {"m": value}, "m", plateau_patience=3)
+        plateaus.append(progress.plateaus)
+    assert plateaus == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3]
+    assert (progress.flat_validations, progress.flat_at_rate) == (7, 1)
+    assert judge(Progress(flat_at_rate=5, best_value=9.0), {"m": 1.0}, "m").plateaus == 0

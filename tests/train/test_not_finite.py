@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.toy import toy_dataset
-from vtr_core.data.plan import row_groups
+from tests.toy import toy_dataset, toy_videos
+from vtr_core.config.train import BatchConfig
+from vtr_core.data.assemble import assemble
+from vtr_core.data.plan import Plan, row_groups
 from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.train.not_finite import keys_not_finite, suspects
 
@@ -38,3 +40,24 @@ def test_without_such_clips_the_batch_is_named(tmp_path: Path) -> None:
     found = suspects(manifest, row_groups(manifest), set())
     assert found.clips == ()
     assert found.places == (*(f"part-{i:05d}.parquet (row group 0)" for i in range(5)), "2 more")
+
+
+def test_whole_videos_are_named_by_frames_that_the_batch_leaves_out_too(tmp_path: Path) -> None:
+    manifest = toy_videos(tmp_path, (3, 1, 4, 0, 5))
+    plan = Plan(manifest, BatchConfig(videos=5, clips_per_video=2, max_frames=2), 0)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    (columns,) = assemble(reader, plan.row_groups, plan.window(0), max_frames=2)
+    assert keys_not_finite(columns, manifest.schema.features) == set()
+    ids = RowGroupReader(manifest, ["video_id", "video_key"])
+    place, key = next(
+        (place, int(read["video_key"][read["video_id"].tolist().index("v4")]))
+        for place in row_groups(manifest)
+        if "v4" in (read := ids.read(place))["video_id"].tolist()
+    )
+    means = columns["video.mean"].copy()
+    means[columns["video_key"] == key, 1] = np.nan  # as a frame beyond the first two makes it
+    keys = keys_not_finite({**columns, "video.mean": means}, manifest.schema.features)
+    assert keys == {key}
+    found = suspects(manifest, plan.places(0), keys)
+    assert found.clips == ("video v4",)
+    assert found.places == (f"part-{place.shard:05d}.parquet (row group 0)",)

@@ -24,6 +24,18 @@ def test_constant_stays() -> None:
     assert {learning_rate_at(config, step, 10) for step in range(10)} == {1e-3}
 
 
+def test_epochs_and_plateaus_lower_the_rate() -> None:
+    config = OptimizerConfig(
+        learning_rate=1.0, schedule="constant", epoch_decay=0.9, decay_epochs=2, plateau_decay=0.5, plateau_patience=3
+    )
+    rates = [learning_rate_at(config, step, 100, steps_per_epoch=3) for step in range(13)]
+    assert rates == pytest.approx([1.0] * 6 + [0.9] * 6 + [0.81])
+    assert learning_rate_at(config, 7, 100, 3, plateaus=2) == pytest.approx(0.9 / 4)
+    cosine = config.model_copy(update={"schedule": "cosine"})
+    expected = 0.9 * 0.5 * (1 + math.cos(math.pi * 7 / 100))
+    assert learning_rate_at(cosine, 7, 100, 3) == pytest.approx(expected)
+
+
 def test_biases_norms_and_word_vectors_do_not_decay() -> None:
     model = nn.Sequential(nn.Embedding(3, 4), nn.Linear(4, 2), nn.LayerNorm(2))
     model[1].weight.requires_grad_(True)

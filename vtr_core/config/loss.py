@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.dual_encoder import DualTripletConfig
 from vtr_core.config.settings import PositiveInt, Settings
 
 
@@ -154,6 +155,7 @@ LossConfig = Annotated[
     | MilNceConfig
     | MaxMarginRankingConfig
     | SigmoidConfig
-    | GramVolumeConfig,
+    | GramVolumeConfig
+    | DualTripletConfig,
     Field(discriminator="kind"),
 ]

@@ -4,22 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat
 
-from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
-
-Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
-
-
-class ModelInputs(Settings):
-    """What the data set delivers; filled in from its manifest when a run starts."""
-
-    features: dict[str, PositiveInt] = Field(default_factory=dict)
-    """Feature columns and their dimensions, for instance {"video": 4096, "audio": 1024}."""
-    num_words: NonNegativeInt = 0
-    """Words in the vocabulary, without the padding id 0."""
-    word_dim: PositiveInt = 300
-    """Dimension of the word vectors (set to the word-vector file's where one was used)."""
-    max_words: PositiveInt = 20
-    """Words kept of a caption."""
+from vtr_core.config.dual_encoder import HybridEncoderConfig
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
 
 
 class SelfAttentionRouting(Settings):
@@ -157,6 +144,17 @@ class SelfAttentionBaselineConfig(JointSpaceSettings):
 
 
 ModelConfig = Annotated[
-    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig, Field(discriminator="kind")
+    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig | HybridEncoderConfig,
+    Field(discriminator="kind"),
 ]
 """The union of all systems' models, tagged by `kind`."""
+
+
+def trained_vectors(model: ModelConfig) -> str:
+    """The dotted name of the setting that says whether word vectors are trained, which data without vectors sets."""
+    return "model.train_vectors" if isinstance(model, HybridEncoderConfig) else "model.words.train_vectors"
+
+
+def standardizes(model: ModelConfig) -> bool:
+    """Whether the model keeps the training data's mean and deviation of its features."""
+    return isinstance(model, JointSpaceSettings) and model.standardize

@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from vtr_core.config.capsule_variants import VARIANTS, variant
+from vtr_core.config.dual_presets import DUAL_BASES, DUAL_VARIANTS, dual_variant
 from vtr_core.config.loss import InfoNceConfig, MaskSameVideo
 from vtr_core.config.model import CapsuleNetConfig, SelfAttentionRouting, WordEncoderConfig
 from vtr_core.config.train import BatchConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
@@ -81,10 +82,19 @@ def _variant(base: str, name: str) -> TrainConfig:
     return variant(BASES[base](), name)
 
 
+def _dual_variant(base: str, name: str) -> TrainConfig:
+    return dual_variant(DUAL_BASES[base](), name)
+
+
 PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
-    {**BASES, **{f"{base}-{name}": partial(_variant, base, name) for base in BASES for name in VARIANTS}}
+    {
+        **BASES,
+        **{f"{base}-{name}": partial(_variant, base, name) for base in BASES for name in VARIANTS},
+        **DUAL_BASES,
+        **{f"{base}-{name}": partial(_dual_variant, base, name) for base in DUAL_BASES for name in DUAL_VARIANTS},
+    }
 )
-"""The bases, and of each the variants of the paper's tables as `<base>-<variant>`."""
+"""The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
 
 
 def preset(name: str) -> TrainConfig:
@@ -97,5 +107,9 @@ def preset(name: str) -> TrainConfig:
 
 
 def describe_presets() -> str:
-    """The names of all presets in two lines."""
-    return f"presets: {', '.join(BASES)};\nvariants of each, <preset>-<variant>: {', '.join(VARIANTS)}"
+    """The names of all presets, two lines for each family."""
+    families = ((BASES, VARIANTS), (DUAL_BASES, DUAL_VARIANTS))
+    return ";\n".join(
+        f"presets: {', '.join(bases)};\nvariants of each, <preset>-<variant>: {', '.join(variants)}"
+        for bases, variants in families
+    )

@@ -11,6 +11,8 @@ from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 OnBadShard = Literal["fail", "skip"]
 ReadingNodes = Literal["auto", "labelled", "any"]
 NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+Normalisation = Literal["matrix", "query", "train"]
 
 
 class BatchConfig(Settings):
@@ -19,9 +21,11 @@ class BatchConfig(Settings):
     videos: PositiveInt = 128
     """Videos in a batch."""
     clips_per_video: PositiveInt = 32
-    """Clips sampled of each video, with replacement where it has fewer."""
+    """Clips sampled of each video, or captions where rows are whole videos; with replacement where it has fewer."""
     candidates: PositiveInt = 1
     """Captions in a clip's bag, its own and the nearest in time of its video, for losses over bags (mil_nce)."""
+    max_frames: PositiveInt = 64
+    """Frames kept of a video, the first ones, where rows are whole videos; their mean is of all frames all the same."""
     micro_rows: PositiveInt | None = None
     """Rows that a worker takes through the model at once; the rest of its part waits (gradient caching)."""
     window: PositiveInt = 4
@@ -41,6 +45,12 @@ class OptimizerConfig(Settings):
     """Decoupled (AdamW) where it is not 0."""
     schedule: Literal["constant", "cosine"] = "cosine"
     warmup_steps: NonNegativeInt = 0
+    epoch_decay: Share = 1.0
+    """What the rate is multiplied by after every `decay_epochs` epochs, beside the schedule."""
+    decay_epochs: PositiveInt = 1
+    plateau_decay: Share = 1.0
+    """What the rate is multiplied by after `plateau_patience` validations without a gain at the same rate."""
+    plateau_patience: PositiveInt | None = None
     gradient_clip: PositiveFloat | None = None
     """Largest norm of the whole gradient."""
 
@@ -128,6 +138,11 @@ class EvaluationConfig(Settings):
     similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] = "dot"
     batch_rows: PositiveInt = 1024
     """Rows embedded at once."""
+    latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
+    """α of a hybrid score: α · latent + (1 − α) · concept, each rescaled to [0, 1]."""
+    normalise: Normalisation = "matrix"
+    """By which lowest and highest score a hybrid score rescales: those of all queries and items (published; depends on
+    the whole test set), of the query alone, or of the training batches, which the model keeps."""
 
 
 class TrainConfig(Settings):

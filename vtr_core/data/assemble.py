@@ -4,22 +4,21 @@ Features are most of what is read. Each piece of them goes from the file through
 that its rows are planned for: a row is written to memory once, and rows that no batch wants are never written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from vtr_core.config.train import OnBadShard
+from vtr_core.data.assemble_videos import fill_videos
 from vtr_core.data.candidates import candidate_tokens
-from vtr_core.data.plan import BatchPlan, RowGroup
+from vtr_core.data.frames import MAX_FRAMES
+from vtr_core.data.plan import BatchPlan
 from vtr_core.data.recycling import RecycledMemory
+from vtr_core.data.replacing import Damaged, Places, readable
 from vtr_core.data.row_groups import TIMES, Columns, RowGroupReader
-from vtr_core.data.schema import FEATURE_DTYPE, FeatureSpec
+from vtr_core.data.runs import Run, runs_of
+from vtr_core.data.schema import FEATURE_DTYPE, FeatureSpec, VideoSchema
 from vtr_core.data.shard_file import DamagedShard
-
-Places = Mapping[int, RowGroup] | Sequence[RowGroup]
-"""Where the row group of each number lies."""
 
 
 def assemble(
@@ -28,78 +27,40 @@ def assemble(
     batches: Sequence[BatchPlan],
     extra_captions: int = 0,
     on_bad_shard: OnBadShard = "fail",
+    max_frames: int = MAX_FRAMES,
 ) -> Iterator[Columns]:
     """The rows of each planned batch, in order. Every row group is read once, all of them before the first batch.
 
-    With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`.
+    With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`. Of
+    whole videos it has the first `max_frames` frames: see `fill_videos`.
 
     A row group that cannot be read or verified is a DamagedShard. With "skip", each of its rows is replaced by a row of
     the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does not
     depend on the number of workers; a batch then has `replaced` (bad row groups, 2): the number of each of its bad row
     groups and of the rows replaced. Where no row group of a batch is readable, it is a DamagedShard all the same.
     """
-    if on_bad_shard == "fail":
-        filled, _ = _fill(reader, places, batches, extra_captions)
-    else:
-        filled = _fill_readable(reader, places, batches, extra_captions)
-    while filled:
-        yield filled.pop(0)
+    schema, tolerant = reader.manifest.schema, on_bad_shard == "skip"
+
+    def fill(planned: Sequence[BatchPlan]) -> tuple[Iterator[Columns], Damaged]:
+        if isinstance(schema, VideoSchema):
+            return fill_videos(reader, schema, places, planned, max_frames, tolerant)
+        return _fill_clips(reader, places, planned, extra_captions, tolerant)
+
+    yield from readable(fill, reader, places, batches) if tolerant else fill(batches)[0]
 
 
-def _fill_readable(
-    reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan], extra_captions: int
-) -> list[Columns]:
-    """The batches with rows of unreadable row groups replaced. What replaces them may be unreadable as well: again."""
-    damaged: dict[int, DamagedShard] = {}
-    while True:
-        found = [_without(damaged, reader, places, batch) for batch in batches]
-        filled, more = _fill(reader, places, [batch for batch, _ in found], extra_captions, tolerant=True)
-        if not more:
-            return [{**columns, "replaced": counts} for columns, (_, counts) in zip(filled, found, strict=True)]
-        damaged |= more
-
-
-def _without(
-    damaged: dict[int, DamagedShard], reader: RowGroupReader, places: Places, batch: BatchPlan
-) -> tuple[BatchPlan, np.ndarray]:
-    """The batch with the rows of damaged row groups replaced; and (bad row groups, 2): number and rows of each."""
-    group, row = batch.group.copy(), batch.row.copy()
-    counts = []
-    for number in [number for number in batch.groups if number in damaged]:
-        instead, rows = _next_readable(damaged, reader, places, batch, number)
-        mine = batch.group == number
-        group[mine] = instead
-        row[mine] %= rows
-        counts.append((number, np.count_nonzero(mine)))
-    return replace(batch, group=group, row=row), np.array(counts, np.int64).reshape(-1, 2)
-
-
-def _next_readable(
-    damaged: dict[int, DamagedShard], reader: RowGroupReader, places: Places, batch: BatchPlan, number: int
-) -> tuple[int, int]:
-    """The first row group after `number`, of those of the whole batch in cyclic order, not known to be damaged; its
-    rows. Without any, raises what is wrong with `number`."""
-    for other in sorted(batch.whole, key=lambda other: (other <= number, other)):
-        if other not in damaged:
-            try:
-                return other, reader.rows(places[other])
-            except DamagedShard as error:
-                damaged[other] = error
-    raise damaged[number]
-
-
-def _fill(
+def _fill_clips(
     reader: RowGroupReader,
     places: Places,
     batches: Sequence[BatchPlan],
     extra_captions: int,
-    tolerant: bool = False,
-) -> tuple[list[Columns], dict[int, DamagedShard]]:
-    """All batches; `tolerant`: unless a row group cannot be read, then only what is wrong with each such one."""
+    tolerant: bool,
+) -> tuple[Iterator[Columns], Damaged]:
+    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one."""
     features = [column for column in reader.manifest.schema.features if column.name in reader.columns]
     filled = [_features(reader.memory, len(batch.row), features) for batch in batches]
-    damaged: dict[int, DamagedShard] = {}
-    for number, runs in _runs(batches).items():
+    damaged: Damaged = {}
+    for number, runs in runs_of(batches).items():
         scatter = _Scatter(filled, runs)
         try:
             columns = reader.scan(places[number], [column.name for column in features], scatter.take)
@@ -112,32 +73,19 @@ def _fill(
             columns = _with_candidates(columns, extra_captions)
             for run in runs:
                 _put(columns, run, filled[run.batch], len(batches[run.batch].row), reader.memory)
-    return ([], damaged) if damaged else (filled, {})
+    return _emptying(filled), damaged
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Rows of a batch, beginning at `begin`, that are rows `row` of one row group."""
-
-    batch: int
-    begin: int
-    row: np.ndarray
-
-
-def _runs(batches: Sequence[BatchPlan]) -> dict[int, list[_Run]]:
-    """The runs of rows of each row group, by its number, in the order of the files."""
-    runs: dict[int, list[_Run]] = {}
-    for i, batch in enumerate(batches):
-        starts = np.flatnonzero(np.diff(batch.group, prepend=-1)).tolist()
-        for begin, end in pairwise([*starts, len(batch.group)]):
-            runs.setdefault(int(batch.group[begin]), []).append(_Run(i, begin, batch.row[begin:end]))
-    return dict(sorted(runs.items()))
+def _emptying(filled: list[Columns]) -> Iterator[Columns]:
+    """The batches, each let go of as it is given."""
+    while filled:
+        yield filled.pop(0)
 
 
 class _Scatter:
     """Puts pieces of a row group into the batches, as its runs say."""
 
-    def __init__(self, batches: Sequence[Columns], runs: Sequence[_Run]) -> None:
+    def __init__(self, batches: Sequence[Columns], runs: Sequence[Run]) -> None:
         self._batches, self._runs = batches, runs
         self._orders = [None if (np.diff(run.row) >= 0).all() else np.argsort(run.row, kind="stable") for run in runs]
         """The order in which a piece comes upon a run's rows, where it is not the run's own."""
@@ -176,7 +124,7 @@ def _features(memory: RecycledMemory, rows: int, features: Sequence[FeatureSpec]
     return {column.name: memory.empty((rows, column.dim), FEATURE_DTYPE) for column in features}
 
 
-def _put(columns: Columns, run: _Run, batch: Columns, rows: int, memory: RecycledMemory) -> None:
+def _put(columns: Columns, run: Run, batch: Columns, rows: int, memory: RecycledMemory) -> None:
     """A run's rows of columns that are held whole into their batch, which has `rows` rows."""
     for name, values in columns.items():
         if name not in batch:

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int64, Shaped
 
+from vtr_core.errors import DatasetError
+
 MAX_CELL_BYTES = 2**30
 """What one variable-length cell may hold, so that a row group's column stays within Arrow's 32-bit offsets."""
 
@@ -41,14 +43,18 @@ class Sequences:
 
 
 def as_sequences(column: pa.BinaryArray, dim: int, dtype: np.dtype) -> Sequences:
-    """The inverse of `sequence_binary` for vectors of `dim` values: views of the column's buffer, without copying."""
+    """The inverse of `sequence_binary` for vectors of `dim` values: views of the column's buffer, without copying.
+
+    DatasetError where cells do not hold whole vectors of this size, as where a manifest was changed by hand.
+    """
     if len(column) == 0:
         return Sequences(np.zeros((0, dim), dtype), np.zeros(0, np.int64))
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
     width = dim * dtype.itemsize
     lengths = np.diff(bounds)
-    assert not (lengths % width).any(), f"cells do not hold whole vectors of {dim} {dtype}"
+    if (lengths % width).any():
+        raise DatasetError(f"cells do not hold whole vectors of {dim} {dtype}; rebuild the data set with vtr ingest")
     if bounds[-1] == bounds[0]:
         return Sequences(np.zeros((0, dim), dtype), lengths)
     flat = np.frombuffer(data, dtype, int(bounds[-1] - bounds[0]) // dtype.itemsize, int(bounds[0]))

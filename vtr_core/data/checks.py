@@ -5,6 +5,7 @@ import pyarrow.fs as pafs
 from vtr_core import storage
 from vtr_core.config.train import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
+from vtr_core.data.schema import require_videos
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored
 
@@ -16,7 +17,18 @@ def usable_clips(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     DatasetError or SchemaMismatch.
     """
     storage.check_readable(storage.locate(uri))
-    manifest = Manifest.load(uri).require_clips()
+    return _complete(Manifest.load(uri).require_clips(), on_bad_shard)
+
+
+def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The same of a data set of whole videos, `videos`, for models that read frames."""
+    storage.check_readable(storage.locate(uri))
+    manifest = Manifest.load(uri)
+    require_videos(manifest.schema, manifest.uri)
+    return _complete(manifest, on_bad_shard)
+
+
+def _complete(manifest: Manifest, on_bad_shard: OnBadShard) -> Manifest:
     if on_bad_shard == "fail":
         check_files(manifest)
     return manifest

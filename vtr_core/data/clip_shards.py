@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from vtr_core.data.binary_columns import fixed_size_binary
+from vtr_core.data.caption_tokens import caption_tokens
 from vtr_core.data.schema import FEATURE_DTYPE, ClipSchema, FeatureSpec
 from vtr_core.data.sources.source import Clip, ClipSource, Drops, VideoEntry
 from vtr_core.data.writing import GroupSize, GroupTable, caption_key, row_groups
@@ -29,7 +30,7 @@ def clip_groups(
     read = (VideoClips(video.video_id, list(source.clips(video, drops))) for video in videos)
     usable = (video for video in read if video.clips)
     for group in row_groups(usable, lambda video: _size(video, schema)):
-        yield GroupTable(_table(group, schema, vocabulary), tuple(len(video.clips) for video in group))
+        yield GroupTable(_table(group, schema, vocabulary, drops), tuple(len(video.clips) for video in group))
 
 
 def _size(video: VideoClips, schema: ClipSchema) -> GroupSize:
@@ -37,10 +38,10 @@ def _size(video: VideoClips, schema: ClipSchema) -> GroupSize:
     return GroupSize(len(video.clips), len(video.clips) * values * FEATURE_DTYPE.itemsize)
 
 
-def _table(group: Sequence[VideoClips], schema: ClipSchema, vocabulary: Vocabulary) -> pa.Table:
+def _table(group: Sequence[VideoClips], schema: ClipSchema, vocabulary: Vocabulary, drops: Drops) -> pa.Table:
     clips = [clip for video in group for clip in video.clips]
     video_ids = [video.video_id for video in group for _ in video.clips]
-    tokens = np.stack([vocabulary.encode(clip.caption, schema.max_words) for clip in clips])
+    tokens = caption_tokens([clip.caption for clip in clips], vocabulary, schema.max_words, drops)
     columns: dict[str, pa.Array | Sequence[object]] = {
         "clip_id": [clip.clip_id for clip in clips],
         "video_id": video_ids,

@@ -21,6 +21,7 @@ from vtr_core.data.writing import GroupTable, write_shard
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
+from vtr_core.text.vocabulary import Tokenizer
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
@@ -38,6 +39,8 @@ class IngestOptions:
     """Words kept of a caption."""
     min_count: int = 1
     """Occurrences that a word needs."""
+    tokenizer: Tokenizer = "words"
+    """What cuts captions into words."""
     videos_per_shard: int = 256
     """Videos in a Parquet file."""
     strict: bool = False
@@ -79,6 +82,7 @@ class IngestPlan:
     def fingerprint(self) -> str:
         """Equal for ingests that would write the same data set."""
         options = {**asdict(self.options), "strict": None}
+        del options["tokenizer"]  # the words' fingerprint tells it
         videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
         return fingerprint(
             [self.source.name, self.source.settings(), self.schema.to_json(), self.words.fingerprint, options, videos]
@@ -116,8 +120,10 @@ def plan_ingest(
     by_split = _by_split(videos, options)
     schema = _schema(source, options.max_words)
     if words is None and word_vectors is not None:
-        words = WordTable.from_vectors(word_vectors, source.captions(videos))
-    words = words or WordTable.from_captions(source.captions(by_split.get("train", videos)), options.min_count)
+        words = WordTable.from_vectors(word_vectors, source.captions(videos), options.tokenizer)
+    if words is None:
+        told = source.captions(by_split.get("train", videos))
+        words = WordTable.from_captions(told, options.min_count, options.tokenizer)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
@@ -184,7 +190,8 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
         shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
     except OSError as error:  # those of reading the source are errors of our own by now
         raise _not_written(folder / task.file, error) from error
-    done = {"shard": shard.to_json(), "dropped": dict(drops.counts), "examples": drops.examples}
+    dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
+    done = {"shard": shard.to_json(), **dropped}
     _write(plan.record(task), done)
     return done
 
@@ -232,6 +239,7 @@ class _Done:
     shard: dict[str, Any]
     dropped: dict[str, int]
     examples: dict[str, list[str]]
+    shortened: int = 0
 
 
 def _read(plan: IngestPlan, task: ShardTask) -> _Done:
@@ -256,6 +264,7 @@ def finish(plan: IngestPlan) -> IngestResult:
         dropped: Drops = Drops()
         for task in done:
             _add(dropped, task.dropped, task.examples)
+            drops.shortened += task.shortened
         _add(drops, dropped.counts, dropped.examples)
         shards = [shard for shard in (Shard.from_json(task.shard) for task in done) if shard.rows]
         manifests.append(_manifest(plan, split, shards, dropped, drops))

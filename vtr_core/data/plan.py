@@ -2,8 +2,9 @@
 
 An epoch visits every video once. Row groups are permuted over the whole epoch; their videos, in that order, are cut
 into windows of a few batches and shuffled within a window, so a window touches few row groups and windows touch nearly
-disjoint ones. Of each video the plan samples `clips_per_video` rows. The position in this endless sequence is the
-global step, so a run continues at any step, on any number of workers, with the batches it would have seen.
+disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a whole video, as many of its
+captions. The position in this endless sequence is the global step, so a run continues at any step, on any number of
+workers, with the batches it would have seen.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,29 @@ from jaxtyping import Int64
 
 from vtr_core.config.train import BatchConfig
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.schema import Schema, VideoSchema
 from vtr_core.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class CaptionDraws:
+    """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
+
+    The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
+    order of this seed, and begins anew where there are no more: without replacement as long as there are enough.
+    """
+
+    seed: Int64[np.ndarray, " rows"]
+    turn: Int64[np.ndarray, " rows"]
+
+    def __getitem__(self, rows: slice) -> "CaptionDraws":
+        """The draws of some of the rows."""
+        return CaptionDraws(self.seed[rows], self.turn[rows])
+
+    def caption(self, row: int, captions: int) -> int:
+        """The caption of a row whose video has `captions` of them, at least one."""
+        order = np.random.default_rng(int(self.seed[row])).permutation(captions)
+        return int(order[self.turn[row] % captions])
 
 
 @dataclass(frozen=True)
@@ -28,6 +51,8 @@ class BatchPlan:
     """Position of each row in its row group."""
     whole: tuple[int, ...] = ()
     """The row groups of the whole batch, in order, of which this may be a part."""
+    draws: CaptionDraws | None = None
+    """Of whole videos."""
 
     @property
     def groups(self) -> list[int]:
@@ -37,7 +62,8 @@ class BatchPlan:
     def part(self, rank: int, world: int) -> "BatchPlan":
         """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
         first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
-        return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole)
+        draws = None if self.draws is None else self.draws[first:last]
+        return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole, draws)
 
 
 @dataclass(frozen=True)
@@ -57,12 +83,27 @@ class BatchVideos:
         """The row groups that hold the videos, in order."""
         return np.unique(self.group).tolist()
 
-    def sample(self, clips_per_video: int, seed: int) -> BatchPlan:
-        """`clips_per_video` rows of each video: without replacement where it has enough, with it otherwise."""
+    def sample(self, schema: Schema, clips_per_video: int, seed: int) -> BatchPlan:
+        """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each.
+
+        They are drawn without replacement where there are enough, with it otherwise.
+        """
+        if isinstance(schema, VideoSchema):
+            return self._captions(clips_per_video, seed)
+        return self._clips(clips_per_video, seed)
+
+    def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
         generator = np.random.default_rng([seed, self.step])
         clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
         row = np.concatenate([first + clip for first, clip in zip(self.first_row, clips, strict=True)])
         return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
+
+    def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
+        seeds = np.random.default_rng([seed, self.step]).integers(2**63, size=len(self.group))
+        turns = np.tile(np.arange(captions_per_video), len(self.group))
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns)
+        return BatchPlan(self.step, group, row, tuple(self.groups), draws)
 
 
 def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
@@ -92,11 +133,17 @@ class Plan:
                 f"{manifest.uri} holds {manifest.videos} videos, fewer than a batch needs; "
                 f"use --batch.videos {max(1, manifest.videos)} or less"
             )
+        if isinstance(manifest.schema, VideoSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
+                f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
+            )
         self._batch = batch
+        self._schema = manifest.schema
         self.seed = seed
         self.row_groups = tuple(row_groups(manifest))
         self.clips_per_video, self.batches_per_window = batch.clips_per_video, batch.window
-        self.extra_captions = batch.candidates - 1
+        self.extra_captions, self.max_frames = batch.candidates - 1, batch.max_frames
         groups = [counts for shard in manifest.shards for counts in shard.row_groups]
         self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
         self._videos_in_group = np.array([len(counts) for counts in groups], np.int64)
@@ -114,7 +161,7 @@ class Plan:
 
     def window(self, number: int) -> list[BatchPlan]:
         """The batches of window `number`, in order of their steps."""
-        return [batch.sample(self.clips_per_video, self.seed) for batch in self.videos(number)]
+        return [batch.sample(self._schema, self.clips_per_video, self.seed) for batch in self.videos(number)]
 
     def videos(self, number: int) -> list[BatchVideos]:
         """The videos of each batch of window `number`."""

@@ -23,6 +23,7 @@ from ray.exceptions import RayTaskError
 
 from vtr_core.config.train import OnBadShard
 from vtr_core.data.assemble import assemble
+from vtr_core.data.frames import is_kept_column, is_mean_column, mean_column
 from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan import BatchPlan, BatchVideos, Plan, RowGroup
 from vtr_core.data.recycling import RecycledMemory
@@ -72,7 +73,8 @@ def stream(
     views of Ray's shared memory: read-only, and valid as long as they are referenced.
     """
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
-    task = _Task(slim, tuple(reader.columns), part, plan.clips_per_video, plan.seed, plan.extra_captions, on_bad_shard)
+    sampling = _Sampling(plan.clips_per_video, plan.seed, plan.extra_captions, plan.max_frames)
+    task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
     make = partial(_items, reader.manifest, plan)
     numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
     items, pace = make(numbers), _QUICK
@@ -133,6 +135,16 @@ def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dic
 
 
 @dataclass(frozen=True)
+class _Sampling:
+    """What a batch takes of its videos."""
+
+    clips_per_video: int
+    seed: int
+    extra_captions: int
+    max_frames: int
+
+
+@dataclass(frozen=True)
 class _Task:
     """What reads a window, wherever it runs."""
 
@@ -140,9 +152,7 @@ class _Task:
     """Without its shards: an item names those of its window."""
     columns: Sequence[str]
     part: Part
-    clips_per_video: int
-    seed: int
-    extra_captions: int
+    sampling: _Sampling
     on_bad_shard: OnBadShard
 
     def read(self, block_bytes: int, item: pa.Table) -> Iterator[pa.Table]:
@@ -152,7 +162,8 @@ class _Task:
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
         batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
         reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns, _process_memory())
-        read = assemble(reader, places, batches, self.extra_captions, self.on_bad_shard)
+        wanted = self.sampling
+        read = assemble(reader, places, batches, wanted.extra_captions, self.on_bad_shard, wanted.max_frames)
         held: list[Columns] = []
         for batch in batches:
             held.append({"step": np.array([batch.step], np.int64), **next(read)})
@@ -164,7 +175,8 @@ class _Task:
 
     def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
         videos = BatchVideos(step, group, first_row, rows)
-        return videos.sample(self.clips_per_video, self.seed).part(self.part.rank, self.part.world)
+        batch = videos.sample(self.manifest.schema, self.sampling.clips_per_video, self.sampling.seed)
+        return batch.part(self.part.rank, self.part.world)
 
 
 @cache
@@ -197,6 +209,9 @@ def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
     """A batch; dtypes follow from the column's name and shapes from the number of rows."""
     rows = cells["clip_key"].size // 8
     columns = {name: _view(name, data, rows) for name, data in cells.items()}
+    for name, values in columns.items():
+        if mean_column(name) in columns:  # frames of whole videos, as many as the longest has here
+            columns[name] = values.reshape(rows, -1, columns[mean_column(name)].shape[1])
     if "candidate_tokens" in columns:
         columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
     return columns
@@ -212,9 +227,11 @@ def _content(cell: pa.LargeBinaryArray) -> pa.Buffer:
 def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
     if name == "replaced":
         return np.frombuffer(data, np.int64).reshape(-1, 2)
-    if name == "step" or name.endswith("_key"):
+    if name == "step" or name.endswith("_key") or is_kept_column(name):
         return np.frombuffer(data, np.int64)
     if name.startswith("has_"):
         return np.frombuffer(data, np.bool_)
+    if is_mean_column(name):
+        return np.frombuffer(data, np.float32).reshape(rows, -1)
     dtype = TOKEN_DTYPE if name in ("tokens", "candidate_tokens") else FEATURE_DTYPE
     return np.frombuffer(data, dtype).reshape(rows, -1)

@@ -10,7 +10,7 @@ from vtr_core.data.binary_columns import as_rows
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.recycling import RecycledMemory
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, require_clips
+from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, VideoSchema, require_clips
 from vtr_core.data.shard_file import ShardFile
 
 Columns = dict[str, np.ndarray]
@@ -24,11 +24,13 @@ TIMES = ("start", "end")
 
 
 def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
-    """The columns that training and evaluation read: features with their presence, tokens and keys, no strings.
+    """The columns that training reads: features, of clips with their presence, tokens and keys, no strings.
 
     With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
-    but clips.
+    but clips and whole videos.
     """
+    if isinstance(schema, VideoSchema):
+        return [*(feature.name for feature in schema.features), "tokens", "video_key", "caption_keys"]
     clips = require_clips(schema, "the data set")
     names = [name for feature in clips.features for name in (feature.name, feature.presence)]
     return [*names, "tokens", *KEYS, *(TIMES if extra_captions else ())]

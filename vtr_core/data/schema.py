@@ -215,8 +215,18 @@ def require_clips(schema: Schema, where: str) -> ClipSchema:
             f"{ClipSchema.label()}; evaluate it with vtr evaluate <checkpoint> --task localization"
         )
     raise SchemaMismatch(
-        f"{where} is {schema.label()}, training and evaluation read {ClipSchema.label()}; "
+        f"{where} is {schema.label()}, whole videos with their frames; this model reads {ClipSchema.label()}: "
         "ingest its source again with vtr ingest <source> … --records clips --out <another folder>"
+    )
+
+
+def require_videos(schema: Schema, where: str) -> VideoSchema:
+    """`schema` if it is of whole videos; SchemaMismatch, with the remedy, for another kind at `where`."""
+    if isinstance(schema, VideoSchema):
+        return schema
+    raise SchemaMismatch(
+        f"{where} is {schema.label()}; this model reads {VideoSchema.label()}, whole videos with their frames: "
+        "make them with vtr ingest msrvtt or synthetic … --records videos --out <another folder>"
     )
 
 

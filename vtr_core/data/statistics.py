@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float16, Float32
+from jaxtyping import Float16, Float32
 
 from vtr_core.config.train import OnBadShard
+from vtr_core.data.binary_columns import as_sequences
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup, row_groups
 from vtr_core.data.row_groups import RowGroupReader
+from vtr_core.data.schema import FEATURE_DTYPE, ClipSchema
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 
@@ -29,25 +31,24 @@ def feature_statistics(
 ) -> dict[str, FeatureStatistics]:
     """The statistics of every feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
 
-    Rows with a value that is not finite are left out: one of them would make everything that is standardised NaN.
+    Of whole videos they are over frames, each as much as any other, also those that training leaves out. Rows or frames
+    with a value that is not finite are left out: one of them would make everything that is standardised NaN.
 
     A function of the data set alone: the same in every process, whatever the number of workers. Sums are float64, the
     deviation is the population's. Raises DatasetError where a feature is present in none of these rows, DamagedShard
     for a row group that cannot be read; with "skip" that one is left out.
     """
-    columns = [name for feature in manifest.schema.features for name in (feature.name, feature.presence)]
-    reader = RowGroupReader(manifest, columns)
     sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
     places = _evenly_spaced(manifest, max_row_groups)
     for place in places:
         try:
-            group = reader.read(place)
+            vectors = _vectors(manifest, place)
         except DamagedShard:
             if on_bad_shard == "fail":
                 raise
             continue
         for feature in manifest.schema.features:
-            sums[feature.name].add(group[feature.name], group[feature.presence])
+            sums[feature.name].add(vectors[feature.name])
     absent = [name for name, values in sums.items() if values.rows == 0]
     if absent:
         raise DatasetError(
@@ -55,6 +56,16 @@ def feature_statistics(
             "set model.standardize to False"
         )
     return {name: values.statistics() for name, values in sums.items()}
+
+
+def _vectors(manifest: Manifest, place: RowGroup) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    """The vectors of each feature in a row group: of the clips that have it, or all frames of all videos."""
+    features = manifest.schema.features
+    if isinstance(manifest.schema, ClipSchema):
+        clips = RowGroupReader(manifest, [name for f in features for name in (f.name, f.presence)]).read(place)
+        return {f.name: clips[f.name][clips[f.presence]] for f in features}
+    videos = RowGroupReader(manifest, [f.name for f in features]).read_arrow(place)
+    return {f.name: as_sequences(videos[f.name], f.dim, FEATURE_DTYPE).vectors for f in features}
 
 
 def _evenly_spaced(manifest: Manifest, count: int) -> Sequence[RowGroup]:
@@ -72,8 +83,8 @@ class _Sums:
         self._total = np.zeros(dim)
         self._squares = np.zeros(dim)
 
-    def add(self, values: Float16[np.ndarray, "rows dim"], present: Bool[np.ndarray, " rows"]) -> None:
-        part = values[present & np.isfinite(values).all(axis=1)].astype(np.float64)
+    def add(self, values: Float16[np.ndarray, "rows dim"]) -> None:
+        part = values[np.isfinite(values).all(axis=1)].astype(np.float64)
         if self.rows == 0 and len(part):
             self._origin = part[0]
         self.rows += len(part)

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
-from jaxtyping import Int32
 
 from vtr_core.data.binary_columns import sequence_binary
+from vtr_core.data.caption_tokens import caption_tokens
 from vtr_core.data.schema import VideoSchema
 from vtr_core.data.sources.source import Drops, Video, VideoEntry, VideoSource
 from vtr_core.data.video_rows import frame_columns, video_row_groups
@@ -20,20 +19,17 @@ def video_groups(
 ) -> Iterator[GroupTable]:
     """The row groups of `videos`. A video that cannot be used leaves no trace."""
     read = (source.video(video, drops) for video in videos)
-    yield from video_row_groups(read, lambda group: _table(group, schema, vocabulary))
+    yield from video_row_groups(read, lambda group: _table(group, schema, vocabulary, drops))
 
 
-def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary) -> pa.Table:
+def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary, drops: Drops) -> pa.Table:
+    tokens = [caption_tokens(video.captions, vocabulary, schema.max_words, drops) for video in group]
     columns: dict[str, pa.Array | Sequence[object]] = {
         "video_id": [video.video_id for video in group],
         "video_key": [key64(video.video_id) for video in group],
         "captions": [list(video.captions) for video in group],
         "caption_keys": [[caption_key(caption) for caption in video.captions] for video in group],
-        "tokens": sequence_binary([_tokens(video, schema, vocabulary) for video in group]),
+        "tokens": sequence_binary(tokens),
         **frame_columns(schema.features, group),
     }
     return pa.table(columns, schema=schema.arrow())
-
-
-def _tokens(video: Video, schema: VideoSchema, vocabulary: Vocabulary) -> Int32[np.ndarray, "captions max_words"]:
-    return np.stack([vocabulary.encode(caption, schema.max_words) for caption in video.captions])

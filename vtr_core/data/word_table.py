@@ -13,7 +13,7 @@ from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.vocabulary import Vocabulary, tokenise
+from vtr_core.text.vocabulary import Tokenizer, Vocabulary, words_of
 from vtr_core.text.word_vectors import read_word_vectors
 
 WORDS = "vocabulary.json"
@@ -28,16 +28,16 @@ class WordTable:
     vectors: Float32[np.ndarray, "words dim"] | None = None
 
     @classmethod
-    def from_captions(cls, captions: Iterable[str], min_count: int = 1) -> "WordTable":
+    def from_captions(cls, captions: Iterable[str], min_count: int = 1, tokenizer: Tokenizer = "words") -> "WordTable":
         """Every word of the captions with `min_count` occurrences; its vector is to be learned."""
-        return cls(Vocabulary.from_captions(captions, min_count))
+        return cls(Vocabulary.from_captions(captions, min_count, tokenizer))
 
     @classmethod
-    def from_vectors(cls, uri: str, captions: Iterable[str]) -> "WordTable":
+    def from_vectors(cls, uri: str, captions: Iterable[str], tokenizer: Tokenizer = "words") -> "WordTable":
         """The words of the captions that the word-vector file at `uri` knows, with its vectors."""
-        wanted = {word for caption in captions for word in tokenise(caption)}
+        wanted = {word for caption in captions for word in words_of(caption, tokenizer)}
         found = read_word_vectors(uri, wanted)
-        return cls(Vocabulary(tuple(found.words)), found.vectors)
+        return cls(Vocabulary(tuple(found.words), tokenizer), found.vectors)
 
     @classmethod
     def load(cls, manifest: Manifest) -> "WordTable":

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from vtr_core.config.dual_encoder import DualTripletConfig
 from vtr_core.config.loss import (
     GramVolumeConfig,
     InfoNceConfig,
@@ -11,6 +12,7 @@ from vtr_core.config.loss import (
     MilNceConfig,
     SigmoidConfig,
 )
+from vtr_core.errors import ConfigError
 from vtr_core.losses.gram_volume import GramVolume
 from vtr_core.losses.info_nce import InfoNce
 from vtr_core.losses.masked_margin_softmax import MaskedMarginSoftmax
@@ -21,7 +23,10 @@ from vtr_core.losses.sigmoid import Sigmoid
 
 
 def build_objective(config: LossConfig) -> Objective:
-    """The loss of a batch's embeddings, with its learnable parameters where it has any."""
+    """The loss of a batch's embeddings in one joint space, with its learnable parameters where it has any.
+
+    Raises ConfigError for a loss of two spaces.
+    """
     match config:
         case MaskedMarginSoftmaxConfig():
             return MaskedMarginSoftmax(config)
@@ -35,5 +40,7 @@ def build_objective(config: LossConfig) -> Objective:
             return Sigmoid(config)
         case GramVolumeConfig():
             return GramVolume(config)
+        case DualTripletConfig():
+            raise ConfigError("loss.kind = 'dual_triplet' is for model.kind = 'hybrid_encoder'; choose another loss")
         case _:
             assert_never(config)

@@ -8,11 +8,13 @@ import torch
 from jaxtyping import Float32
 from torch import nn
 
+from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
 from vtr_core.models.fully_connected import FullyConnected
+from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.models.self_attention_baseline import SelfAttentionBaseline
 
 
@@ -28,9 +30,11 @@ def build_model(
     Raises ConfigError where the parts of `config` do not fit together.
     """
     model = _fresh(config)
+    words = model.words if isinstance(model, HybridEncoder) else model.inputs
     if word_vectors is not None:
-        model.inputs.load_word_vectors(torch.from_numpy(word_vectors.copy()))
+        words.load_word_vectors(torch.from_numpy(word_vectors.copy()))
     if statistics is not None:
+        assert not isinstance(model, HybridEncoder), "a dual encoder takes features as they are"
         model.inputs.load_statistics(statistics)
     return model
 
@@ -47,7 +51,7 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
-def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
+def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder:
     match config:
         case CapsuleNetConfig():
             return CapsuleNet(config)
@@ -55,5 +59,7 @@ def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBa
             return FullyConnected(config)
         case SelfAttentionBaselineConfig():
             return SelfAttentionBaseline(config)
+        case HybridEncoderConfig():
+            return HybridEncoder(config)
         case _:
             assert_never(config)

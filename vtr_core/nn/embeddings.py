@@ -9,6 +9,8 @@ from torch import Tensor
 
 TEXT = "text"
 """The modality of captions; the others are named after their feature column."""
+VIDEO = "video"
+"""The modality of videos in a dual encoder, whatever its feature column is called."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,26 @@ class Embeddings:
     present: dict[str, Bool[Tensor, " batch"]]
     candidates: Float[Tensor, "batch extra dim"] | None = None
     """Vectors of the further candidate captions of each row, 0 where its text is not present."""
+
+
+@dataclass(frozen=True)
+class DualVectors:
+    """The vectors of one modality in the spaces that a dual encoder has; exactly 0 where the modality is missing."""
+
+    latent: Float[Tensor, "rows dim"] | None
+    """Of length 1."""
+    concept_scores: Float[Tensor, "rows concepts"] | None
+    """h, before the sigmoid."""
+
+
+@dataclass(frozen=True)
+class DualEmbeddings:
+    """Text and video of a batch in each space that a dual encoder has."""
+
+    latent: Embeddings | None
+    """Vectors of length 1."""
+    concept: Embeddings | None
+    """Scores h of the concepts, before the sigmoid: losses on logits are exact, and cosine compares h itself."""
 
 
 def concatenate(parts: Sequence[Embeddings]) -> Embeddings:

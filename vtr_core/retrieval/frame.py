@@ -5,12 +5,14 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Bool, Float16
 
 from vtr_core.data.assemble import Columns
 from vtr_core.data.schema import FEATURE_DTYPE
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.dual_rows import DualCaptions
 from vtr_core.retrieval.embed import EmbeddedRows, caption_columns
 from vtr_core.text.vocabulary import Vocabulary
 
@@ -43,6 +45,29 @@ def embeddings_frame(rows: EmbeddedRows, frame: pd.DataFrame) -> pd.DataFrame:
     names = {TEXT: CAPTION, **{name: name for name in rows.vectors if name != TEXT}}
     found = {name: _cells(rows, name) for name, column in names.items() if column in frame.columns}
     return pd.DataFrame(found, index=frame.index, dtype=object)
+
+
+def captions_of(frame: pd.DataFrame) -> list[str]:
+    """The texts of a table with the column `caption` alone, "" where there is none; InputError for other columns."""
+    given = [str(name) for name in frame.columns]
+    if given != [CAPTION]:
+        raise InputError(
+            f"the table has the columns {', '.join(given) or '(none)'}; a dual encoder embeds texts: give the column "
+            f"{CAPTION} alone (whole videos are embedded by vtr index)"
+        )
+    return [_caption(value, place) for place, value in _places(frame, CAPTION)]
+
+
+def dual_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns `latent` and `concepts` (probabilities), as far as there are these spaces, under the index of `frame`."""
+    probabilities = None if found.concept is None else torch.sigmoid(torch.from_numpy(found.concept)).numpy()
+    spaces = {"latent": found.latent, "concepts": probabilities}
+    cells = {
+        name: [vector if known else None for vector, known in zip(values, found.present, strict=True)]
+        for name, values in spaces.items()
+        if values is not None
+    }
+    return pd.DataFrame(cells, index=frame.index, dtype=object)
 
 
 def _check_names(frame: pd.DataFrame, features: Mapping[str, int]) -> None:

@@ -10,6 +10,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 
+from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.train import TrainConfig
 
 DATA = "checkpoint"
@@ -38,8 +39,17 @@ def _requirements() -> list[str]:
 
 
 def signature(config: TrainConfig) -> ModelSignature:
-    """A text and a vector for each feature in, each of them optional; vectors in the joint space out."""
+    """A text and a vector for each feature in, each of them optional; vectors in the joint space out.
+
+    Of a dual encoder: a text in, its latent vector and the probabilities of its concepts out.
+    """
     features = config.model.inputs.features
+    if isinstance(config.model, HybridEncoderConfig):
+        spaces = {"latent": config.model.latent_dim, "concepts": config.model.num_concepts}
+        held = [name for name, size in spaces.items() if size is not None]
+        texts: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption")]
+        found: list[ColSpec | TensorSpec] = [ColSpec(Array(DataType.float), name, required=False) for name in held]
+        return ModelSignature(inputs=Schema(texts), outputs=Schema(found))
     vector = Array(DataType.double)
     given: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption", required=False)]
     given += [ColSpec(vector, name, required=False) for name in features]
@@ -50,5 +60,7 @@ def signature(config: TrainConfig) -> ModelSignature:
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """A row with a caption and a vector of the right length for each feature."""
+    if isinstance(config.model, HybridEncoderConfig):
+        return pd.DataFrame({"caption": ["a person cooks rice"]})
     vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in config.model.inputs.features.items()}
     return pd.DataFrame({"caption": ["a person cooks rice"], **vectors})

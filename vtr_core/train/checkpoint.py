@@ -1,8 +1,9 @@
 """Checkpoints: a folder that is complete once `checkpoint.json`, written last, lists its files with their hashes.
 
-`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`. Nothing in it
-is unpickled: tensors are safetensors or read with `weights_only=True`. `model.safetensors` is what is evaluated;
-`optimizer.pt` has all else that going on with training needs.
+`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`, and
+`concepts.json` of a model with a concept space. Nothing in it is unpickled: tensors are safetensors or read with
+`weights_only=True`. `model.safetensors` is what is evaluated; `optimizer.pt` has all else that going on with training
+needs.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core import storage
+from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.override import validate
 from vtr_core.config.record import record
 from vtr_core.config.train import TrainConfig
@@ -27,9 +29,11 @@ from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.json_text import parse_json
 from vtr_core.models.build import build_model, check_model
 from vtr_core.storage import Location, StorageError, is_file_name, locate
+from vtr_core.text.concept_names import ConceptNames
 from vtr_core.text.vocabulary import Vocabulary
 
 MARKER = "checkpoint.json"
+CONCEPTS = "concepts.json"
 VERSION = 2
 
 
@@ -44,6 +48,10 @@ class Progress:
     """Of the validation at this step, where there was one."""
     flat_validations: int = 0
     """Validations since the best one."""
+    flat_at_rate: int = 0
+    """Validations since the best one or since the last plateau."""
+    plateaus: int = 0
+    """How often validation has not gained for optimizer.plateau_patience validations."""
     skipped: int = 0
     """Steps skipped for a non-finite loss."""
     replaced_rows: int = 0
@@ -64,6 +72,8 @@ class Checkpoint:
     """The loss's own parameters, for instance a learnt temperature."""
     trained: dict[str, Tensor] | None = None
     """The weights that training goes on with, where `model` is their moving average."""
+    concepts: ConceptNames | None = None
+    """Of a model with a concept space."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ class LoadedModel:
     provenance: dict[str, Any]
     progress: Progress
     uri: str
+    concepts: tuple[str, ...] = ()
+    """The names of the concepts in the order of the model's scores, where it has a concept space."""
 
 
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
@@ -141,6 +153,8 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         "vocabulary.json": checkpoint.vocabulary.to_json(),
         "provenance.json": _json(checkpoint.provenance),
     }
+    if checkpoint.concepts is not None:
+        files[CONCEPTS] = checkpoint.concepts.to_json()
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return {**files, MARKER: _json({"version": VERSION, "files": hashes})}
 
@@ -163,6 +177,7 @@ def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> C
         progress=reader.progress(),
         vocabulary=reader.vocabulary(),
         provenance=reader.provenance(),
+        concepts=reader.concepts(),
     )
 
 
@@ -193,6 +208,8 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
     if len(vocabulary) != config.model.inputs.num_words:
         what = f"a model of {config.model.inputs.num_words} words, but its vocabulary has {len(vocabulary)}"
         raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
+    concepts = reader.concepts()
+    _check_concepts(config, concepts, location)
     weights = _mean_weights(locations)
     _check_shapes(config, weights, location)
     model = build_model(config.model)
@@ -204,7 +221,18 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
         provenance=reader.provenance(),
         progress=reader.progress(),
         uri=location.uri,
+        concepts=() if concepts is None else concepts.names,
     )
+
+
+def _check_concepts(config: TrainConfig, found: ConceptNames | None, where: Location) -> None:
+    """CheckpointError where the names of the concepts are not those of the model's concept space."""
+    wanted = config.model.num_concepts or 0 if isinstance(config.model, HybridEncoderConfig) else 0
+    held = 0 if found is None else len(found.names)
+    if held != wanted:
+        raise CheckpointError(
+            f"{where} has a model of {wanted} concepts, but names {held}; use another checkpoint of the run"
+        )
 
 
 def _check_shapes(config: TrainConfig, weights: Mapping[str, Tensor], where: Location) -> None:
@@ -348,6 +376,15 @@ class _Reader:
             return Vocabulary.from_json(self.read("vocabulary.json"), str(self._location / "vocabulary.json"))
         except DatasetError as error:
             raise self._damaged("vocabulary.json", error) from error
+
+    def concepts(self) -> ConceptNames | None:
+        """The concepts that the model detects, where the checkpoint lists any."""
+        if CONCEPTS not in self._hashes:
+            return None
+        try:
+            return ConceptNames.from_json(self.read(CONCEPTS), str(self._location / CONCEPTS))
+        except DatasetError as error:
+            raise self._damaged(CONCEPTS, error) from error
 
     def provenance(self) -> dict[str, Any]:
         """Where the checkpoint comes from."""

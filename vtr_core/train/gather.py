@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vtr_core.data.batch import RowKeys
-from vtr_core.nn.embeddings import Embeddings
+from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 
 
 class _GatherRows(torch.autograd.Function):
@@ -70,6 +70,23 @@ def gather_embeddings(part: Embeddings) -> Embeddings:
         present={name: presence[:, i] for i, name in enumerate(names)},
         candidates=None if part.candidates is None else whole[:, len(names) :],
     )
+
+
+def gather_dual(part: DualEmbeddings) -> DualEmbeddings:
+    """The embeddings of the whole batch in each space, in one collective for each."""
+    return DualEmbeddings(
+        latent=None if part.latent is None else gather_embeddings(part.latent),
+        concept=None if part.concept is None else gather_embeddings(part.concept),
+    )
+
+
+def widest(ranges: Float[Tensor, "spaces 2"]) -> Float[Tensor, "spaces 2"]:
+    """The lowest of all workers' first column and the highest of their second."""
+    if world_size() == 1:
+        return ranges
+    signed = ranges * ranges.new_tensor([1.0, -1.0])
+    dist.all_reduce(signed, dist.ReduceOp.MIN)
+    return signed * ranges.new_tensor([1.0, -1.0])
 
 
 def sum_shares(share: Float[Tensor, " losses"]) -> Float[Tensor, " losses"]:

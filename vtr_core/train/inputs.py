@@ -1,18 +1,31 @@
 """A configuration completed with what its data set delivers."""
 
-from vtr_core.config.model import ModelInputs
+from typing import Any
+
+from vtr_core.config.dual_encoder import HybridEncoderConfig
+from vtr_core.config.model import ModelConfig, ModelInputs, trained_vectors
 from vtr_core.config.override import override
-from vtr_core.config.train import TrainConfig
+from vtr_core.config.train import OnBadShard, TrainConfig
+from vtr_core.data.checks import usable_clips, usable_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError
+from vtr_core.train.tasks.dual_encoding import check_dual
+
+
+def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The manifest of a data set of the kind that the model reads; see `usable_clips` and `usable_videos`."""
+    usable = usable_videos if isinstance(model, HybridEncoderConfig) else usable_clips
+    return usable(uri, on_bad_shard)
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     """`config` with the model's inputs taken from the training data.
 
     A configuration that already has inputs, as every run's config.json does, must agree with the data: DatasetError.
-    Without given word vectors the vocabulary's vectors are trained.
+    Without given word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do not
+    go together.
     """
+    check_dual(config)
     features = {feature.name: feature.dim for feature in manifest.schema.features}
     given = config.model.inputs
     if given.features and given.features != features:
@@ -27,9 +40,9 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
         word_dim=words.word_dim or given.word_dim,
         max_words=manifest.schema.max_words,
     )
-    changes = {"model.inputs": inputs.model_dump()}
+    changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
     if words.vectors is None:
-        changes["model.words.train_vectors"] = True  # type: ignore[assignment]
+        changes[trained_vectors(config.model)] = True
     return override(config, changes)
 
 

@@ -10,8 +10,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
+from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.train.checkpoint import Checkpoint, load_weights
-from vtr_core.train.gather import average_gradients
+from vtr_core.train.gather import average_gradients, sum_shares
 from vtr_core.train.micro_batches import MicroBatches
 from vtr_core.train.optimizer import build_optimizer
 from vtr_core.train.run_folder import RunFolder
@@ -28,12 +29,18 @@ class Learner:
     ) -> None:
         self._config = config
         self._bare = model
+        share_statistics(model, sum_shares)
         rows = config.batch.micro_rows
         self.model = distribute(model if rows is None else MicroBatches(model, rows))
         self.objective = objective.to(next(model.parameters()).device)
         self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
         decay = config.training.ema_decay
         self._average = None if decay is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
+
+    @property
+    def bare(self) -> nn.Module:
+        """The model itself, as it is trained."""
+        return self._bare
 
     @property
     def evaluated(self) -> nn.Module:

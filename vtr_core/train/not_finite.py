@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vtr_core.data.frames import mean_column
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.row_groups import Columns, RowGroupReader
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.schema import FeatureSpec, VideoSchema
 from vtr_core.errors import DatasetError
 
 _MOST_NAMED = 5
@@ -21,7 +22,7 @@ class Suspects:
     places: tuple[str, ...]
     """Shard files with their row groups: of `clips` where there are any, else of the batch, the first few of them."""
     clips: tuple[str, ...]
-    """Clips with features that are not finite, the first few of them."""
+    """Clips, or whole videos, with features that are not finite, the first few of them."""
 
     def __str__(self) -> str:
         """In a message."""
@@ -30,18 +31,23 @@ class Suspects:
 
 
 def keys_not_finite(columns: Columns, features: Sequence[FeatureSpec]) -> set[int]:
-    """The `clip_key` of every row with a feature that it has and that is NaN or infinite."""
+    """The `clip_key` of every row with a feature that it has and that is NaN or infinite, in any frame."""
     bad = np.zeros(len(columns["clip_key"]), bool)
     for feature in features:
-        bad |= columns[feature.presence] & ~np.isfinite(columns[feature.name]).all(axis=1)
+        if feature.presence in columns:
+            bad |= columns[feature.presence] & ~np.isfinite(columns[feature.name]).all(axis=1)
+        else:  # of whole videos the mean tells it of all frames
+            bad |= ~np.isfinite(columns[mean_column(feature.name)]).all(axis=1)
     return set(columns["clip_key"][bad].tolist())
 
 
 def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> Suspects:
-    """Name the clips with `keys` among the row groups of a batch, by reading the ids in those."""
+    """Name the clips, or whole videos, with `keys` among the row groups of a batch, by reading the ids in those."""
     found: dict[str, list[str]] = {}
     missing = set(keys)
-    reader = RowGroupReader(manifest, ["clip_key", "clip_id", "video_id"])
+    whole = isinstance(manifest.schema, VideoSchema)
+    key = "video_key" if whole else "clip_key"
+    reader = RowGroupReader(manifest, [key, "video_id"] if whole else [key, "clip_id", "video_id"])
     for place in places:
         if not missing:
             break
@@ -49,10 +55,11 @@ def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> 
             columns = reader.read(place)
         except DatasetError:  # a damaged one, whose rows were replaced, held none of these clips
             continue
-        for row in np.flatnonzero(np.isin(columns["clip_key"], list(missing))).tolist():
-            name = f"clip {columns['clip_id'][row]} of video {columns['video_id'][row]}"
+        for row in np.flatnonzero(np.isin(columns[key], list(missing))).tolist():
+            video = f"video {columns['video_id'][row]}"
+            name = video if whole else f"clip {columns['clip_id'][row]} of {video}"
             found.setdefault(_name(manifest, place), []).append(name)
-            missing.discard(int(columns["clip_key"][row]))
+            missing.discard(int(columns[key][row]))
     clips = [clip for names in found.values() for clip in names]
     return Suspects(_first(list(found) or [_name(manifest, place) for place in places]), _first(clips))
 

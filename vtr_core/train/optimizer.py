@@ -18,8 +18,20 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     return AdamW([group for group in groups if group["params"]], lr=config.learning_rate)
 
 
-def learning_rate_at(config: OptimizerConfig, step: int, total_steps: int) -> float:
-    """The rate of optimiser step `step` (from 0): a linear warm-up, then constant or half a cosine down to 0."""
+def learning_rate_at(
+    config: OptimizerConfig, step: int, total_steps: int, steps_per_epoch: int = 1, plateaus: int = 0
+) -> float:
+    """The rate of optimiser step `step` (from 0): the schedule's, after so many epochs and plateaus of validation.
+
+    schedule · epoch_decay^⌊epoch / decay_epochs⌋ · plateau_decay^plateaus, with the epoch ⌊step / steps_per_epoch⌋. All
+    of it is a function of the configuration and of what a checkpoint holds, so a resumed run has the same rates.
+    """
+    decays = step // steps_per_epoch // config.decay_epochs
+    return _scheduled(config, step, total_steps) * config.epoch_decay**decays * config.plateau_decay**plateaus
+
+
+def _scheduled(config: OptimizerConfig, step: int, total_steps: int) -> float:
+    """A linear warm-up, then constant or half a cosine down to 0."""
     if step < config.warmup_steps:
         return config.learning_rate * (step + 1) / config.warmup_steps
     if config.schedule == "constant":

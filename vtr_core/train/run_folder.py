@@ -40,6 +40,8 @@ class RunRecord:
     mlflow_run_id: str | None = None
     started: float = 0.0
     """Unix seconds."""
+    concepts: str | None = None
+    """The concept table, of a model with a concept space."""
 
 
 @dataclass(frozen=True)

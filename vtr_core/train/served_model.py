@@ -11,8 +11,10 @@ import torch
 
 from vtr_core.data.assemble import Columns
 from vtr_core.errors import InputError
+from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.retrieval.dual_rows import embed_dual_captions
 from vtr_core.retrieval.embed import embed_columns
-from vtr_core.retrieval.frame import columns_of, embeddings_frame
+from vtr_core.retrieval.frame import captions_of, columns_of, dual_frame, embeddings_frame
 from vtr_core.storage import locate
 from vtr_core.tracking.model_files import kept_checkpoint
 from vtr_core.train.checkpoint import LoadedModel, load_model
@@ -24,6 +26,9 @@ class ServedModel:
     In: a column `caption` of texts, or a column of vectors for each of some features (`video`, `audio`, …, as in the
     model's signature), or both; None where a row lacks one. Out, under the same index: a column `text`, and one for
     each feature given; a value is a float32 array (embedding_dim,), or None where the row lacks it or knows no word.
+
+    Of a dual encoder, in: the column `caption` alone; out: `latent` and `concepts`, the probability of each concept in
+    the order of the checkpoint's concepts.json, as far as the model has these spaces.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -35,6 +40,9 @@ class ServedModel:
         if params:
             raise InputError(f"the model has no parameters, {', '.join(params)} were given")
         config = self._loaded.config
+        if isinstance(self._loaded.model, HybridEncoder):
+            captions = captions_of(model_input)
+            return dual_frame(embed_dual_captions(self._loaded, captions), model_input)
         columns = columns_of(model_input, self._features, self._loaded.vocabulary, config.model.inputs.max_words)
         chunks = _pieces(columns, config.evaluation.batch_rows)
         return embeddings_frame(embed_columns(self._loaded.model, self._features, chunks), model_input)

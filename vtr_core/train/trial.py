@@ -123,6 +123,7 @@ class Trial:
             tracked=None,
             provenance=origin,
             lease=self._lease.number,
+            concepts=record.concepts,
             pauses=self._pauses,
         )
         self._patience = config.training.patience

@@ -10,6 +10,7 @@ import ray.train.torch
 import torch
 from torch import Tensor, nn
 
+from vtr_core.config.model import standardizes
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
@@ -23,6 +24,7 @@ from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.bad_shards import BadShards
 from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint import Checkpoint, Progress
+from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.early_stopping import judge
 from vtr_core.train.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.learner import Learner
@@ -49,6 +51,8 @@ class Job:
     """The driver's right to write the run folder: see vtr_core.train.lease."""
     system_s: float | None = None
     """Seconds between two samples of the first worker's machine for the log; None for none."""
+    concepts: str | None = None
+    """The concept table, of a model with a concept space."""
     pauses: bool = False
     """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
 
@@ -79,14 +83,16 @@ class Worker:
         self._words = WordTable.load(self._manifest)
         self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
         self._total = total_steps(self._config, self._plan)
-        self._task = build_task(self._config, self._rank, self._world)
+        table = concept_table(self._config, job.concepts)
+        self._concepts = names_of(self._config, table)
+        self._task = build_task(self._config, self._rank, self._world, table)
         self._build()
 
     def _build(self) -> None:
         """Initial weights from the seed; then the newest checkpoint's, where there is one."""
         found = self._folder.latest()
         # A checkpoint holds the statistics; without one every worker reads the same part of the data.
-        wanted = self._config.model.standardize and found is None
+        wanted = standardizes(self._config.model) and found is None
         bad = self._config.on_bad_shard
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
@@ -94,6 +100,7 @@ class Worker:
         self._learner = Learner(model, self._task.objective, self._config, _distribute)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
+            require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
             self._learner.restore(found, self._folder)
 
     def run(self) -> bool:
@@ -164,7 +171,8 @@ class Worker:
         step = self._progress.step
         assert int(columns["step"][0]) == step
         torch.manual_seed(step_seed(self._config.seed, step, self._rank))
-        rate = learning_rate_at(self._config.optimizer, step, self._total)
+        plateaus, epoch = self._progress.plateaus, self._plan.steps_per_epoch
+        rate = learning_rate_at(self._config.optimizer, step, self._total, epoch, plateaus)
         self._learner.set_learning_rate(rate)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._uses_bf16()):
             output = self._task.step(self._learner.model, columns, step, self._device)
@@ -219,7 +227,8 @@ class Worker:
             values = self._task.evaluate(
                 self._learner.evaluated, Manifest.load(self._job.validation), self._words.vocabulary
             )
-            self._progress = judge(self._progress, values, self._config.training.metric)
+            metric, patience = self._config.training.metric, self._config.optimizer.plateau_patience
+            self._progress = judge(self._progress, values, metric, patience)
             self._report(values)
         due = validated or self._is_due(self._config.training.checkpoint_every)
         if due and self._recorder is not None:
@@ -246,6 +255,7 @@ class Worker:
             progress=self._progress,
             vocabulary=self._words.vocabulary,
             provenance=self._provenance(),
+            concepts=self._concepts,
             **self._learner.state(),
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from vtr_core.analysis.activations.stop_words import is_concept
+from vtr_core.text.stop_words import is_concept
 from vtr_core.text.vocabulary import tokenise
 
 

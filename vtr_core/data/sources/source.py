@@ -70,11 +70,15 @@ class StepVideo:
 
 @dataclass
 class Drops:
-    """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError."""
+    """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError.
+
+    A caption that is cut after the data set's `max_words` words stays: it is `shortened`, which is no drop.
+    """
 
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
+    shortened: int = 0
 
     def drop(self, reason: str, what: str, rows: int = 1) -> None:
         """Count `rows` dropped rows for `reason`; `what` names the thing and the fault for people."""

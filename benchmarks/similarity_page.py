@@ -1,0 +1,71 @@
+"""The similarity benchmark's figures as a page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+FASTER, MEGABYTES = 20.0, 1000.0
+"""Goals: of the straightforward form's speed, and of peak memory."""
+BYTES_PER_ELEMENT = 16
+"""That the straightforward form moves at least: minima and maxima of float32, each written and read again."""
+
+
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The page."""
+    return "\n".join([*_forms(figures), *_whole(figures), *_limits(figures)])
+
+
+def _forms(figures: Mapping[str, Any]) -> list[str]:
+    rows = [
+        f"| {name} | {figures['seconds'][name]:.3f} | {figures['elements_per_second'][name] / 1e9:.2f} "
+        f"| {figures['faster_than_broadcast'][name]:.1f} |"
+        for name in figures["seconds"]
+    ]
+    faster = figures["faster_than_broadcast"]["tiles"]
+    return [
+        "# Generalised Jaccard of all pairs",
+        "",
+        f"{figures['slice']} of {figures['captions']:,} captions × {figures['videos']:,} videos × "
+        f"{figures['concepts']} concepts, in turns, medians of {figures['rounds']} rounds. broadcast: the",
+        f"straightforward form, {figures['batch']} captions at a time. distance: torch.cdist, as in training.",
+        "tiles: ours.",
+        "",
+        "| form | s | 10⁹ minima/s | × broadcast |",
+        "|---|---:|---:|---:|",
+        *rows,
+        "",
+        f"Goal: at least {FASTER:g} × broadcast: {'reached' if faster >= FASTER else '**not reached**'}. "
+        f"Largest difference from float64: {figures['largest_difference']:.1e}.",
+        "",
+    ]
+
+
+def _whole(figures: Mapping[str, Any]) -> list[str]:
+    small = max(figures["whole_peak_mb"], figures["top10_peak_mb"]) < MEGABYTES
+    causality = ", ".join(f"C@{k} {seconds:.1f} s" for k, seconds in figures["causality_seconds"].items())
+    return [
+        "| all captions | s | peak memory, MB |",
+        "|---|---:|---:|",
+        f"| matrix | {figures['whole_seconds']:.1f} | {figures['whole_peak_mb']:.0f} |",
+        f"| top 10 of each caption | {figures['top10_seconds']:.1f} | {figures['top10_peak_mb']:.0f} |",
+        "",
+        f"Memory is what the process grew by, inputs and result included; goal below {MEGABYTES:g} MB: "
+        f"{'reached' if small else '**not reached**'}. The top 10 "
+        f"{'are' if figures['top10_is_that_of_the_matrix'] else '**are not**'} those of the matrix.",
+        f"Over as many matched pairs: {causality}.",
+        "",
+    ]
+
+
+def _limits(figures: Mapping[str, Any]) -> list[str]:
+    bandwidth = figures["copy_gb_per_second"] / BYTES_PER_ELEMENT
+    share = figures["elements_per_second"]["tiles"] / figures["minima_per_second"]
+    versions = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    return [
+        f"Memory copies {figures['copy_gb_per_second']:.1f} GB/s (reading and writing), so a form that writes all",
+        f"minima and maxima cannot pass {bandwidth:.2f} · 10⁹ minima/s. One torch.minimum in the cache does",
+        f"{figures['minima_per_second'] / 1e9:.2f} · 10⁹/s; tiles, which also add them up, reach {100 * share:.0f} %",
+        "of it.",
+        "",
+        f"On {figures['device']}, {figures['threads']} threads; {versions}; `{figures['command']}`.",
+        "",
+    ]

@@ -1,0 +1,38 @@
+"""`vtr analyze`: the first word says what is analysed; each analysis has a module and flags of its own."""
+
+from collections.abc import Sequence
+
+from vtr_core.errors import ConfigError
+
+ANALYSES = ("causality", "complementarity")
+HELP = """\
+usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> --help
+
+  causality         how much of each decision of a dual encoder its strongest concepts carry, and how much they can:
+                    contributions, C@k, a search for the best transform, calibration of the concept detectors
+  complementarity   what the latent and the concept space add to each other: dimensions, principal components,
+                    canonical correlations, ensembles of several trainings with their significance
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the analysis that the first word names."""
+    match list(argv):
+        case [] | ["-h" | "--help"]:
+            print(HELP, end="")
+        case ["causality", *rest]:
+            from pipelines import analyze_causality
+
+            analyze_causality.main(rest)
+        case ["complementarity", *rest]:
+            from pipelines import analyze_complementarity
+
+            analyze_complementarity.main(rest)
+        case [word, *_]:
+            raise ConfigError(f"vtr analyze {word}: there is no such analysis; analyses: {', '.join(ANALYSES)}")
+
+
+if __name__ == "__main__":
+    from pipelines.cli import main as vtr
+
+    vtr("analyze")

@@ -1,0 +1,120 @@
+"""What `vtr analyze causality` found, for people, for programs and for MLflow."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vtr_core.analysis.calibration import Fate
+    from vtr_core.analysis.causality import CausalityCurves
+    from vtr_core.analysis.transform_objective import Measured
+    from vtr_core.retrieval.causality_report import Inference
+    from vtr_core.retrieval.detector_report import SideReport, SplitReport
+
+
+@dataclass(frozen=True)
+class SearchFindings:
+    """The search on the validation data; accuracy is mean mAP and causality C@10, both in [0, 1]."""
+
+    kind: str
+    score: str
+    tolerance: float
+    start: "Measured"
+    best: "Measured"
+    front: "Sequence[Measured]"
+    measured: "Sequence[Measured]"
+    captions: int
+    videos: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DetectorFindings:
+    """The concept detectors on every split, and what became of each concept where training data were given."""
+
+    splits: "Sequence[SplitReport]"
+    fates: "Mapping[Fate, Sequence[str]] | None"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything; `curves` and `top_k` by "original" and "improved"."""
+
+    checkpoint: str
+    test: str
+    search: SearchFindings
+    inferences: "Sequence[Inference]"
+    curves: "Mapping[str, Mapping[str, CausalityCurves]]"
+    top_k: Mapping[str, Mapping[int, float]]
+    detectors: DetectorFindings | None
+    left_out: Mapping[str, int]
+
+    def metrics(self) -> dict[str, float]:
+        """The figures of the test data by metric name, `test/<set>/concepts/improved/c10` …, in percent."""
+        values: dict[str, float] = {}
+        for one in self.inferences:
+            prefix = f"test/{self.test}/{one.name.replace(', ', '/')}"
+            figures = one.figures.values()
+            values.update({f"{prefix}/{name}": figures[name] for name in ("map", "sum_r", "t2v_map", "v2t_map")})
+            values.update({f"{prefix}/c{k}": 100 * mean for k, (mean, _) in one.causality.items()})
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is printed or drawn; what is undefined is null."""
+        return {
+            "checkpoint": self.checkpoint,
+            "test": self.test,
+            "left_out": dict(self.left_out),
+            "search": {
+                **{name: getattr(self.search, name) for name in ("kind", "score", "tolerance", "captions", "videos")},
+                "seconds": round(self.search.seconds, 3),
+                "start": asdict(self.search.start),
+                "best": asdict(self.search.best),
+                "front": [asdict(one) for one in self.search.front],
+                "measured": [asdict(one) for one in self.search.measured],
+            },
+            "inferences": [
+                {
+                    "name": one.name,
+                    "transform": asdict(one.transform),
+                    "concept_weight": one.concept_weight,
+                    "figures": one.figures.values(),
+                    "causality": {str(k): {"mean": mean, "std": std} for k, (mean, std) in one.causality.items()},
+                }
+                for one in self.inferences
+            ],
+            "curves": {
+                which: {name: _curve(curves) for name, curves in sets.items()} for which, sets in self.curves.items()
+            },
+            "top_k": {which: {str(k): value for k, value in found.items()} for which, found in self.top_k.items()},
+            "detectors": None if self.detectors is None else _detectors(self.detectors),
+        }
+
+
+def _curve(curves: "CausalityCurves") -> dict[str, Any]:
+    values = asdict(curves)
+    return {name: value if name == "num_pairs" else value.tolist() for name, value in values.items()}
+
+
+def _detectors(found: DetectorFindings) -> dict[str, Any]:
+    return {
+        "splits": {
+            split.name: {side.side: _side(side) for side in (split.text, split.video)} for split in found.splits
+        },
+        "fates": None if found.fates is None else {fate: list(names) for fate, names in found.fates.items()},
+    }
+
+
+def _side(side: "SideReport") -> dict[str, Any]:
+    precision = [None if math.isnan(value) else value for value in side.tags.precision.tolist()]
+    mean, chance = side.tags.mean, side.tags.chance
+    return {
+        "original": asdict(side.original),
+        "improved": None if side.improved is None else asdict(side.improved),
+        "presence_error": side.presence_error,
+        "mean_average_precision": None if math.isnan(mean) else mean,
+        "chance": None if math.isnan(chance) else chance,
+        "precision": precision,
+        "prevalence": side.tags.prevalence.tolist(),
+    }

@@ -1,0 +1,140 @@
+"""What `vtr analyze complementarity` found, for people, for programs and for MLflow."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vtr_core.analysis.dimensions import StableRegion
+    from vtr_core.analysis.ensembles import Difference, Ensemble
+    from vtr_core.retrieval.complementarity_report import ComponentCurve, CorrelationCurve
+
+TESTED = ("map", "sum_r")
+FEWEST_DIMENSIONS = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training, or two that are fused; `figures` by way of scoring: "latent", "concept", "two spaces"."""
+
+    way: str
+    coupling: str
+    dims: tuple[int | None, int | None]
+    checkpoints: tuple[str, ...]
+    figures: Mapping[str, Mapping[str, float]]
+    components: "ComponentCurve | None"
+    correlations: "Sequence[CorrelationCurve]"
+
+
+@dataclass(frozen=True)
+class DimensionStudy:
+    """The figures of trainings of a single space in several dimensions, in percent, and the stable region of mAP."""
+
+    space: str
+    dims: tuple[int, ...]
+    map: tuple[float, ...]
+    sum_r: tuple[float, ...]
+    stable: "StableRegion"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything, as runs; ensembles, tests and dimension studies follow from them."""
+
+    data: str
+    runs: Sequence[Run]
+
+    def ensembles(self) -> "list[tuple[str, Ensemble]]":
+        """(way of scoring, runs of one way of training): single spaces first, in the order of the runs."""
+        from vtr_core.analysis.ensembles import Ensemble
+
+        found = []
+        for scoring in ("latent", "concept", "two spaces"):
+            for way in dict.fromkeys(run.way for run in self.runs if scoring in run.figures):
+                scored = [run.figures[scoring] for run in self.runs if run.way == way and scoring in run.figures]
+                found.append((scoring, Ensemble(way, {name: [one[name] for one in scored] for name in scored[0]})))
+        return found
+
+    def differences(self) -> "Iterator[tuple[str, str, str, str, Difference]]":
+        """(scoring, figure, first way, second way, test) of every two ensembles with the same scoring."""
+        from vtr_core.analysis.ensembles import difference
+
+        for (scoring, first), (other, second) in itertools.combinations(self.ensembles(), 2):
+            for figure in TESTED:
+                test = difference(first.figures[figure], second.figures[figure])
+                if scoring == other and test is not None:
+                    yield scoring, figure, first.name, second.name, test
+
+    def dimension_studies(self) -> list[DimensionStudy]:
+        """Of the spaces that were trained alone in at least three dimensions."""
+        from vtr_core.analysis.dimensions import stable_region
+
+        found = []
+        for place, space in enumerate(("latent", "concept")):
+            runs = [run for run in self.runs if run.coupling == space]
+            dims = tuple(run.dims[place] or 0 for run in runs)
+            if len(set(dims)) >= FEWEST_DIMENSIONS:
+                values = {name: tuple(run.figures[space][name] for run in runs) for name in TESTED}
+                stable = stable_region(dims, values["map"])
+                found.append(DimensionStudy(space, dims, values["map"], values["sum_r"], stable))
+        return found
+
+    def metrics(self) -> dict[str, float]:
+        """The means over runs by metric name; names of ways lose what a metric name cannot hold."""
+        values = {}
+        for scoring, ensemble in self.ensembles():
+            way = "".join(letter if letter.isalnum() else "_" for letter in ensemble.name)
+            for figure in TESTED:
+                values[f"test/{self.data}/{scoring.replace(' ', '_')}/{way}/{figure}"] = ensemble.spread(figure).mean
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is printed or drawn; what is undefined is null."""
+        return {
+            "data": self.data,
+            "runs": [_run(run) for run in self.runs],
+            "ensembles": [
+                {
+                    "scoring": scoring,
+                    "way": one.name,
+                    "figures": {name: _finite(asdict(one.spread(name))) for name in one.figures},
+                }
+                for scoring, one in self.ensembles()
+            ],
+            "differences": [
+                {"scoring": scoring, "figure": figure, "first": first, "second": second, **_finite(asdict(test))}
+                for scoring, figure, first, second, test in self.differences()
+            ],
+            "dimension_studies": [
+                {**asdict(study), "stable": {**asdict(study.stable), "figure": _finite(asdict(study.stable.figure))}}
+                for study in self.dimension_studies()
+            ],
+        }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    components = run.components
+    return {
+        "way": run.way,
+        "coupling": run.coupling,
+        "dims": run.dims,
+        "checkpoints": run.checkpoints,
+        "figures": {scoring: dict(values) for scoring, values in run.figures.items()},
+        "components": None
+        if components is None
+        else {
+            "dim": components.dim,
+            "normalised_variances": components.normalised_variances.tolist(),
+            "map": {str(kept): value for kept, value in components.precision.items()},
+        },
+        "correlations": [
+            {**asdict(curve), "fitted": curve.fitted.tolist(), "held_out": curve.held_out.tolist()}
+            for curve in run.correlations
+        ],
+    }
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}

@@ -1,0 +1,79 @@
+import math
+
+import numpy as np
+import pytest
+
+from tests.reference import calibration as reference
+from vtr_core.analysis.calibration import (
+    TagPrecision,
+    calibration,
+    expected_calibration_error,
+    fates,
+    tag_precision,
+)
+from vtr_core.errors import DatasetError
+
+RANDOM = np.random.default_rng(0)
+PROBABILITY = RANDOM.random((40, 6)).astype(np.float32)
+PROBABILITY[0, 0], PROBABILITY[0, 1] = 0.0, 1.0
+LABELS = (RANDOM.random((40, 6)) * (RANDOM.random((40, 6)) < 0.4)).astype(np.float32)
+
+
+def test_error_equals_loops():
+    expected = reference.expected_calibration_error(PROBABILITY.astype(np.float64), LABELS, 15)
+    assert expected_calibration_error(PROBABILITY, LABELS) == pytest.approx(expected, rel=1e-6)
+
+
+def test_error_of_what_is_calibrated_and_of_what_is_not():
+    labels = np.array([[1.0], [0.0], [0.0], [0.0]])
+    assert expected_calibration_error(np.full((4, 1), 0.25), labels) == 0.0
+    assert expected_calibration_error(np.full((4, 1), 0.75), labels) == pytest.approx(0.5)
+    opposite = np.array([[0.9], [0.1]]), np.array([[0.0], [1.0]])
+    assert expected_calibration_error(*opposite) == pytest.approx(0.9)
+
+
+def test_detection_rates():
+    found = calibration(PROBABILITY, LABELS)
+    assert found.mean_detection == pytest.approx(PROBABILITY.mean(), rel=1e-6)
+    assert found.expected_detection == pytest.approx(LABELS.mean(), rel=1e-6)
+    assert found.tags_on == np.mean([sum(p > 0.5 for p in row) for row in PROBABILITY])
+    assert found.expected_tags == np.mean([sum(y > 0 for y in row) for row in LABELS])
+
+
+@pytest.mark.parametrize("decimals", [8, 1])
+def test_tag_precision_equals_loops_with_and_without_ties(decimals):
+    scores = RANDOM.normal(size=(8, 5)).round(decimals).astype(np.float32)
+    present = RANDOM.random((8, 5)) < 0.4
+    present[:, 3], present[2, 1] = False, True
+    found = tag_precision(scores, present)
+    np.testing.assert_allclose(found.precision, reference.tag_precision(scores, present), rtol=1e-12)
+    assert found.prevalence.tolist() == present.mean(axis=0).tolist()
+    assert found.mean == pytest.approx(np.nanmean(found.precision))
+    kept = np.isfinite(found.precision)
+    assert found.chance == pytest.approx(found.prevalence[kept].mean())
+
+
+def test_no_concept_with_a_sample_has_no_mean():
+    assert math.isnan(tag_precision(np.zeros((3, 2)), np.zeros((3, 2), bool)).mean)
+
+
+def test_fates():
+    prevalence = np.array([0.1, 0.1, 0.1, 0.001, 0.1, 0.8, 0.8])
+    train = TagPrecision(np.array([0.9, 0.9, 0.15, 0.9, 0.9, 0.95, 0.85]), prevalence)
+    other = TagPrecision(np.array([0.5, 0.15, 0.9, 0.9, np.nan, 0.95, 0.95]), prevalence)
+    assert fates(train, other, fewest=5, train_samples=1000) == [
+        "learned",
+        "not generalised",
+        "failed",
+        "too rare",
+        "too rare",
+        "learned",
+        "failed",
+    ]
+
+
+def test_no_samples_are_an_error():
+    with pytest.raises(DatasetError, match="no samples"):
+        tag_precision(PROBABILITY[:0], LABELS[:0] > 0)
+    with pytest.raises(DatasetError, match="no samples"):
+        calibration(PROBABILITY[:0], LABELS[:0])

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+import torch
+
+from tests.reference import causality as reference
+from vtr_core.analysis import causality
+from vtr_core.analysis.causality import Pairs, causality_at_k, causality_curves, contributions
+from vtr_core.errors import ConfigError
+
+SIMILARITIES = ("jaccard", "cosine")
+
+
+def _rows(similarity, count, concepts=9, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(2, count, concepts, generator=generator, dtype=torch.float64)
+    return torch.sigmoid(scores) if similarity == "jaccard" else scores
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_contributions_equal_loops(similarity):
+    video, text = _rows(similarity, 7)
+    expected = [reference.contributions(v, s, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)]
+    found = contributions(video, text, similarity)
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
+
+
+def test_contributions_of_a_pair_by_hand():
+    video, text = torch.tensor([[0.5, 0.2, 0.9]]), torch.tensor([[0.25, 0.6, 0.3]])
+    assert contributions(video, text, "jaccard")[0].tolist() == pytest.approx([1 / 3, 0.2 / 0.75, 0.4])
+    video, text = torch.tensor([[-2.0, 1.0, 0.0]]), torch.tensor([[1.0, 2.0, 5.0]])
+    assert contributions(video, text, "cosine")[0].tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_a_pair_that_shares_nothing_contributes_0_not_nan(similarity):
+    zeros = torch.zeros(1, 4)
+    assert contributions(zeros, torch.ones(1, 4), similarity).tolist() == [[0.0] * 4]
+    assert causality_at_k(zeros, torch.ones(1, 4), 2, similarity).mean == 0.0
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("k", [1, 4, 9, 50])
+def test_causality_at_k_equals_loops_across_chunks(similarity, k, monkeypatch):
+    monkeypatch.setattr(causality, "PAIR_CHUNK", 3)
+    video, text = _rows(similarity, 7)
+    expected = [
+        reference.causality_at_k(v, s, k, similarity) for v, s in zip(video.tolist(), text.tolist(), strict=True)
+    ]
+    found = causality_at_k(video, text, k, similarity, concept_weight=0.4)
+    assert found.values.tolist() == pytest.approx([0.4 * value for value in expected], rel=1e-12)
+    assert found.mean == pytest.approx(0.4 * np.mean(expected), rel=1e-12)
+    assert found.std == pytest.approx(0.4 * np.std(expected), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_curves_equal_loops_across_chunks(similarity, monkeypatch):
+    monkeypatch.setattr(causality, "PAIR_CHUNK", 4)
+    video, text = _rows(similarity, 6)
+    pairs = Pairs("some", torch.tensor([0, 5, 2, 2, 3, 1, 0, 4, 4]), torch.tensor([1, 1, 0, 3, 5, 2, 0, 4, 5]))
+    chosen = [(video[v].tolist(), text[s].tolist()) for v, s in zip(pairs.video, pairs.text, strict=True)]
+    ordered = np.array([sorted(reference.contributions(v, s, similarity), reverse=True) for v, s in chosen])
+    found = causality_curves(video, text, pairs, similarity, concept_weight=0.5)
+    np.testing.assert_allclose(found.individual_mean, 0.5 * ordered.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.individual_std, 0.5 * ordered.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(found.cumulative_mean, 0.5 * ordered.cumsum(axis=1).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.cumulative_std, 0.5 * ordered.cumsum(axis=1).std(axis=0), rtol=1e-9, atol=1e-15)
+    assert found.num_pairs == 9
+    at = causality_at_k(video[pairs.video], text[pairs.text], 3, similarity, 0.5)
+    assert found.at(3) == pytest.approx((at.mean, at.std), rel=1e-9)
+    assert found.at(99) == found.at(9)
+
+
+def test_a_small_spread_does_not_cancel(monkeypatch):
+    monkeypatch.setattr(causality, "PAIR_CHUNK", 100)
+    generator = torch.Generator().manual_seed(0)
+    video = 0.5 + 1e-6 * torch.rand(300, 4, generator=generator, dtype=torch.float64)
+    pairs = Pairs("all", torch.arange(300), torch.arange(300))
+    found = causality_curves(video, video, pairs, "jaccard")
+    shares = np.sort((video / video.sum(dim=1, keepdim=True)).numpy(), axis=1)[:, ::-1]
+    np.testing.assert_allclose(found.individual_std, shares.std(axis=0), rtol=1e-6)
+
+
+def test_no_pairs_and_k_below_1_are_errors():
+    video, text = _rows("jaccard", 2)
+    with pytest.raises(ConfigError, match="at least 1"):
+        causality_at_k(video, text, 0, "jaccard")
+    with pytest.raises(ConfigError, match="there are none"):
+        causality_at_k(video[:0], text[:0], 10, "jaccard")

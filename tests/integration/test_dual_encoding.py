@@ -1,0 +1,126 @@
+"""A dual encoder from described videos to figures: ingest, concepts, training, resumption, evaluation."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
+from pipelines.ingest import IngestFlags, ingest
+from pipelines.train import TrainFlags, resume, train
+from tests.drills.runs import losses, weights
+from tests.text.tagged import FixedTagger
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.concept_building import TableSettings, build_concept_table
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+from vtr_core.data.word_table import WordTable
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.train.checkpoint import load_model
+
+pytestmark = pytest.mark.integration
+EPOCHS, STEPS_PER_EPOCH = 6, 10
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+    """Described videos with their splits and concepts: every word is a noun to the tagger."""
+    out = tmp_path_factory.mktemp("data") / "described"
+    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40))
+    data = [Manifest.load(str(out / name)) for name in ("train", "val", "test")]
+    tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data[0]).vocabulary.words))
+    build_concept_table(data, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
+    return out
+
+
+def config(workers: int = 2, **changes: object) -> TrainConfig:
+    small = {
+        "batch.videos": 32,
+        "batch.clips_per_video": 2,
+        "training.epochs": EPOCHS,
+        "training.log_every": 1,
+        "training.validate_every": 1,
+        "training.keep_checkpoints": EPOCHS,
+        "optimizer.plateau_patience": 1,
+        "optimizer.plateau_decay": 0.5,
+        "scaling.workers": workers,
+    }
+    return override(preset("hybrid-msrvtt-tiny"), {**small, **changes})
+
+
+@pytest.fixture(scope="module")
+def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    train(config(), TrainFlags(data=str(described), out=str(out), experiment="dual"))
+    return out
+
+
+def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Path) -> None:
+    found = losses(trained)
+    assert len(found) == EPOCHS * STEPS_PER_EPOCH
+    assert sum(found[-10:]) < 0.8 * sum(found[:10])
+    (result,) = evaluate(EvaluateFlags(checkpoint=str(trained), data=(str(described / "test"),)))
+    assert [variant.similarity for variant in result.variants] == ["hybrid", "latent", "concept"]
+    for variant in result.variants:
+        for direction in variant.directions:
+            assert direction.metrics.recall[10] > 1.5 * direction.chance.recall[10]
+
+
+def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
+    """Plateaus, which lower the learning rate, and batch normalisation's averages included."""
+    cut = tmp_path / "cut"
+    shutil.copytree(trained, cut)
+    record = json.loads((cut / "run.json").read_text())
+    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
+    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[3:]:
+        shutil.rmtree(checkpoint)
+    resume(str(cut))
+    last = EPOCHS * STEPS_PER_EPOCH
+    expected, found = weights(trained, last), weights(cut, last)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    progress = [
+        json.loads((run / "checkpoints" / f"step-{last:08d}" / "progress.json").read_text()) for run in (trained, cut)
+    ]
+    assert progress[0] == progress[1]
+
+
+def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> None:
+    same = {"model.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
+    for workers in (1, 2):
+        train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
+    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "1"), rel=2e-4)
+
+
+def test_the_checkpoint_names_its_concepts(trained: Path) -> None:
+    loaded = load_model(str(trained))
+    assert len(loaded.concepts) == 32
+    assert len(set(loaded.concepts)) == 32
+
+
+def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:
+    flags = TrainFlags(data=str(described / "train"), out=str(tmp_path / "x"))
+    with pytest.raises(DatasetError, match="make one with vtr concepts"):
+        train(config(), flags)
+    with pytest.raises(ConfigError, match=r"batch\.micro_rows with model\.kind = 'hybrid_encoder'"):
+        train(config(**{"batch.micro_rows": 8}), flags)
+    with pytest.raises(ConfigError, match=r"'hybrid_encoder' and 'dual_triplet' go together"):
+        train(config(**{"loss.kind": "info_nce"}), flags)
+    with pytest.raises(DatasetError, match="fewer than the 5000"):
+        train(config(**{"model.num_concepts": 5000}), TrainFlags(data=str(described), out=str(tmp_path / "x")))
+    assert not (tmp_path / "x").exists()
+
+
+def test_labels_of_another_table_stop_a_resumed_run(trained: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(trained, cut)
+    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[3:]:
+        shutil.rmtree(checkpoint)
+    values = json.loads((cut / "config.json").read_text())
+    values["model"]["num_concepts"] = 16
+    (cut / "config.json").write_text(json.dumps(values))
+    with pytest.raises(CheckpointError, match=r"a model of 32 concepts .* labels of 16"):
+        resume(str(cut))

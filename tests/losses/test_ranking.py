@@ -1,0 +1,62 @@
+"""Triplet losses: golden values, and loops over every pair."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.reference import dual as reference
+from vtr_core.losses.ranking import all_negatives_triplet, hardest_negative_triplet
+from vtr_core.similarity import generalized_jaccard
+
+K = torch.arange(20, dtype=torch.float64)
+VIDEO, TEXT = (0.9 * K + 0.2).sin().abs().reshape(5, 4), (0.9 * K + 0.5).sin().abs().reshape(5, 4)
+
+
+def test_golden_values() -> None:
+    dot, jaccard = VIDEO @ TEXT.T, generalized_jaccard(VIDEO, TEXT)
+    assert float(hardest_negative_triplet(dot, 0.2)) == pytest.approx(2.0546107617, abs=1e-10)
+    assert float(all_negatives_triplet(dot, 0.2)) == pytest.approx(2.5709191418, abs=1e-10)
+    assert float(hardest_negative_triplet(jaccard, 0.2)) == pytest.approx(2.3347960230, abs=1e-10)
+    assert float(all_negatives_triplet(jaccard, 0.2)) == pytest.approx(2.6389063678, abs=1e-10)
+    expected = [0.72470348, 0.53543236, 0.34493766, 0.34840150, 0.39368563]
+    np.testing.assert_allclose(jaccard[0], expected, atol=5e-9)
+
+
+def _cases() -> list[tuple[Tensor, Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    found = []
+    for size in (1, 2, 5, 9):
+        similarity = torch.randn(size, size, generator=generator, dtype=torch.float64)
+        negatives = torch.rand(size, size, generator=generator) > 0.4
+        found += [(similarity, negatives & negatives.T), (similarity, torch.ones(size, size, dtype=torch.bool))]
+    return found
+
+
+def _value_and_gradient(compute: Callable[[Tensor], Tensor], similarity: Tensor) -> tuple[Tensor, Tensor]:
+    leaf = similarity.clone().requires_grad_()
+    value = compute(leaf)
+    (gradient,) = torch.autograd.grad(value + 0 * leaf.sum(), leaf)
+    return value.detach(), gradient
+
+
+@pytest.mark.parametrize("which", ["hardest", "all"])
+@pytest.mark.parametrize(("similarity", "negatives"), _cases())
+def test_values_and_gradients_equal_loops(similarity: Tensor, negatives: Tensor, which: str) -> None:
+    loss = hardest_negative_triplet if which == "hardest" else all_negatives_triplet
+    found = _value_and_gradient(lambda s: loss(s, 0.3, negatives), similarity)
+    expected = _value_and_gradient(lambda s: reference.triplet(s, 0.3, negatives, which), similarity)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+def test_the_diagonal_is_no_negative_whatever_the_mask_says() -> None:
+    similarity = torch.eye(3) * 5
+    assert float(hardest_negative_triplet(similarity, 0.2, torch.eye(3, dtype=torch.bool))) == 0
+    assert float(all_negatives_triplet(similarity, 0.2)) == 0
+
+
+def test_half_precision_is_raised() -> None:
+    similarity = (VIDEO @ TEXT.T).bfloat16()
+    assert hardest_negative_triplet(similarity, 0.2).dtype == torch.float32

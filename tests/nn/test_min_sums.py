@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+from vtr_core.nn import min_sums
+from vtr_core.nn.min_sums import min_sum_blocks
+
+
+def _sums(a, b):
+    parts = list(min_sum_blocks(a, b))
+    assert [rows.start for rows, _ in parts] == list(range(0, len(a), min_sums.ROW_BLOCK))
+    return torch.cat([part for _, part in parts])
+
+
+@pytest.mark.parametrize("concepts", [1, 31, 32, 33, 100])
+@pytest.mark.parametrize(("queries", "items"), [(1, 1), (7, 5), (9, 40), (30, 17)])
+def test_equals_loops_whatever_the_tiles(queries, items, concepts, monkeypatch):
+    monkeypatch.setattr(min_sums, "ROW_BLOCK", 10)
+    monkeypatch.setattr(min_sums, "PAIRS", 48)
+    generator = torch.Generator().manual_seed(concepts)
+    a = torch.rand(queries, concepts, generator=generator, dtype=torch.float64)
+    b = torch.rand(items, concepts, generator=generator, dtype=torch.float64)
+    expected = [[sum(map(min, x, y)) for y in b.tolist()] for x in a.tolist()]
+    torch.testing.assert_close(_sums(a, b), torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_number_of_threads_changes_nothing(threads):
+    generator = torch.Generator().manual_seed(0)
+    a, b = torch.rand(61, 70, generator=generator), torch.rand(45, 70, generator=generator)
+    one, before = _sums(a, b), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        assert torch.equal(_sums(a, b), one)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("queries", "items"), [(1, 1), (3, 1), (17, 700), (1030, 9)])
+def test_equal_rows_have_equal_sums_bit_for_bit(queries, items):
+    generator = torch.Generator().manual_seed(1)
+    a, b = torch.rand(1, 512, generator=generator), torch.rand(1, 512, generator=generator)
+    sums = _sums(a.repeat(queries, 1), b.repeat(items, 1))
+    assert (sums == sums[0, 0]).all()
+
+
+def test_rounding_stays_small():
+    generator = torch.Generator().manual_seed(2)
+    a, b = torch.rand(20, 512, generator=generator), torch.rand(20, 512, generator=generator)
+    exact = _sums(a.double(), b.double())
+    assert ((_sums(a, b) - exact).abs() / exact).max() < 5e-7
+
+
+def test_no_rows_give_no_blocks():
+    assert list(min_sum_blocks(torch.zeros(0, 3), torch.zeros(4, 3))) == []

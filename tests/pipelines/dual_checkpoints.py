@@ -1,0 +1,41 @@
+"""Small checkpoints for searching and explaining, of every kind of model."""
+
+from pathlib import Path
+
+import torch
+
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.word_table import WordTable
+from vtr_core.models.build import build_model
+from vtr_core.storage import locate
+from vtr_core.text.concept_names import ConceptNames
+from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.inputs import with_inputs
+
+CONCEPTS = ("number", "video", "<b>caption</b>")
+
+
+def dual_checkpoint(folder: Path, data: Manifest, changes: dict[str, object] | None = None, seed: int = 0) -> str:
+    """A dual encoder of a latent space of 4 dimensions and 3 concepts, for `data`."""
+    sizes = {"model.latent_dim": 4, "model.num_concepts": 3, **(changes or {})}
+    names = ConceptNames(CONCEPTS, "f") if sizes["model.num_concepts"] is not None else None
+    return _saved(folder, data, "hybrid-msrvtt-tiny", sizes, names, seed)
+
+
+def capsule_checkpoint(folder: Path, data: Manifest, similarity: str = "dot") -> str:
+    """A capsule network for `data`."""
+    sizes = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
+    return _saved(folder, data, "capsule-howto-tiny", {**sizes, "evaluation.similarity": similarity}, None, 0)
+
+
+def _saved(
+    folder: Path, data: Manifest, name: str, changes: dict[str, object], concepts: ConceptNames | None, seed: int
+) -> str:
+    torch.manual_seed(seed)
+    config = with_inputs(override(preset(name), changes), data)
+    model = build_model(config.model).state_dict()
+    words = WordTable.load(data).vocabulary
+    save_checkpoint(locate(str(folder)), Checkpoint(config, model, {}, Progress(step=7), words, concepts=concepts))
+    return str(folder)

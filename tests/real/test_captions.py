@@ -1,0 +1,57 @@
+"""MSR-VTT's captions as they are distributed: overlap, words, concepts; and the shipped tagger on its treebank."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from vtr_core.data.sources.msrvtt_annotations import read_annotations
+from vtr_core.data.sources.source import Drops
+from vtr_core.text.cleaning import clean_words
+from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.overlap import caption_overlap
+from vtr_core.text.tagger_evaluation import treebank_accuracy
+from vtr_core.text.tagger_treebank import read_conllu, treebank_file
+from vtr_core.text.tagging_spacy import SHIPPED, shipped_tagger
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def captions(shared_data):
+    """{split: the captions of each video}"""
+    videos = read_annotations(str(shared_data / "msrvtt" / "annotations"), "official", Drops())
+    return {name: [v.captions for v in videos if v.split == name] for name in ("train", "val", "test")}
+
+
+def test_overlap_is_that_of_the_literature(captions):
+    shares = {name: round(100 * caption_overlap(videos).share, 2) for name, videos in captions.items()}
+    assert shares == {"train": 8.11, "val": 3.88, "test": 6.63}
+
+
+def test_words_of_the_official_training_split(captions):
+    counts = Counter(word for video in captions["train"] for caption in video for word in clean_words(caption))
+    assert len(counts) == 22_686
+    assert sum(count >= 5 for count in counts.values()) == 7_807
+
+
+def test_the_shipped_tagger_is_as_good_as_it_says(shared_data):
+    found = treebank_accuracy(shipped_tagger(), read_conllu(treebank_file(str(shared_data / "ud_english_ewt"), "test")))
+    stated = json.loads((SHIPPED / "meta.json").read_text())["performance"]
+    assert found.sentences.tags == pytest.approx(stated["sentences"]["tags"], abs=1e-3)
+    assert found.sentences.tags >= 0.93
+    assert found.sentences.lemmas >= 0.94
+    assert found.captions.concepts == pytest.approx(stated["captions"]["concepts"], abs=1e-3)
+
+
+def test_concepts_of_a_part_of_the_training_split(captions):
+    tagger = shipped_tagger()
+    kept = []
+    for video in captions["train"][:300]:
+        tagged = tagger.tag(clean_words(caption) for caption in video)
+        kept.append(kept_counts([caption_concepts(caption, ConceptSettings()) for caption in tagged], 2))
+    total = frequencies(kept)
+    names = ranked(total)
+    assert len(names) > 512
+    assert {"man", "woman", "talk", "play", "person", "girl", "game", "video"} <= set(names[:25])
+    assert not {"the", "is", "be", "men", "women", "playing", "talking"} & set(names[:512])

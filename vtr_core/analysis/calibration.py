@@ -1,0 +1,133 @@
+"""Whether concept probabilities mean what they say, and which concepts were learned (thesis, section 5.6.2)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Float64
+
+from vtr_core.errors import DatasetError
+from vtr_core.metrics.average_precision import average_precision
+from vtr_core.metrics.relevance import from_matrix
+from vtr_core.metrics.standing import standing
+
+NUM_BINS = 15
+ON = 0.5
+"""A tag is on above this probability."""
+LEARNED_LIFT = 2.0
+"""A concept counts as learned where its average precision is at least so many times chance."""
+Fate = Literal["learned", "not generalised", "failed", "too rare"]
+_QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Figures over all samples and concepts of one side of a data set; the expected ones are those of the labels."""
+
+    mean_detection: float
+    """Mean probability: the mean detection rate."""
+    expected_detection: float
+    """Mean label."""
+    tags_on: float
+    """Concepts per sample above `ON`."""
+    expected_tags: float
+    """Concepts per sample with a label above 0."""
+    calibration_error: float
+    """Expected calibration error against the labels as they are trained on."""
+
+
+def calibration(
+    probability: Float[np.ndarray, "samples concepts"], labels: Float[np.ndarray, "samples concepts"]
+) -> Calibration:
+    """The detection rates and ECE = Σ_b n_b / n |mean probability in b − mean label in b|, 15 equal bins of [0, 1].
+
+    labels: in [0, 1]; a soft label is taken as the probability that it was trained as. The last bin includes 1.
+    """
+    _check(probability)
+    return Calibration(
+        mean_detection=float(probability.mean(dtype=np.float64)),
+        expected_detection=float(labels.mean(dtype=np.float64)),
+        tags_on=tags_on(probability),
+        expected_tags=float((labels > 0).sum(axis=1).mean()),
+        calibration_error=expected_calibration_error(probability, labels),
+    )
+
+
+def tags_on(probability: Float[np.ndarray, "samples concepts"]) -> float:
+    """Concepts above `ON`, on average over the samples."""
+    return float((probability > ON).sum(axis=1).mean())
+
+
+def expected_calibration_error(
+    probability: Float[np.ndarray, "*shape"], labels: Float[np.ndarray, "*shape"], num_bins: int = NUM_BINS
+) -> float:
+    """The mean over all entries of how far their bin's mean probability is from its mean label."""
+    bins = np.minimum((probability.ravel() * num_bins).astype(np.int64), num_bins - 1)
+    differences = np.bincount(bins, weights=(probability.astype(np.float64) - labels).ravel(), minlength=num_bins)
+    return float(np.abs(differences).sum() / probability.size)
+
+
+@dataclass(frozen=True)
+class TagPrecision:
+    """By concept: average precision of ranking the samples, and the share of samples that have the concept.
+
+    NaN where no sample has it: then there is nothing to find.
+    """
+
+    precision: Float64[np.ndarray, " concepts"]
+    prevalence: Float64[np.ndarray, " concepts"]
+
+    @property
+    def mean(self) -> float:
+        """Mean average precision over the concepts that some sample has (Table 5.4)."""
+        defined = np.isfinite(self.precision)
+        return float(self.precision[defined].mean()) if defined.any() else float("nan")
+
+    @property
+    def chance(self) -> float:
+        """What a random ranking reaches: the mean prevalence of the same concepts, nearly."""
+        defined = np.isfinite(self.precision)
+        return float(self.prevalence[defined].mean()) if defined.any() else float("nan")
+
+
+def tag_precision(
+    scores: Float[np.ndarray, "samples concepts"], present: Bool[np.ndarray, "samples concepts"]
+) -> TagPrecision:
+    """Each concept as a query over all samples; equal scores at their expected value over random orders."""
+    _check(scores)
+    relevance = from_matrix(present.T)
+    by_concept = np.ascontiguousarray(scores.T)
+    found = standing(lambda queries, items: by_concept[queries, items], relevance, _QUERY_CHUNK, _ITEM_CHUNK)
+    precision = average_precision(found, relevance, "expected")
+    counts = present.sum(axis=0)
+    return TagPrecision(np.where(counts > 0, precision, np.nan), counts / len(present))
+
+
+def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: int) -> list[Fate]:
+    """What became of each concept's detector, as in the thesis's Figure 5.10.
+
+    failed: average precision below `LEARNED_LIFT` times prevalence even on the training data. not generalised: above it
+    there but not on the other split. too rare: fewer than `fewest` training samples, or none on the other split. A
+    concept more frequent than 1 / `LEARNED_LIFT` must reach half of the way from chance to 1 instead.
+    """
+    found: list[Fate] = []
+    for concept in range(len(train.precision)):
+        if train.prevalence[concept] * train_samples < fewest or not np.isfinite(other.precision[concept]):
+            found.append("too rare")
+        elif not _learned(train, concept):
+            found.append("failed")
+        else:
+            found.append("learned" if _learned(other, concept) else "not generalised")
+    return found
+
+
+def _learned(tags: TagPrecision, concept: int) -> bool:
+    chance = float(tags.prevalence[concept])
+    return bool(tags.precision[concept] >= min(LEARNED_LIFT * chance, (1 + chance) / 2))
+
+
+def _check(values: np.ndarray) -> None:
+    if not values.size:
+        raise DatasetError(
+            f"concept scores of the shape {values.shape}: there are no samples to judge the detectors by"
+        )

@@ -1,0 +1,164 @@
+"""How much of the similarity of a video and a caption comes from its strongest concepts.
+
+Everything takes what the similarity compares (`transforms.transform`: probabilities for jaccard, scores for cosine).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from vtr_core.analysis.transforms import ConceptSimilarity
+from vtr_core.errors import ConfigError
+
+PAIR_CHUNK = 2048
+"""Pairs held at a time: 4 MiB of 512 concepts, which stay in a cache."""
+
+
+@dataclass(frozen=True)
+class CausalityAtK:
+    """c_k of every pair, in [0, concept weight]."""
+
+    values: Float[Tensor, " pairs"]
+
+    @property
+    def mean(self) -> float:
+        """C@k, equation 5.6."""
+        return float(self.values.double().mean())
+
+    @property
+    def std(self) -> float:
+        """The standard deviation over the pairs (divided by their number)."""
+        return float(self.values.double().std(correction=0))
+
+
+@dataclass(frozen=True)
+class CausalityCurves:
+    """Mean and standard deviation over pairs, by rank of the concept within each pair (Figure 5.2).
+
+    individual: of the r-th largest contribution. cumulative: of c_k, so `cumulative_mean[k - 1]` is C@k.
+    """
+
+    individual_mean: Float64[np.ndarray, " concepts"]
+    individual_std: Float64[np.ndarray, " concepts"]
+    cumulative_mean: Float64[np.ndarray, " concepts"]
+    cumulative_std: Float64[np.ndarray, " concepts"]
+    num_pairs: int
+
+    def at(self, k: int) -> tuple[float, float]:
+        """C@k and its standard deviation; all concepts where there are fewer than k."""
+        _check_k(k)
+        place = min(k, len(self.cumulative_mean)) - 1
+        return float(self.cumulative_mean[place]), float(self.cumulative_std[place])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a video and a caption, by their rows."""
+
+    name: str
+    video: Int64[Tensor, " pairs"]
+    text: Int64[Tensor, " pairs"]
+
+
+def contributions(
+    video: Float[Tensor, "pairs concepts"], text: Float[Tensor, "pairs concepts"], similarity: ConceptSimilarity
+) -> Float[Tensor, "pairs concepts"]:
+    """w_i(v, s), the share of concept i in the similarity of a video v and a caption s; row by row they sum to 1.
+
+    jaccard: min(g_i(v), g_i(s)) / Σ_j min(g_j(v), g_j(s)).     cosine: |h_i(v) h_i(s)| / Σ_j |h_j(v) h_j(s)|.
+    A pair that shares nothing has contributions 0. Source: thesis, equation 5.3.
+    """
+    match similarity:
+        case "jaccard":
+            shared = torch.minimum(video, text)
+        case "cosine":
+            shared = (video * text).abs_()
+        case _:
+            assert_never(similarity)
+    total = shared.sum(dim=1, keepdim=True)
+    return shared / torch.where(total > 0, total, 1)
+
+
+def causality_at_k(
+    video: Float[Tensor, "pairs concepts"],
+    text: Float[Tensor, "pairs concepts"],
+    k: int,
+    similarity: ConceptSimilarity,
+    concept_weight: float = 1.0,
+) -> CausalityAtK:
+    """c_k, the sum of the k largest contributions of each pair, times the concept space's weight in the score.
+
+    concept_weight: 1 − α under hybrid scoring, because what the latent space adds explains nothing; 1 alone. All
+    concepts are taken where there are fewer than k. Source: thesis, equations 5.5 and 5.6. Pairs are taken chunk by
+    chunk. ConfigError for k < 1 or no pairs.
+    """
+    _check_k(k)
+    _check_pairs(len(video))
+    k = min(k, video.shape[1])
+    parts = [
+        contributions(video[chunk], text[chunk], similarity).topk(k, dim=1, sorted=False).values.sum(dim=1)
+        for chunk in _chunks(len(video))
+    ]
+    return CausalityAtK(concept_weight * torch.cat(parts))
+
+
+def causality_curves(
+    video: Float[Tensor, "videos concepts"],
+    text: Float[Tensor, "captions concepts"],
+    pairs: Pairs,
+    similarity: ConceptSimilarity,
+    concept_weight: float = 1.0,
+) -> CausalityCurves:
+    """The two curves of Figure 5.2 over a set of pairs, in one pass that holds `PAIR_CHUNK` pairs at a time.
+
+    Moments are merged chunk by chunk in float64 (Chan et al. 1979), so a small standard deviation does not cancel.
+    """
+    _check_pairs(len(pairs.video))
+    individual, cumulative = _Moments(), _Moments()
+    for chunk in _chunks(len(pairs.video)):
+        shares = contributions(video[pairs.video[chunk]], text[pairs.text[chunk]], similarity)
+        ordered = np.sort(shares.cpu().numpy(), axis=1)[:, ::-1].astype(np.float64) * concept_weight
+        individual.add(ordered)
+        cumulative.add(np.cumsum(ordered, axis=1))
+    return CausalityCurves(individual.mean, individual.std, cumulative.mean, cumulative.std, len(pairs.video))
+
+
+class _Moments:
+    """Mean and sum of squared deviations of the rows seen so far, by column."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self._squares = 0, np.zeros(0), np.zeros(0)
+
+    @property
+    def std(self) -> Float64[np.ndarray, " columns"]:
+        return np.asarray(np.sqrt(self._squares / self.count))
+
+    def add(self, rows: Float64[np.ndarray, "rows columns"]) -> None:
+        mean = rows.mean(axis=0)
+        squares = ((rows - mean) ** 2).sum(axis=0)
+        if not self.count:
+            self.count, self.mean, self._squares = len(rows), mean, squares
+            return
+        total, difference = self.count + len(rows), mean - self.mean
+        self._squares = self._squares + squares + difference**2 * self.count * len(rows) / total
+        self.mean = self.mean + difference * len(rows) / total
+        self.count = total
+
+
+def _chunks(length: int) -> Iterator[slice]:
+    return (slice(start, start + PAIR_CHUNK) for start in range(0, length, PAIR_CHUNK))
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise ConfigError(f"causality at {k}: k must be at least 1")
+
+
+def _check_pairs(count: int) -> None:
+    if not count:
+        raise ConfigError("causality is a mean over pairs of a video and a caption; there are none")

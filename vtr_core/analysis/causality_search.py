@@ -1,0 +1,134 @@
+"""Coordinate-wise direct search for a transform: accuracy first, causality second."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, assert_never
+
+from vtr_core.analysis.transform_objective import Measured
+from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.errors import ConfigError
+
+Coordinate: TypeAlias = Literal["power", "scale", "shift"]
+Measure: TypeAlias = Callable[[Transform], Measured]
+STEPS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
+"""Values looked at along a coordinate, in steps from where it is."""
+FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
+"""The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
+LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
+"""How far the search goes: beyond, nearly all probabilities are 0 or 1."""
+DEFAULT_TOLERANCE = 0.001
+"""0.1 points of mAP."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What the search found; `accurate` is where the first phase ended, `measured` everything it looked at."""
+
+    start: Measured
+    accurate: Measured
+    best: Measured
+    measured: tuple[Measured, ...]
+    tolerance: float
+
+
+def coordinates(similarity: ConceptSimilarity) -> tuple[Coordinate, ...]:
+    """What there is to search: a scale has no effect on a cosine."""
+    match similarity:
+        case "jaccard":
+            return ("scale", "shift", "power")
+        case "cosine":
+            return ("power", "shift")
+        case _:
+            assert_never(similarity)
+
+
+def coordinate_search(
+    measure: Measure, start: Transform, *, tolerance: float = DEFAULT_TOLERANCE, refinements: int = 4
+) -> SearchResult:
+    """The direct search of the thesis's section 5.3.1: one coordinate at a time, again and again, with smaller steps.
+
+    First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the
+    more causal; when a round over all coordinates changes nothing the step is halved, `refinements` times. Then for
+    causality, in the same way from there: the most causal value whose accuracy is at least max(best accuracy seen −
+    tolerance, the start's accuracy). So the result is never less accurate than the start on the data searched on,
+    however often the tolerance is used. Local: it may miss a better place behind a worse one.
+    """
+    if not tolerance >= 0:
+        raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
+    first = measure(start)
+    seen = _Seen(measure, first)
+    accurate = _descend(seen, first, refinements, lambda found: (found.accuracy, found.causality))
+
+    def rank(found: Measured) -> tuple[float, float]:
+        floor = max(seen.best_accuracy - tolerance, first.accuracy)
+        return (found.causality, found.accuracy) if found.accuracy >= floor else (-1.0, found.accuracy)
+
+    _descend(seen, max(seen.all, key=rank), refinements, rank)
+    return SearchResult(first, accurate, max(seen.all, key=rank), tuple(seen.all), tolerance)
+
+
+class _Seen:
+    """Everything measured, each transform once, and the best accuracy of it."""
+
+    def __init__(self, measure: Measure, first: Measured) -> None:
+        self._measure, self._known = measure, {first.transform: first}
+        self.best_accuracy = first.accuracy
+
+    @property
+    def all(self) -> list[Measured]:
+        return list(self._known.values())
+
+    def __call__(self, transform: Transform) -> Measured:
+        if transform not in self._known:
+            self._known[transform] = self._measure(transform)
+            self.best_accuracy = max(self.best_accuracy, self._known[transform].accuracy)
+        return self._known[transform]
+
+
+def _descend(
+    seen: _Seen, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
+) -> Measured:
+    """The best place by `rank` that moving along coordinates finds from `current`."""
+    for refinement in range(refinements + 1):
+        moved = True
+        while moved:
+            moved = False
+            for coordinate in coordinates(current.transform.similarity):
+                found = [seen(one) for one in _line(current.transform, coordinate, 0.5**refinement)]
+                best = max(found, key=rank)
+                if rank(best) > rank(current):
+                    current, moved = best, True
+    return current
+
+
+def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transform]:
+    """The transforms along one coordinate, with steps of `step` times the first ones."""
+    limits = LIMITS[coordinate]
+    for count in STEPS:
+        factor = FIRST_FACTOR ** (count * step)
+        match coordinate:
+            case "power":
+                yield replace(at, power=_within(limits, at.power * factor))
+            case "scale":
+                yield replace(at, scale=_within(limits, at.scale * factor))
+            case "shift":
+                yield replace(at, shift=_within(limits, at.shift + FIRST_SHIFT * count * step))
+            case _:
+                assert_never(coordinate)
+
+
+def _within(limits: tuple[float, float], value: float) -> float:
+    """The value, or the limit beyond which it lies; rounded, so that steps there and back lead to the same place."""
+    return round(min(limits[1], max(limits[0], value)), 6)
+
+
+def pareto_front(measured: Sequence[Measured]) -> list[Measured]:
+    """The transforms that no other one beats in accuracy and causality at once, the most accurate first.
+
+    Of several with the same accuracy and the same causality the first one stays.
+    """
+    front: list[Measured] = []
+    for one in sorted(measured, key=lambda found: (-found.accuracy, -found.causality)):
+        if not front or one.causality > front[-1].causality:
+            front.append(one)
+    return front

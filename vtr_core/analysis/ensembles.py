@@ -1,0 +1,72 @@
+"""What trainings that differ in their seed reach on average, and whether two ways of training differ (Table 4.1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import ttest_ind_from_stats
+
+from vtr_core.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean over runs and their standard deviation (divided by runs − 1; NaN for a single run)."""
+
+    mean: float
+    std: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """first − second, with two-sided p-values of no difference."""
+
+    difference: float
+    z: float
+    p_value: float
+    """Of the Z-test, which takes the standard deviations for exact."""
+    welch_p_value: float
+    """Of Welch's t-test, which does not: the one to believe with few seeds."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Runs of one way of training that differ in their seed only: figures by name, a value for each run."""
+
+    name: str
+    figures: Mapping[str, Sequence[float]]
+
+    def spread(self, figure: str) -> Spread:
+        """Mean ± std of a figure."""
+        return spread(self.figures[figure])
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean and standard deviation of the runs' values."""
+    if not values:
+        raise DatasetError("a mean over no runs")
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return Spread(mean, math.nan, 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return Spread(mean, math.sqrt(variance), len(values))
+
+
+def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
+    """z = (m₁ − m₂) / √(s₁²/n₁ + s₂²/n₂) and p = erfc(|z| / √2); None with fewer than two runs on a side.
+
+    With few runs a Z-test finds too many differences, so Welch's t-test stands beside it. Where no run of a side
+    differs from another, equal means have p = 1 and different ones p = 0.
+    """
+    a, b = spread(first), spread(second)
+    if min(a.runs, b.runs) < 2:
+        return None
+    apart = a.mean - b.mean
+    error = math.sqrt(a.std**2 / a.runs + b.std**2 / b.runs)
+    if error == 0:
+        certain = 1.0 if apart == 0 else 0.0
+        return Difference(apart, math.copysign(math.inf, apart) if apart else 0.0, certain, certain)
+    z = apart / error
+    welch = ttest_ind_from_stats(a.mean, a.std, a.runs, b.mean, b.std, b.runs, equal_var=False)
+    return Difference(apart, z, math.erfc(abs(z) / math.sqrt(2)), float(welch.pvalue))

@@ -1,0 +1,71 @@
+"""What a transform is worth on a data set: accuracy and causality, in milliseconds and without the model."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from vtr_core.analysis.causality import causality_at_k
+from vtr_core.analysis.concept_space import ConceptSpace, concept_similarity
+from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.transforms import Transform
+from vtr_core.similarity import hybrid
+
+SEARCHED_K = 10
+"""The tags that a person takes in at once."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A transform with mean(mAP text->video, mAP video->text) and C@k over the matched pairs, both in [0, 1]."""
+
+    transform: Transform
+    accuracy: float
+    causality: float
+
+
+@dataclass(frozen=True)
+class LatentPart:
+    """The latent space's share of a hybrid score: its scores, and α with how both spaces are brought to one scale."""
+
+    scores: Float[Tensor, "captions videos"]
+    weight: float
+
+
+class TransformObjective:
+    """Transform → `Measured` on one data set, with concept scores alone or in a hybrid with fixed latent scores.
+
+    latent: none ranks by the concept space alone and counts causality in full; with it both spaces are min-max scaled
+    over the whole matrix and causality counts 1 − α.
+    """
+
+    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None) -> None:
+        self._space, self._k, self._latent = space, k, latent
+        self._ranking = MatchedRanking(space.caption_video, len(space.video))
+        self._known: dict[Transform, Measured] = {}
+
+    @property
+    def identity(self) -> Transform:
+        """Scores as the model was trained."""
+        return self._space.identity
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Every transform that was measured so far, each once, in order."""
+        return tuple(self._known.values())
+
+    def __call__(self, transform: Transform) -> Measured:
+        """Measure a transform; one that was measured before is not measured again."""
+        if transform not in self._known:
+            self._known[transform] = self._measure(transform)
+        return self._known[transform]
+
+    def _measure(self, transform: Transform) -> Measured:
+        space, latent = self._space, self._latent
+        text, video = transform.apply(space.text), transform.apply(space.video)
+        scores = concept_similarity(text, video, space.similarity)
+        if latent is not None:
+            scores = hybrid(latent.scores, scores, latent.weight, "matrix")
+        weight = 1.0 if latent is None else 1 - latent.weight
+        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity, weight)
+        return Measured(transform, self._ranking.precision(scores).mean, causality.mean)

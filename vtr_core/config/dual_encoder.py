@@ -1,0 +1,68 @@
+"""The dual encoder's configurations: frames and sentences in a latent space, a concept space, or both at once."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+Compat = Literal["none", "hybrid_space"]
+ConceptSimilarity = Literal["jaccard", "cosine"]
+KernelSizes = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+
+
+class TemporalLevelsConfig(Settings):
+    """Levels 2 and 3 of a sequence: a bidirectional GRU, and convolutions over its outputs."""
+
+    hidden_dim: PositiveInt = 512
+    """Units of the GRU in each direction."""
+    num_filters: PositiveInt = 512
+    """Filters of each convolution."""
+    kernel_sizes: KernelSizes = (2, 3, 4, 5)
+    """One convolution for each of these widths."""
+
+
+class HybridEncoderConfig(Settings):
+    """Dual encoding (Dong et al. 2021) with a latent space, a concept space, or both (the hybrid)."""
+
+    kind: Literal["hybrid_encoder"] = "hybrid_encoder"
+    inputs: ModelInputs = ModelInputs(word_dim=500)
+    feature: str = "video"
+    """The feature column whose frames are encoded."""
+    latent_dim: PositiveInt | None = 1536
+    """Dimension of the latent space (None: there is none)."""
+    num_concepts: PositiveInt | None = 512
+    """K, the concepts of the concept space, the most frequent of the training captions (None: there is none)."""
+    concept_similarity: ConceptSimilarity = "jaccard"
+    """How concepts are compared: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
+    video: TemporalLevelsConfig = TemporalLevelsConfig()
+    text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
+    dropout: Probability = 0.2
+    """Dropout on levels 2 and 3, and in the latent head."""
+    train_vectors: bool = True
+    """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
+    compat: Compat = "none"
+    """`hybrid_space`: padding counts as in the published code: the backward GRU of frames begins with it, and windows
+    of padding alone take part in the maximum over time."""
+
+    @model_validator(mode="after")
+    def _has_a_space(self) -> "HybridEncoderConfig":
+        if self.latent_dim is None and self.num_concepts is None:
+            raise ValueError("latent_dim and num_concepts are both None; the model needs at least one space")
+        return self
+
+
+class DualTripletConfig(Settings):
+    """Triplet losses with the hardest negatives in each space, and the detection of concepts."""
+
+    kind: Literal["dual_triplet"] = "dual_triplet"
+    margin: PositiveFloat = 0.2
+    """m, by which a match should beat the hardest negative."""
+    negatives: Literal["hardest", "all"] = "hardest"
+    """Which negatives of a row and of a column count."""
+    concept_weight: NonNegativeFloat | None = None
+    """B, the weight of the mean binary cross-entropy of the concepts (None: the rows of the batch, which makes both a
+    sum over rows); 0 makes the concept space a second latent one."""
+    compat: Compat = "none"
+    """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""

@@ -1,0 +1,64 @@
+"""Triplet ranking losses: a match should beat the hardest negative, or every one, of its row and of its column."""
+
+from typing import Literal, assert_never
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vtr_core.losses.blocks import is_match
+from vtr_core.nn.precision import full_precision
+
+Negatives = Literal["hardest", "all"]
+
+
+@full_precision
+def hardest_negative_triplet(
+    similarity: Float[Tensor, "batch batch"], margin: float, negatives: Bool[Tensor, "batch batch"] | None = None
+) -> Float[Tensor, ""]:
+    """Σ_i max(0, m + max_j S_ij − S_ii) + Σ_i max(0, m + max_j S_ji − S_ii) over the negatives j (VSE++; thesis, 3.9).
+
+    negatives: `negatives[i, j]` says whether j is a negative of i, as an entry of a row and of a column alike; by
+    default all but i. The diagonal never is. A row or column without a negative costs 0. The sum is over the batch and
+    both directions, not a mean.
+    """
+    return _both_ways(similarity, margin, negatives, "hardest")
+
+
+@full_precision
+def all_negatives_triplet(
+    similarity: Float[Tensor, "batch batch"], margin: float, negatives: Bool[Tensor, "batch batch"] | None = None
+) -> Float[Tensor, ""]:
+    """The same with the sum over all negatives in place of the hardest: Σ_ij max(0, m + S_ij − S_ii) and its mirror."""
+    return _both_ways(similarity, margin, negatives, "all")
+
+
+def triplet_terms(
+    similarity: Float[Tensor, "block items"],
+    negatives: Bool[Tensor, "block items"],
+    matches: Float[Tensor, " block"],
+    margin: float,
+    which: Negatives,
+) -> Float[Tensor, " block"]:
+    """The term of each row of a block of S, in one direction; `matches` are the scores of the rows' own items."""
+    hinges = torch.relu(margin + similarity - matches.unsqueeze(1)) * negatives
+    match which:
+        case "hardest":  # hinges are never negative, so the zeros of what is no negative change no maximum
+            return hinges.amax(dim=1)
+        case "all":
+            return hinges.sum(dim=1)
+        case _:
+            assert_never(which)
+
+
+def _both_ways(
+    similarity: Float[Tensor, "batch batch"],
+    margin: float,
+    negatives: Bool[Tensor, "batch batch"] | None,
+    which: Negatives,
+) -> Float[Tensor, ""]:
+    others = ~is_match(similarity, 0)
+    counted = others if negatives is None else negatives & others
+    matches = similarity.diagonal()
+    rows = triplet_terms(similarity, counted, matches, margin, which)
+    return (rows + triplet_terms(similarity.T, counted, matches, margin, which)).sum()

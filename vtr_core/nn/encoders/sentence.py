@@ -1,0 +1,73 @@
+"""A caption's words to one vector, at three levels."""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+
+from vtr_core.config.dual_encoder import HybridEncoderConfig
+from vtr_core.errors import InputError
+from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+
+PADDING = 0
+NUM_SPECIAL = 4
+"""<pad> is token 0; <start>, <end> and <unk> follow the vocabulary's words."""
+
+
+class SentenceEncoder(nn.Module):
+    """φ(s) = [counts of words; mean of biGRU outputs; strongest local patterns] (thesis, Eq. 3.6).
+
+    Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
+    <end>. A token `num_words` + 3 stands for an unknown word, which levels 2 and 3 read and level 1 does not count.
+    """
+
+    def __init__(self, num_words: int, word_dim: int, config: HybridEncoderConfig) -> None:
+        super().__init__()
+        self.num_words = num_words
+        self._train_vectors = config.train_vectors
+        self.vectors = nn.Embedding(num_words + NUM_SPECIAL, word_dim, padding_idx=PADDING)
+        padded_windows = config.compat == "hybrid_space"
+        self.levels = TemporalLevels(word_dim, config.text, config.dropout, False, padded_windows)
+        self.out_dim = num_words + self.levels.out_dim
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Take `vectors` as the vectors of the words 1, 2, …; all are frozen unless `train_vectors`.
+
+        Raises InputError where their number or dimension is not the vocabulary's.
+        """
+        expected = (self.num_words, self.vectors.embedding_dim)
+        if vectors.shape != expected:
+            raise InputError(
+                f"word vectors are {tuple(vectors.shape)}, the vocabulary needs {expected}; "
+                "ingest the data set with the same word-vector file"
+            )
+        with torch.no_grad():
+            self.vectors.weight[1 : 1 + self.num_words] = vectors.to(self.vectors.weight)
+        self.vectors.weight.requires_grad_(self._train_vectors)
+
+    def known(self, tokens: Int64[Tensor, "rows max_words"]) -> Bool[Tensor, " rows"]:
+        """Which captions have at least one word of the vocabulary."""
+        return self._words(tokens).any(dim=1)
+
+    def forward(self, tokens: Int64[Tensor, "rows max_words"]) -> Float[Tensor, "rows out_dim"]:
+        """The vector of each caption; of one without a known word it is 0. Padding, token 0, stands at its end."""
+        present = self.known(tokens).unsqueeze(1)
+        sequence = self._with_ends(tokens)
+        levels = self.levels(self.vectors(sequence), sequence != PADDING)
+        return torch.where(present, torch.cat([self.counts(tokens).to(levels), levels], dim=1), 0)
+
+    def counts(self, tokens: Int64[Tensor, "rows max_words"]) -> Float[Tensor, "rows words"]:
+        """Level 1: how often each word of the vocabulary stands in a caption."""
+        words = self._words(tokens)
+        counts = self.vectors.weight.new_zeros((len(tokens), self.num_words + 1))
+        counts.scatter_add_(1, torch.where(words, tokens, 0), words.to(counts))
+        return counts[:, 1:]
+
+    def _words(self, tokens: Int64[Tensor, "rows max_words"]) -> Bool[Tensor, "rows max_words"]:
+        return (tokens != PADDING) & (tokens <= self.num_words)
+
+    def _with_ends(self, tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows steps"]:
+        """<start>, the tokens, <end>, padding."""
+        edge = tokens.new_zeros((len(tokens), 1))
+        sequence = torch.cat([edge + self.num_words + 1, tokens, edge], dim=1)
+        end = (tokens != PADDING).sum(dim=1, keepdim=True) + 1
+        return sequence.scatter(1, end, edge + self.num_words + 2)

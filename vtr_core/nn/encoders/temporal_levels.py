@@ -1,0 +1,71 @@
+"""Levels 2 and 3 of a sequence of vectors: its flow in time, and its local patterns."""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from vtr_core.config.dual_encoder import TemporalLevelsConfig
+
+
+class TemporalLevels(nn.Module):
+    """[mean over steps of h_t; max over time of ReLU(conv_k(h)) for every width k], h the outputs of a biGRU.
+
+    Level 2 is 2 · hidden_dim long, level 3 num_filters for each width; a convolution is padded with k − 1 zeros on both
+    sides. Source: Dong et al. 2021, "Dual encoding for video retrieval by text", Eq. 3.2 to 3.5 of the thesis.
+
+    Padding changes no output: the GRU never reads it, and a window of padding alone takes no part in the maximum.
+    reads_padding: the published code's frames instead: the backward GRU begins with the padding, whose outputs are then
+    set to 0. padded_windows: windows of padding alone, ReLU(bias), take part in the maximum.
+    """
+
+    def __init__(
+        self, in_dim: int, config: TemporalLevelsConfig, dropout: float, reads_padding: bool, padded_windows: bool
+    ) -> None:
+        super().__init__()
+        self._reads_padding, self._padded_windows = reads_padding, padded_windows
+        self.gru = nn.GRU(in_dim, config.hidden_dim, batch_first=True, bidirectional=True)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
+            for width in config.kernel_sizes
+        )
+        self.dropout = nn.Dropout(dropout)
+        self._widths = config.kernel_sizes
+        self.out_dim = 2 * config.hidden_dim + len(config.kernel_sizes) * config.num_filters
+
+    def forward(
+        self, values: Float[Tensor, "rows steps dim"], mask: Bool[Tensor, "rows steps"]
+    ) -> Float[Tensor, "rows out_dim"]:
+        """Levels 2 and 3 of each row, whose steps come first and are true in `mask`; a row without any gives zeros."""
+        if not len(values):  # a packed sequence has at least one row
+            return values.new_zeros((0, self.out_dim))
+        values = torch.where(mask.unsqueeze(2), values, 0)
+        lengths = mask.sum(dim=1)
+        hidden = torch.where(mask.unsqueeze(2), self._hidden(values, lengths), 0)
+        mean = hidden.sum(dim=1) / lengths.clamp(min=1).unsqueeze(1)
+        levels = torch.cat([self.dropout(mean), self.dropout(self._local(hidden, lengths))], dim=1)
+        return torch.where((lengths > 0).unsqueeze(1), levels, 0)
+
+    def _hidden(
+        self, values: Float[Tensor, "rows steps dim"], lengths: Int64[Tensor, " rows"]
+    ) -> Float[Tensor, "rows steps hidden"]:
+        # Autocast would run a GRU in float16 on a GPU, whose gradients vanish without a scaled loss.
+        with torch.autocast(values.device.type, enabled=False):
+            values = values.to(self.gru.weight_hh_l0.dtype)  # type: ignore[arg-type]
+            if self._reads_padding:
+                return self.gru(values)[0]
+            # A sequence of no steps cannot be packed: it takes its first step, which is masked afterwards.
+            packed = pack_padded_sequence(values, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+            return pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=values.shape[1])[0]
+
+    def _local(
+        self, hidden: Float[Tensor, "rows steps hidden"], lengths: Int64[Tensor, " rows"]
+    ) -> Float[Tensor, "rows filters"]:
+        by_step, found = hidden.transpose(1, 2), []
+        for width, convolution in zip(self._widths, self.convolutions, strict=True):
+            responses = torch.relu(convolution(by_step))
+            if not self._padded_windows:  # a response is never negative, so 0 changes no maximum
+                windows = torch.arange(responses.shape[2], device=lengths.device) < (lengths + width - 1).unsqueeze(1)
+                responses = torch.where(windows.unsqueeze(1), responses, 0)
+            found.append(responses.amax(dim=2))
+        return torch.cat(found, dim=1)

@@ -1,0 +1,46 @@
+"""From an encoder's vector to the two spaces: a latent vector, and a score for each concept."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from vtr_core.nn.batch_norm import PresentBatchNorm
+
+
+class LatentHead(nn.Module):
+    """f = z / ‖z‖, z = dropout(BN(W φ + b)) (thesis, Eq. 3.7 and 3.8); rows that are not present give 0."""
+
+    def __init__(self, in_dim: int, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.linear, self.norm = _linear(in_dim, dim), PresentBatchNorm(dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Vectors of length 1."""
+        return normalize(self.dropout(self.norm(self.linear(values), present)), dim=1)
+
+
+class ConceptHead(nn.Module):
+    """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
+
+    Rows that are not present give 0.
+    """
+
+    def __init__(self, in_dim: int, num_concepts: int) -> None:
+        super().__init__()
+        self.linear, self.norm = _linear(in_dim, num_concepts), PresentBatchNorm(num_concepts)
+
+    def forward(
+        self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
+    ) -> Float[Tensor, "rows concepts"]:
+        """Scores before the sigmoid."""
+        return self.norm(self.linear(values), present)
+
+
+def _linear(in_dim: int, dim: int) -> nn.Linear:
+    layer = nn.Linear(in_dim, dim)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer

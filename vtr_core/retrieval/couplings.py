@@ -1,0 +1,74 @@
+"""How the two spaces of a dual encoder were trained: alone, together, with the same or another similarity."""
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import CheckpointError
+
+Coupling = Literal[
+    "latent",
+    "concept",
+    "coupled homogeneous",
+    "coupled heterogeneous",
+    "coupled homogeneous + concept",
+    "coupled heterogeneous + concept",
+]
+
+
+@dataclass(frozen=True)
+class WayOfTraining:
+    """What trainings that differ in their seed have in common."""
+
+    coupling: Coupling
+    latent_dim: int | None
+    num_concepts: int | None
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        match self.coupling:
+            case "latent":
+                return f"latent {self.latent_dim}"
+            case "concept":
+                return f"concept {self.num_concepts}"
+            case "coupled homogeneous" | "coupled heterogeneous":
+                return f"latent {self.latent_dim} + latent {self.num_concepts}, {self.coupling}"
+            case "coupled homogeneous + concept" | "coupled heterogeneous + concept":
+                coupled = self.coupling.removesuffix(" + concept")
+                return f"latent {self.latent_dim} + concept {self.num_concepts}, {coupled}"
+            case _:
+                assert_never(self.coupling)
+
+
+def way_of_training(config: TrainConfig) -> WayOfTraining:
+    """Of a run's configuration; CheckpointError where it is no dual encoder's.
+
+    Two spaces are homogeneous where both are compared by a cosine. A space of concepts that is trained without their
+    detection (concept_weight 0) is a second latent space (thesis, section 4.4).
+    """
+    model, loss = config.model, config.loss
+    if not isinstance(model, HybridEncoderConfig) or not isinstance(loss, DualTripletConfig):
+        raise CheckpointError(
+            f"the checkpoint is of a {model.kind!r} model trained with {loss.kind!r}; this needs a 'hybrid_encoder' "
+            "trained with 'dual_triplet', such as vtr train hybrid-msrvtt makes"
+        )
+    return WayOfTraining(_coupling(model, loss), model.latent_dim, model.num_concepts)
+
+
+def _coupling(model: HybridEncoderConfig, loss: DualTripletConfig) -> Coupling:
+    if model.num_concepts is None:
+        return "latent"
+    if model.latent_dim is None:
+        return "concept"
+    homogeneous, detects = model.concept_similarity == "cosine", loss.concept_weight != 0
+    match homogeneous, detects:
+        case True, False:
+            return "coupled homogeneous"
+        case False, False:
+            return "coupled heterogeneous"
+        case True, True:
+            return "coupled homogeneous + concept"
+        case _:
+            return "coupled heterogeneous + concept"

@@ -1,0 +1,74 @@
+"""Key frames of videos as pictures inside a page: files that people have, or a placeholder."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtr_core import storage
+from vtr_core.errors import InputError
+from vtr_core.fingerprint import key64
+from vtr_core.storage import Location, is_file_name
+
+LARGEST_IMAGE = 2_000_000
+"""Bytes; a page holds many."""
+_KINDS = {
+    "jpg": ("image/jpeg", b"\xff\xd8\xff"),
+    "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
+    "png": ("image/png", b"\x89PNG"),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The key frame of a video: its bytes, or none for a placeholder in a colour of its own."""
+
+    number: int
+    video_id: str
+    media_type: str = ""
+    content: bytes = b""
+
+    @property
+    def hue(self) -> int:
+        """The placeholder's colour, in degrees: the same for the same video everywhere."""
+        return key64(self.video_id) % 360
+
+    @property
+    def href(self) -> str:
+        """The picture, or its placeholder, as a data URI."""
+        media_type = self.media_type or "image/svg+xml"
+        return f"data:{media_type};base64,{base64.b64encode(self.content or self.placeholder.encode()).decode()}"
+
+    @property
+    def placeholder(self) -> str:
+        """A drawing in the place of a picture, as an SVG file."""
+        hue = self.hue
+        return (
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 90">'
+            f'<rect width="160" height="90" fill="hsl({hue} 32% 62%)"/>'
+            f'<path d="M0 90 L52 34 L88 72 L112 50 L160 90 Z" fill="hsl({(hue + 24) % 360} 36% 42%)"/>'
+            f'<circle cx="122" cy="26" r="11" fill="hsl({(hue + 60) % 360} 60% 78%)"/></svg>'
+        )
+
+
+def check_frames(folder: Location | None) -> None:
+    """InputError where there is no such folder."""
+    if folder is not None and not storage.exists(folder):
+        raise InputError(f"--keyframes {folder} does not exist; it is a folder of <video id>.jpg or .png files")
+
+
+def read_pictures(folder: Location | None, video_ids: Iterable[str]) -> dict[str, Picture]:
+    """The picture of each video, numbered from 0; a placeholder where the folder has no usable file of it."""
+    distinct = dict.fromkeys(video_ids)
+    return {video_id: read_picture(folder, video_id, number) for number, video_id in enumerate(distinct)}
+
+
+def read_picture(folder: Location | None, video_id: str, number: int = 0) -> Picture:
+    """The picture of one video. A file counts that has the first bytes of its kind and is not too large."""
+    for suffix, (media_type, start) in _KINDS.items():
+        name = f"{video_id}.{suffix}"
+        if folder is None or not is_file_name(name) or not storage.exists(folder / name):
+            continue
+        content = storage.read_bytes(folder / name)
+        if content.startswith(start) and len(content) <= LARGEST_IMAGE:
+            return Picture(number, video_id, media_type, content)
+    return Picture(number, video_id)

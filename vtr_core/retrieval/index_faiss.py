@@ -1,0 +1,67 @@
+"""Candidates from faiss instead of from all latent scores: an approximate graph, for millions of videos.
+
+faiss is an optional extra and is imported only here, and only where it was asked for.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from vtr_core.errors import ConfigError, DatasetError
+
+NEIGHBOURS = 32
+"""Links of every vector of the graph (Malkov and Yashunin 2018, M)."""
+CONSTRUCTION = 80
+"""Candidates looked at while the graph is built."""
+
+
+def build_graph(vectors: Float32[np.ndarray, "videos dim"]) -> bytes:
+    """A graph of L2-normalised vectors, searched by inner product, as faiss writes it."""
+    faiss = _faiss()
+    graph = faiss.IndexHNSWFlat(vectors.shape[1], NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
+    graph.hnsw.efConstruction = CONSTRUCTION
+    graph.add(normalized(vectors))
+    return bytes(faiss.serialize_index(graph).tobytes())
+
+
+class Graph:
+    """A graph that `build_graph` made. Its bytes must come from an index whose hashes were checked."""
+
+    def __init__(self, content: bytes, num_videos: int, dim: int) -> None:
+        faiss = _faiss()
+        try:
+            self._graph: Any = faiss.deserialize_index(np.frombuffer(content, np.uint8))
+        except Exception as error:  # faiss raises plain RuntimeErrors of C++
+            raise DatasetError(f"candidates.faiss is damaged ({error}); run vtr index again") from error
+        if (self._graph.ntotal, self._graph.d) != (num_videos, dim):
+            held = f"{self._graph.ntotal} vectors of {self._graph.d} dimensions"
+            raise DatasetError(f"candidates.faiss has {held}, the index {num_videos} of {dim}; run vtr index again")
+
+    def candidates(self, query: Float32[np.ndarray, " dim"], count: int) -> Int64[np.ndarray, " found"]:
+        """About the `count` vectors nearest to `query`, in no order that matters."""
+        self._graph.hnsw.efSearch = max(2 * count, 64)
+        _, found = self._graph.search(normalized(query[None]), min(count, self._graph.ntotal))
+        return found[0][found[0] >= 0].astype(np.int64)
+
+
+def normalized(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows dim"]:
+    """Rows of length 1; rows of zeros stay."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.where(length > 0, length, 1), np.float32)
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise ConfigError(
+            "--backend faiss needs faiss, which is not installed: pip install 'vtr[faiss]' (or faiss-cpu); "
+            "--backend exact needs nothing"
+        ) from error
+    return faiss
+
+
+def check_faiss() -> None:
+    """ConfigError, saying what to install, where faiss is not there."""
+    _faiss()

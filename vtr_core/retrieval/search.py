@@ -1,0 +1,202 @@
+"""Videos ranked for one query: by one space, or by both, with candidates from latent space."""
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from torch import Tensor
+
+from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.errors import ConfigError
+from vtr_core.similarity import cosine, generalized_jaccard, hybrid
+
+Space = Literal["hybrid", "latent", "concept"]
+Normalise = Literal["query", "train"]
+
+
+@dataclass(frozen=True)
+class DualVideos:
+    """What is searched: videos in latent space, in concept space (scores h before the sigmoid), or in both."""
+
+    video_id: tuple[str, ...]
+    latent: Float32[Tensor, "videos dim"] | None
+    concept: Float32[Tensor, "videos concepts"] | None
+    concepts: tuple[str, ...]
+    """The names of the concepts, in the order of the scores."""
+    similarity: ConceptSimilarity
+    """How concept scores are compared."""
+
+    @property
+    def default_space(self) -> Space:
+        """Both spaces where the model has both, else the one that it has."""
+        if self.latent is not None and self.concept is not None:
+            return "hybrid"
+        return "concept" if self.latent is None else "latent"
+
+
+@dataclass(frozen=True)
+class DualQuery:
+    """A query in the same spaces."""
+
+    text: str
+    latent: Float32[Tensor, " dim"] | None
+    concept: Float32[Tensor, " concepts"] | None
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a query's videos are scored."""
+
+    space: Space
+    transform: Transform
+    """Of the concept scores before they are compared; it names their similarity, too."""
+    latent_weight: float = 0.6
+    """α of α · latent + (1 − α) · concept."""
+    normalise: Normalise = "query"
+    """Hybrid: each space is scaled to [0, 1] by the lowest and highest score of all videos for this query ("query"), or
+    by those of the training batches ("train"), which the model keeps."""
+    ranges: Float32[Tensor, "2 2"] | None = None
+    """Of the training batches: rows latent and concept, columns lowest and highest."""
+    candidates: int | None = None
+    """Hybrid: only so many videos, those best in latent space, are ranked; None ranks all."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.latent_weight <= 1:
+            raise ConfigError(f"the weight of latent space is {self.latent_weight:g}; it must be from 0 to 1")
+        if self.candidates is not None and self.candidates < 1:
+            raise ConfigError(f"--candidates is {self.candidates}; it must be 1 or more")
+        if self.normalise == "train" and self.space == "hybrid":
+            self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        if self.ranges is None or not bool((self.ranges[:, 1] > self.ranges[:, 0]).all()):
+            raise ConfigError("the model keeps no ranges of training scores; use --normalise query")
+        if not self.transform.is_identity:
+            raise ConfigError("the ranges of training scores are those without a transform; use --normalise query")
+
+    @property
+    def concept_weight(self) -> float:
+        """The share of the concepts in the decision: 1 − α, 1 or 0."""
+        match self.space:
+            case "hybrid":
+                return 1 - self.latent_weight
+            case "concept":
+                return 1.0
+            case "latent":
+                return 0.0
+            case _:
+                assert_never(self.space)
+
+
+@dataclass(frozen=True)
+class VideoScores:
+    """The scores of all videos for one query; of a space that the model lacks, None."""
+
+    total: Float32[Tensor, " videos"]
+    latent: Float32[Tensor, " videos"] | None
+    concept: Float32[Tensor, " videos"] | None
+
+
+@dataclass(frozen=True)
+class PreparedSearch:
+    """Videos ready for many queries under one scoring: their concept scores are transformed once."""
+
+    videos: DualVideos
+    scoring: Scoring
+    compared: Float32[Tensor, "videos concepts"] | None
+
+    def score(self, query: DualQuery, latent: Float32[Tensor, " videos"] | None = None) -> VideoScores:
+        """All videos scored. latent: `latent_scores` of the query, where they are known already."""
+        latent = latent_scores(self.videos, query) if latent is None else latent
+        concept = None
+        if self.compared is not None and query.concept is not None:
+            asked = self.scoring.transform.apply(query.concept)
+            concept = concept_scores(self.compared, asked, self.scoring.transform.similarity)
+        return _combined(latent, concept, self.scoring)
+
+
+def prepare(videos: DualVideos, scoring: Scoring) -> PreparedSearch:
+    """`videos` as `scoring` compares them; ConfigError for a space that the model does not have."""
+    _check_space(videos, scoring.space)
+    return PreparedSearch(videos, scoring, None if videos.concept is None else scoring.transform.apply(videos.concept))
+
+
+def _check_space(videos: DualVideos, space: Space) -> None:
+    asked = ("latent", "concept") if space == "hybrid" else (space,)
+    held = [name for name, there in (("latent", videos.latent), ("concept", videos.concept)) if there is not None]
+    if not set(asked) <= set(held):
+        raise ConfigError(f"the model has no {space} space, it has {' and '.join(held)}; use --space {held[0]}")
+
+
+def latent_scores(videos: DualVideos, query: DualQuery) -> Float32[Tensor, " videos"] | None:
+    """The cosine of the query with every video; None for a model without a latent space."""
+    if videos.latent is None or query.latent is None:
+        return None
+    return cosine(query.latent[None], videos.latent)[0]
+
+
+def concept_scores(
+    compared: Float32[Tensor, "videos concepts"], query: Float32[Tensor, " concepts"], similarity: ConceptSimilarity
+) -> Float32[Tensor, " videos"]:
+    """The similarity of transformed concept scores."""
+    match similarity:
+        case "jaccard":
+            return generalized_jaccard(query[None], compared)[0]
+        case "cosine":
+            return cosine(query[None], compared)[0]
+        case _:
+            assert_never(similarity)
+
+
+def _combined(
+    latent: Float32[Tensor, " videos"] | None, concept: Float32[Tensor, " videos"] | None, scoring: Scoring
+) -> VideoScores:
+    """The score that ranks: that of one space, or both rescaled and weighted."""
+    match scoring.space:
+        case "latent":
+            assert latent is not None
+            return VideoScores(latent, latent, concept)
+        case "concept":
+            assert concept is not None
+            return VideoScores(concept, latent, concept)
+        case "hybrid":
+            assert latent is not None
+            assert concept is not None
+            both = hybrid(latent[None], concept[None], scoring.latent_weight, scoring.normalise, scoring.ranges)
+            return VideoScores(both[0], latent, concept)
+        case _:
+            assert_never(scoring.space)
+
+
+def ranked(scores: VideoScores, scoring: Scoring, k: int, chosen: np.ndarray | None = None) -> Int64[np.ndarray, " k"]:
+    """The positions of the k best videos, best first; equal scores stay in the order of the data set.
+
+    Hybrid with fewer candidates than videos: the best of those alone. `chosen` are candidates found elsewhere, in any
+    order; without it they are the best of the latent scores, exactly.
+    """
+    total = scores.total.numpy()
+    if scoring.space == "hybrid" and chosen is None and scoring.candidates is not None:
+        assert scores.latent is not None
+        chosen = best(scores.latent.numpy(), scoring.candidates)
+    if chosen is None:
+        return best(total, k)
+    kept = np.sort(chosen)
+    return kept[best(total[kept], k)]
+
+
+def best(scores: np.ndarray, k: int) -> Int64[np.ndarray, " k"]:
+    """The positions of the k largest, largest first, ties by position."""
+    return np.argsort(-scores, kind="stable")[:k].astype(np.int64)
+
+
+def rank_of(scores: VideoScores, positions: np.ndarray) -> int:
+    """The rank, from 1, of the best of `positions` among all videos, ties by position."""
+    order = np.argsort(-scores.total.numpy(), kind="stable")
+    return int(np.flatnonzero(np.isin(order, positions))[0]) + 1
+
+
+def as_tensor(values: np.ndarray | None) -> Tensor | None:
+    """float32 on the CPU, where searching happens."""
+    return None if values is None else torch.from_numpy(np.ascontiguousarray(values, np.float32))

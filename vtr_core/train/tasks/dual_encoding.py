@@ -1,0 +1,95 @@
+"""Training of a dual encoder: triplets in each space, the detection of concepts, and retrieval as its validation."""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.concept_table import ConceptTable
+from vtr_core.data.frame_batch import frame_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.dual import DualObjective
+from vtr_core.losses.share import Share
+from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
+from vtr_core.retrieval.dual_rows import concatenate_dual, embed_dual_rows
+from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.train.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
+from vtr_core.train.task import StepOutput
+
+
+class DualEncodingTask:
+    """L = L_lat + L_con over the whole batch; see `DualObjective`.
+
+    concepts: the soft labels of the videos, where the model has a concept space. Raises ConfigError for a configuration
+    whose parts do not go together.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int, concepts: ConceptTable | None) -> None:
+        check_dual(config)
+        assert isinstance(config.model, HybridEncoderConfig)
+        assert isinstance(config.loss, DualTripletConfig)
+        assert (concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
+        self._config, self._model = config, config.model
+        self._rank, self._world, self._concepts = rank, world, concepts
+        self.objective = DualObjective(config.loss, config.model.concept_similarity)
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:  # noqa: ARG002
+        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        batch = frame_batch(columns, [self._model.feature]).to(device)
+        embeddings, keys = gather_dual(model(batch)), gather_keys(batch.keys)
+        losses = self.objective(embeddings, self._labels(keys.video), keys, Share(self._rank, self._world))
+        _bare(model).note_ranges(widest(losses.ranges))
+        terms = list(losses.by_term)
+        total, *by_term = sum_shares(torch.stack([losses.total, *losses.by_term.values()])).unbind()
+        return StepOutput(
+            total, {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        )
+
+    def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
+        if self._concepts is None or self._model.num_concepts is None:
+            return None
+        labels = self._concepts.soft_labels(video_key.cpu().numpy(), self._model.num_concepts)
+        return torch.from_numpy(labels).to(video_key.device)
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
+        assert isinstance(model, HybridEncoder)
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(embed_dual_rows(model, self._config, manifest, vocabulary, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            rows, evaluation = concatenate_dual(parts), self._config.evaluation
+            figures = evaluate_dual(
+                rows, self._model.concept_similarity, evaluation.latent_weight, evaluation.normalise
+            )
+            values = dual_metric_values(figures, "val")
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        return shared
+
+
+def check_dual(config: TrainConfig) -> None:
+    """ConfigError unless the parts of a configuration go together, be it of a dual encoder or not."""
+    is_dual = isinstance(config.model, HybridEncoderConfig)
+    if is_dual != isinstance(config.loss, DualTripletConfig):
+        raise ConfigError(
+            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
+            "'hybrid_encoder' and 'dual_triplet' go together, and with no other"
+        )
+    if is_dual and config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'hybrid_encoder': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.max_frames where memory is short"
+        )
+
+
+def _bare(model: nn.Module) -> HybridEncoder:
+    found = model.module if isinstance(model, DistributedDataParallel) else model
+    assert isinstance(found, HybridEncoder)
+    return found
