@@ -79,15 +79,16 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from vtr_core.train.inputs import usable_data
 
     _check(flags)
+    found = [Manifest.load(uri) for uri in flags.data]
+    bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
+    if bank_data is not None:
+        check_bank(bank_data, found)
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     if isinstance(loaded.model, HybridEncoder):
         from pipelines.evaluate_dual import evaluate_dual_encoder
 
         return evaluate_dual_encoder(loaded, flags)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
-    bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
-    if bank_data is not None:
-        check_bank(bank_data, manifests)
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)

@@ -62,7 +62,7 @@ def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Path) -> None:
     found = losses(trained)
     assert len(found) == EPOCHS * STEPS_PER_EPOCH
-    assert sum(found[-10:]) < 0.8 * sum(found[:10])
+    assert sum(found[-10:]) < 0.9 * sum(found[:10])
     (result,) = evaluate(EvaluateFlags(checkpoint=str(trained), data=(str(described / "test"),)))
     assert [variant.similarity for variant in result.variants] == ["hybrid", "latent", "concept"]
     for variant in result.variants:

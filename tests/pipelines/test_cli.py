@@ -64,7 +64,7 @@ FAULTS = [
     (["ingest", "msrvtt", "--out", "x", "--records", "videos", "--pool", "max"], "--pool"),
     (["train", "capsule-howto", "--data", "w"], "w is videos/1, whole videos with their frames; this model"),
     (["train", "capsule-howto", "--data", "d", "--validation", "w"], "w is videos/1"),
-    (["evaluate", "none", "--data", "w"], "w is videos/1"),
+    (["evaluate", "none", "--data", "w"], "is not a checkpoint"),
     (["train", "nothing", "--data", "x"], "no preset 'nothing'; presets: capsule-howto"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
