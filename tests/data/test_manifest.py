@@ -46,7 +46,7 @@ def test_whole_videos_are_not_clips(folder: Path, tmp_path: Path) -> None:
     assert Manifest.load(str(folder)).require_clips().rows == 15
     toy_videos(tmp_path / "whole")
     whole = Manifest.load(str(tmp_path / "whole"))
-    with pytest.raises(SchemaMismatch, match=r"whole is videos/1, .* read clips/1; .*vtr ingest .*--records clips"):
+    with pytest.raises(SchemaMismatch, match=r"whole is videos/1, .* reads clips/1: .*vtr ingest .*--records clips"):
         whole.require_clips()
 
 

@@ -15,6 +15,7 @@ from pipelines.sweep_table import command, ranked, table, to_csv, to_json, train
 from pipelines.train import TrainFlags
 from tune_spaces.build import SPACES, build_space
 from tune_spaces.space import extremes
+from vtr_core.config.model import trained_vectors
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 
@@ -52,14 +53,15 @@ ROWS = [
 def test_a_pasted_command_trains_the_same(name: str) -> None:
     space, random = build_space(name), Random(0)
     start = preset(space.preset)
-    changed = override(start, {"batch.videos": 64, "training.patience": 3, **OF_DATA})
+    of_data = {"model.inputs": OF_DATA["model.inputs"], trained_vectors(start.model): True}
+    changed = override(start, {"batch.videos": 64, "training.patience": 3, **of_data})
     for point in [*extremes(space), *(space.sample(random) for _ in range(20))]:
         config = space.applied(changed, point)
         words = shlex.split(command(start, config, RECORD))
         assert words[:3] == ["vtr", "train", space.preset]
         flags, changes = parse_with_changes(TrainFlags, words[3:], "vtr train")
         assert (flags.data, flags.validation) == ("data/a b", "data/val")
-        assert override(override(start, changes), OF_DATA) == config
+        assert override(override(start, changes), of_data) == config
 
 
 def test_flags_are_few() -> None:

@@ -33,10 +33,10 @@ def test_every_end_and_choice_is_a_configuration(name: str) -> None:
 @pytest.mark.parametrize("name", SPACES)
 def test_every_drawn_point_is_a_configuration(name: str) -> None:
     space, random = build_space(name), Random(0)
-    for _ in range(50):
-        point = space.sample(random)
+    points = [space.sample(random) for _ in range(50)]
+    for point in points:
         assert all(contains(space.parameters[key].domain, value) for key, value in point.items())
-        assert space.applied(base(name), point) != base(name)
+    assert len({space.applied(base(name), point).model_dump_json() for point in points}) > 3
 
 
 @pytest.mark.parametrize("name", SPACES)
