@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pipelines.analysis_axes import blank_figure, name_axes
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pipelines.causality_findings import Findings, SearchFindings
@@ -32,7 +33,7 @@ def figures(found: "Findings") -> "dict[str, Figure]":
 
 def _pair_sets(found: "Findings") -> "Figure":
     """Figure 5.2: contributions by rank and their sums, mean ± standard deviation, of the model as it was trained."""
-    figure = _figure(12, 4.5)
+    figure = blank_figure(12, 4.5)
     left, right = figure.subplots(1, 2)
     for colour, (name, curves) in zip(_COLOURS, found.curves["original"].items(), strict=True):
         ranks = range(1, len(curves.cumulative_mean) + 1)
@@ -42,8 +43,8 @@ def _pair_sets(found: "Findings") -> "Figure":
         ):
             axes.plot(ranks, 100 * mean, color=colour, label=name, linewidth=1.2)
             axes.fill_between(ranks, 100 * (mean - std), 100 * (mean + std), color=colour, alpha=0.12, linewidth=0)
-    _named(left, "rank of the concept within a pair", "contribution, %", "individual")
-    _named(right, "number of strongest concepts", "causality, %", "cumulative")
+    name_axes(left, "rank of the concept within a pair", "contribution, %", "individual")
+    name_axes(right, "number of strongest concepts", "causality, %", "cumulative")
     left.set_ylim(bottom=0)
     right.set(ylim=(0, 102))
     right.legend(fontsize=8, loc="lower right")
@@ -52,7 +53,7 @@ def _pair_sets(found: "Findings") -> "Figure":
 
 def _change(found: "Findings") -> "Figure":
     """Figure 5.4: both curves over the matched pairs, original and improved, on a logarithmic axis."""
-    figure = _figure(7, 4.5)
+    figure = blank_figure(7, 4.5)
     axes = figure.subplots()
     for which, colour in (("original", _ORIGINAL), ("improved", _IMPROVED)):
         curves: CausalityCurves = found.curves[which]["matched"]
@@ -71,20 +72,20 @@ def _change(found: "Findings") -> "Figure":
                     color=colour,
                 )
     axes.set(xscale="log", ylim=(0, 102))
-    _named(axes, "number of strongest concepts", "%", f"{found.test}: causality of matched pairs")
+    name_axes(axes, "number of strongest concepts", "%", f"{found.test}: causality of matched pairs")
     axes.legend(fontsize=8)
     return figure
 
 
 def _search(search: "SearchFindings") -> "Figure":
     """Everything measured, and the Pareto front of mAP against C@10."""
-    figure = _figure(7, 4.8)
+    figure = blank_figure(7, 4.8)
     axes = figure.subplots()
     axes.scatter(*_coordinates(search.measured), s=8, color=_GREY, alpha=0.6, label="measured", linewidths=0)
     axes.plot(*_coordinates(search.front), color="black", linewidth=1, marker=".", markersize=4, label="Pareto front")
     for name, one, colour in (("as trained", search.start, _ORIGINAL), ("taken", search.best, _IMPROVED)):
         axes.plot(*_coordinates([one]), "o", markersize=8, color=colour, label=name)
-    _named(axes, "C@10 of matched pairs, %", "mean mAP, %", "validation data: accuracy against causality")
+    name_axes(axes, "C@10 of matched pairs, %", "mean mAP, %", "validation data: accuracy against causality")
     axes.legend(fontsize=8, loc="lower left")
     return figure
 
@@ -95,7 +96,7 @@ def _coordinates(measured: "Sequence[Measured]") -> tuple[list[float], list[floa
 
 def _parameters(search: "SearchFindings") -> "Figure":
     """Figure 5.5: mAP against each parameter over everything measured; the redder, the more causal."""
-    figure = _figure(12, 4)
+    figure = blank_figure(12, 4)
     row = figure.subplots(1, 3, sharey=True)
     shades = [100 * one.causality for one in search.measured]
     values = {
@@ -107,20 +108,20 @@ def _parameters(search: "SearchFindings") -> "Figure":
         dots = axes.scatter(places, _coordinates(search.measured)[1], c=shades, cmap="coolwarm", s=10, linewidths=0)
         if name != "b (shift)":
             axes.set_xscale("log", base=2)
-        _named(axes, name, "mean mAP, %" if axes is row[0] else "", "")
+        name_axes(axes, name, "mean mAP, %" if axes is row[0] else "", "")
     figure.colorbar(dots, ax=row, label="C@10, %")
     return figure
 
 
 def _top_k(found: "Findings") -> "Figure":
     """Figures 5.3 and 5.6: mAP when only the strongest concepts of each pair are scored."""
-    figure = _figure(7, 4.2)
+    figure = blank_figure(7, 4.2)
     axes = figure.subplots()
     for which, colour in (("original", _ORIGINAL), ("improved", _IMPROVED)):
         ks = list(found.top_k[which])
         axes.plot(ks, [100 * found.top_k[which][k] for k in ks], marker="o", markersize=4, color=colour, label=which)
     axes.set(xscale="log", ylim=(0, None))
-    _named(axes, "strongest concepts scored", "mean mAP, %", f"{found.test}: similarity from the top k concepts")
+    name_axes(axes, "strongest concepts scored", "mean mAP, %", f"{found.test}: similarity from the top k concepts")
     axes.legend(fontsize=8)
     return figure
 
@@ -129,7 +130,7 @@ def _detectors(splits: "Sequence[SplitReport]") -> "Figure":
     """Average precision of every concept's detector on each split, the best first, and chance."""
     import numpy as np
 
-    figure = _figure(11, 4.2)
+    figure = blank_figure(11, 4.2)
     for place, name in enumerate(("text", "video"), start=1):
         axes = figure.add_subplot(1, 2, place)
         for colour, split in zip(_COLOURS, splits, strict=False):
@@ -140,20 +141,6 @@ def _detectors(splits: "Sequence[SplitReport]") -> "Figure":
             axes.plot(ranks, tags.precision[kept][order], color=colour, label=f"{split.name}: {tags.mean:.3f}")
             axes.plot(ranks, tags.prevalence[kept][order], ".", color=colour, alpha=0.3, markersize=2)
         axes.set(ylim=(0, 1.02))
-        _named(axes, "concepts, best first", "average precision (dots: chance)", f"{name} detectors")
+        name_axes(axes, "concepts, best first", "average precision (dots: chance)", f"{name} detectors")
         axes.legend(fontsize=8)
     return figure
-
-
-def _figure(width: float, height: float) -> "Figure":
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _named(axes: "Axes", x: str, y: str, title: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title, parse_math=False, loc="left", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)

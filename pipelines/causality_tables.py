@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from pipelines.analysis_table import blank_table
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -53,7 +55,7 @@ def _figures(found: "Findings") -> "Table":
         "C@10",
         "C@30",
     )
-    table = _table(f"{found.test}: {found.checkpoint}, in percent", "", *columns)
+    table = blank_table(f"{found.test}: {found.checkpoint}, in percent", "", *columns)
     names = [f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")]
     for one in found.inferences:
         values = one.figures.values()
@@ -65,7 +67,7 @@ def _figures(found: "Findings") -> "Table":
 
 
 def _pair_sets(found: "Findings") -> "Table":
-    table = _table(
+    table = blank_table(
         "causality of the concepts by pair set, mean ± standard deviation in percent",
         "", "pairs", "original C@10", "C@30", "improved C@10", "C@30",
     )  # fmt: skip
@@ -77,7 +79,9 @@ def _pair_sets(found: "Findings") -> "Table":
 
 
 def _front(search: "SearchFindings") -> "Table":
-    table = _table("validation data, in percent: what a transform costs and brings", "", "transform", "mAP", "C@10")
+    table = blank_table(
+        "validation data, in percent: what a transform costs and brings", "", "transform", "mAP", "C@10"
+    )
     table.add_row("as trained", *_measured(search.start))
     table.add_row("taken", *_measured(search.best))
     table.add_section()
@@ -93,7 +97,7 @@ def _measured(one: "Measured") -> tuple[str, str, str]:
 
 def _detectors(found: "DetectorFindings") -> "Table":
     labels = ("side", "mAP", "chance", "detection %", "labels %", "tags on", "tags", "ECE")
-    table = _table("concept detectors", "", *labels, "improved detection %", "tags on", "ECE")
+    table = blank_table("concept detectors", "", *labels, "improved detection %", "tags on", "ECE")
     for split in found.splits:
         for side in (split.text, split.video):
             tags, one = side.tags, side.original
@@ -126,12 +130,3 @@ def _fates(found: "DetectorFindings") -> list[str]:
         some = ", ".join(names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
         lines.append(f"  video detectors, {fate}: {len(names)}{': ' + some if names else ''}")
     return lines
-
-
-def _table(title: str, *columns: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
-    return table

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from pipelines.analysis_axes import blank_figure, name_axes
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pipelines.complementarity_findings import DimensionStudy, Findings
@@ -24,7 +25,7 @@ def figures(found: "Findings") -> "dict[str, Figure]":
 def _ensembles(found: "Findings") -> "Figure":
     """Mean mAP of every ensemble, with its standard deviation and its runs."""
     ensembles = found.ensembles()
-    figure = _figure(9, 0.4 * len(ensembles) + 1.2)
+    figure = blank_figure(9, 0.4 * len(ensembles) + 1.2)
     axes = figure.subplots()
     for row, (_, one) in enumerate(ensembles):
         spread = one.spread("map")
@@ -32,7 +33,7 @@ def _ensembles(found: "Findings") -> "Figure":
         axes.plot(one.figures["map"], [row] * spread.runs, ".", color="#9a9a9a", markersize=4)
     axes.set_yticks(range(len(ensembles)), [f"{one.name} [{scoring}]" for scoring, one in ensembles], fontsize=8)
     axes.set_ylim(len(ensembles) - 0.5, -0.5)
-    _named(axes, "mean mAP, % (mean ± standard deviation over seeds)", "", found.data)
+    name_axes(axes, "mean mAP, % (mean ± standard deviation over seeds)", "", found.data)
     return figure
 
 
@@ -40,7 +41,7 @@ def _correlations(found: "Findings") -> "Figure":
     """Figure 4.5, captions and videos: the mean curve of each way of training, fitted and held out."""
     import numpy as np
 
-    figure = _figure(12, 4.5)
+    figure = blank_figure(12, 4.5)
     for axes, side in zip(figure.subplots(1, 2, sharey=True), ("captions", "videos"), strict=True):
         for number, way in enumerate(dict.fromkeys(run.way for run in found.runs if run.correlations)):
             curves = [c for run in found.runs if run.way == way for c in run.correlations if c.side == side]
@@ -50,14 +51,14 @@ def _correlations(found: "Findings") -> "Figure":
                 ([curve.held_out[:shortest] for curve in curves], "--", None),
             ):
                 axes.plot(range(1, shortest + 1), np.mean(values, axis=0), style, color=f"C{number % 10}", label=label)
-        _named(axes, "canonical pair", "correlation", f"{side}: fitted (lines) and held out (dashes)")
+        name_axes(axes, "canonical pair", "correlation", f"{side}: fitted (lines) and held out (dashes)")
         axes.legend(fontsize=7)
     return figure
 
 
 def _components(found: "Findings") -> "Figure":
     """Figure 4.4: normalised variances, and mAP after keeping the first components."""
-    figure = _figure(12, 4.5)
+    figure = blank_figure(12, 4.5)
     left, right = figure.subplots(1, 2)
     for run in found.runs:
         curve = run.components
@@ -67,21 +68,21 @@ def _components(found: "Findings") -> "Figure":
         right.plot(list(curve.precision), [100 * v for v in curve.precision.values()], marker=".", label=run.way)
     left.set(xscale="log", yscale="log")
     right.set_xscale("log", base=2)
-    _named(left, "component", "share of the variance", "latent space: normalised variances")
-    _named(right, "components kept", "mean mAP, %", "retrieval with the first components")
+    name_axes(left, "component", "share of the variance", "latent space: normalised variances")
+    name_axes(right, "components kept", "mean mAP, %", "retrieval with the first components")
     right.legend(fontsize=7)
     return figure
 
 
 def _dimensions(study: "DimensionStudy") -> "Figure":
     """Figures 4.1 to 4.3: mAP and SumR against the dimension, with the stable region and its mean ± deviation."""
-    figure = _figure(12, 4.2)
+    figure = blank_figure(12, 4.2)
     left, right = figure.subplots(1, 2)
     for axes, name, values in ((left, "mean mAP, %", study.map), (right, "SumR", study.sum_r)):
         axes.plot(study.dims, values, "o", markersize=4, color="#4c72b0")
         axes.axvspan(study.stable.low, study.stable.high, color="#55a868", alpha=0.15, linewidth=0)
         axes.set_xscale("log", base=2)
-        _named(
+        name_axes(
             axes,
             "dimensions",
             name,
@@ -89,17 +90,3 @@ def _dimensions(study: "DimensionStudy") -> "Figure":
         )
     left.axhline(study.stable.figure.mean, color="#55a868", linewidth=1)
     return figure
-
-
-def _figure(width: float, height: float) -> "Figure":
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _named(axes: "Axes", x: str, y: str, title: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title, parse_math=False, loc="left", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)

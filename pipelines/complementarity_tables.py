@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
+from pipelines.analysis_table import blank_table
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -36,7 +38,9 @@ def spread_text(spread: "Spread") -> str:
 
 def _ensembles(found: "Findings") -> "Table":
     """A line for each ensemble, with the standard deviations of mAP and SumR alone: the others would not fit."""
-    table = _table(f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *_HEADS)
+    table = blank_table(
+        f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *_HEADS
+    )
     scoring_before = None
     for scoring, one in found.ensembles():
         if scoring != scoring_before:
@@ -51,7 +55,7 @@ def _ensembles(found: "Findings") -> "Table":
 
 
 def _differences(found: "Findings") -> "Table":
-    table = _table(
+    table = blank_table(
         "two-sided tests of the differences between ways of training (Welch's t is the one to believe with few seeds)",
         "", "figure", "first − second", "z", "p (Z-test)", "p (Welch)",
     )  # fmt: skip
@@ -68,7 +72,7 @@ def _differences(found: "Findings") -> "Table":
 
 
 def _correlations(found: "Findings") -> "Table":
-    table = _table(
+    table = blank_table(
         "canonical correlations between the spaces: mean of the top ones",
         "", "side", "samples", "pairs", "fitted", "held out", "held out > 0.5",
     )  # fmt: skip
@@ -87,7 +91,7 @@ def _correlations(found: "Findings") -> "Table":
 
 
 def _components(found: "Findings") -> "Table":
-    table = _table(
+    table = blank_table(
         "principal components of the latent spaces",
         "", "dimensions", "for 90 % of the variance", "for 99 %", "mAP, all", "mAP, best", "with components",
     )  # fmt: skip
@@ -109,20 +113,11 @@ def _components(found: "Findings") -> "Table":
 
 
 def _dimensions(study: "DimensionStudy") -> "Table":
-    table = _table(
+    table = blank_table(
         f"{study.space} space alone by dimension; stable from {study.stable.low} to {study.stable.high}: "
         f"mAP {spread_text(study.stable.figure)}",
         "dimensions", "mAP", "SumR",
     )  # fmt: skip
     for dim, precision, recall in sorted(zip(study.dims, study.map, study.sum_r, strict=True)):
         table.add_row(str(dim), f"{precision:.2f}", f"{recall:.1f}")
-    return table
-
-
-def _table(title: str, *columns: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
     return table
