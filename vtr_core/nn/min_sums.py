@@ -33,13 +33,13 @@ def min_sum_blocks(
         yield rows, _block(a[rows], items, height)[:, : len(b)]
 
 
-def _columns(rows: Float[Tensor, "rows concepts"], width: int) -> list[Float[Tensor, "concepts part"]]:
+def _columns(rows: Float[Tensor, "rows concepts"], width: int) -> list[Float[Tensor, "concepts _"]]:
     """The rows as columns, so many at a time, each part contiguous."""
     return [part.T.contiguous() for part in rows.split(width)]
 
 
 def _block(
-    rows: Float[Tensor, "rows concepts"], items: list[Float[Tensor, "concepts part"]], height: int
+    rows: Float[Tensor, "rows concepts"], items: list[Float[Tensor, "concepts _"]], height: int
 ) -> Float[Tensor, "rows items"]:
     widths = [part.shape[1] for part in items]
     sums = rows.new_empty(len(rows), sum(widths))
