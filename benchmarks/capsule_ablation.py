@@ -17,13 +17,14 @@ from pathlib import Path
 
 from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
+from benchmarks.paired import Difference, paired
 from pipelines.arguments import parse
 from pipelines.table_runs import Sweep, TestSet, read_results
 from pipelines.tables import TablesFlags, tables
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.tables.interval import Estimate, estimate
+from vtr_core.tables.interval import estimate
 
 RESULTS = Path(__file__).parent / "results"
 CLAIMS = (
@@ -155,27 +156,10 @@ def _msrvtt(work: Path, data: Path) -> World:
     return World("msrvtt-800", "capsule-msrvtt", {"scaling.workers": 1}, made["train"], made["val"], made["test"])
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How much better one row was than another, seed by seed."""
-
-    better: str
-    worse: str
-    difference: Estimate
-
-    @property
-    def verdict(self) -> str:
-        """Whether the paper's order holds beyond the 95 % interval."""
-        half = self.difference.half_width
-        if half is None or abs(self.difference.mean) <= half:
-            return "undecided"
-        return "holds" if self.difference.mean > 0 else "contradicted"
-
-
 def compare(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> list[Difference]:
     """The paired differences of every claim that has figures; the same seed has the same batches in both rows."""
     pairs = [(a, b, figures.get(a, {}).get(metric, ()), figures.get(b, {}).get(metric, ())) for a, b in CLAIMS]
-    return [Difference(a, b, estimate([x - y for x, y in zip(u, v, strict=False)])) for a, b, u, v in pairs if u and v]
+    return [paired(a, b, u, v) for a, b, u, v in pairs if u and v]
 
 
 def _difference_lines(differences: Sequence[Difference]) -> list[str]:

@@ -61,6 +61,7 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServ
             step=found.described.step,
             data=found.described.data,
             similarity=kind,
+            concept_weight=found.scoring.concept_weight,
             num_concepts=len(found.videos.concepts),
             num_videos=len(found.videos.video_id),
             longest_query=LONGEST_QUERY,

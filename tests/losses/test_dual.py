@@ -27,6 +27,7 @@ CONFIGS = {
     "weighted": DualTripletConfig(concept_weight=3.0),
     "second latent": DualTripletConfig(concept_weight=0.0),
     "published": DualTripletConfig(compat="hybrid_space"),
+    "causal": DualTripletConfig(causality_weight=0.7, causality_concepts=2),
 }
 
 
@@ -75,6 +76,9 @@ def _expected(config: DualTripletConfig, similarity: str, found: DualEmbeddings,
                 losses = [reference.cross_entropy(space.vectors[modality][i], labels[i].double()) for i in there]
                 weight = len(there) if config.concept_weight is None else config.concept_weight
                 terms[f"bce_{modality}"] = weight * torch.stack(losses).mean()
+            if config.causality_weight:
+                parts = [reference.diffuse(video[i], text[i], config.causality_concepts, similarity) for i in rows]
+                terms["causality"] = config.causality_weight * torch.stack(parts).sum()
     return terms
 
 

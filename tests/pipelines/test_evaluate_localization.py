@@ -86,7 +86,7 @@ def test_settings_change_what_they_should(flags: LocalizationFlags) -> None:
 
 
 def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.loaded_model import load_model
 
     loaded = load_model(flags.checkpoint)
     words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))

@@ -5,14 +5,14 @@ Everything takes what the similarity compares (`transforms.transform`: probabili
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from vtr_core.analysis.transforms import ConceptSimilarity
+from vtr_core.config.dual_encoder import ConceptSimilarity
+from vtr_core.contributions import contributions
 from vtr_core.errors import ConfigError
 
 PAIR_CHUNK = 2048
@@ -63,25 +63,6 @@ class Pairs:
     name: str
     video: Int64[Tensor, " pairs"]
     text: Int64[Tensor, " pairs"]
-
-
-def contributions(
-    video: Float[Tensor, "pairs concepts"], text: Float[Tensor, "pairs concepts"], similarity: ConceptSimilarity
-) -> Float[Tensor, "pairs concepts"]:
-    """w_i(v, s), the share of concept i in the similarity of a video v and a caption s; row by row they sum to 1.
-
-    jaccard: min(g_i(v), g_i(s)) / Σ_j min(g_j(v), g_j(s)).     cosine: |h_i(v) h_i(s)| / Σ_j |h_j(v) h_j(s)|.
-    A pair that shares nothing has contributions 0. Source: thesis, equation 5.3.
-    """
-    match similarity:
-        case "jaccard":
-            shared = torch.minimum(video, text)
-        case "cosine":
-            shared = (video * text).abs_()
-        case _:
-            assert_never(similarity)
-    total = shared.sum(dim=1, keepdim=True)
-    return shared / torch.where(total > 0, total, 1)
 
 
 def causality_at_k(

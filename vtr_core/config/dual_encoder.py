@@ -64,5 +64,9 @@ class DualTripletConfig(Settings):
     concept_weight: NonNegativeFloat | None = None
     """B, the weight of the mean binary cross-entropy of the concepts (None: the rows of the batch, which makes both a
     sum over rows); 0 makes the concept space a second latent one."""
+    causality_weight: NonNegativeFloat = 0.0
+    """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
+    causality_concepts: PositiveInt = 10
+    """k, the concepts that a matched pair's similarity should come from."""
     compat: Compat = "none"
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""

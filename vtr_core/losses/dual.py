@@ -11,6 +11,7 @@ from vtr_core.config.dual_encoder import ConceptSimilarity, DualTripletConfig
 from vtr_core.config.loss import MaskSameVideo
 from vtr_core.data.batch import RowKeys
 from vtr_core.losses.blocks import is_match
+from vtr_core.losses.causality import diffuse_terms
 from vtr_core.losses.concept import concept_terms
 from vtr_core.losses.negatives import negative_weights
 from vtr_core.losses.ranking import triplet_terms
@@ -22,8 +23,9 @@ from vtr_core.similarity import Similarity, cosine, generalized_jaccard
 
 @dataclass(frozen=True)
 class DualLosses:
-    """The sum that is trained and its terms ("latent", "concept", "bce_video", "bce_text"), all of the share asked for.
+    """The sum that is trained and its terms, all of the share asked for.
 
+    by_term: "latent", "concept", "bce_video", "bce_text" and "causality", those that the model and the loss have.
     ranges: lowest and highest similarity of the share's rows in the latent and in the concept space, detached; where
     there is none, as in a space that the model does not have, (∞, −∞).
     """
@@ -40,8 +42,9 @@ class DualObjective(nn.Module):
     BCE = mean over the videos + mean over the captions of `concept_terms`; B is `concept_weight`, or the number of rows
     averaged. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A row's negatives are the rows of
     other videos with another caption text; with compat "hybrid_space" all other rows. Rows that lack a modality take no
-    part where it is needed. Losses are float32 under autocast, float64 of float64 embeddings. Source: thesis, Eq. 3.9
-    to 3.15.
+    part where it is needed. `causality_weight` adds so many times the sum of `diffuse_terms` over the matched pairs.
+    Losses are float32 under autocast, float64 of float64 embeddings. Source: thesis, Eq. 3.9 to 3.15; the last term is
+    not in it.
     """
 
     def __init__(self, config: DualTripletConfig, concept_similarity: ConceptSimilarity) -> None:
@@ -67,6 +70,8 @@ class DualObjective(nn.Module):
                 by_term["concept"], ranges[1] = self._triplets(concept, self._compared(), keys, share)
                 for modality in (VIDEO, TEXT):
                     by_term[f"bce_{modality}"] = self._detection(concept, modality, labels, share)
+                if self._config.causality_weight:
+                    by_term["causality"] = self._causality(concept, share)
         return DualLosses(torch.stack(list(by_term.values())).sum(), by_term, ranges)
 
     def _compared(self) -> Similarity:
@@ -83,8 +88,7 @@ class DualObjective(nn.Module):
         self, space: Embeddings, compared: Similarity, keys: RowKeys, share: Share
     ) -> tuple[Float[Tensor, ""], Float[Tensor, " 2"]]:
         """A space's triplet loss, and its lowest and highest similarity."""
-        rows = space.present[TEXT] & space.present[VIDEO]
-        text, video = (at_least_float32(space.vectors[name][rows]) for name in (TEXT, VIDEO))
+        rows, text, video = _matched(space)
         own = share.rows(len(text))
         loss = text[:0].sum() + video[:0].sum()  # part of the graph also where the share holds no row
         if not own:
@@ -115,6 +119,25 @@ class DualObjective(nn.Module):
         terms = concept_terms(scores[own.start : own.stop], labels[rows][own.start : own.stop])
         weight = self._config.concept_weight
         return terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1)
+
+    def _causality(self, concept: Embeddings, share: Share) -> Float[Tensor, ""]:
+        """The weighted sum of the share's `diffuse_terms`."""
+        _, text, video = _matched(concept)
+        own = share.rows(len(text))
+        if self._concept_similarity == "jaccard":
+            text, video = torch.sigmoid(text), torch.sigmoid(video)
+        block, k = slice(own.start, own.stop), self._config.causality_concepts
+        terms = diffuse_terms(video[block], text[block], k, self._concept_similarity)
+        return self._config.causality_weight * terms.sum()
+
+
+def _matched(
+    space: Embeddings,
+) -> tuple[Bool[Tensor, " batch"], Float[Tensor, "pairs dim"], Float[Tensor, "pairs dim"]]:
+    """The rows that have both modalities, and their texts and videos."""
+    rows = space.present[TEXT] & space.present[VIDEO]
+    text, video = (at_least_float32(space.vectors[name][rows]) for name in (TEXT, VIDEO))
+    return rows, text, video
 
 
 def jaccard_of_scores(a: Float[Tensor, "queries concepts"], b: Float[Tensor, "items concepts"]) -> Tensor:

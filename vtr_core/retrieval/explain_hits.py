@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from vtr_core.analysis.causality import causality_at_k, contributions
+from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.transforms import ConceptSimilarity
+from vtr_core.contributions import contributions
 from vtr_core.retrieval.explain_values import FEW, MANY, HitExplanation
 from vtr_core.retrieval.search import Scoring, VideoScores
 from vtr_core.retrieval.tag_cloud import Tag

@@ -8,8 +8,8 @@ from typing import Any, assert_never, get_args
 import numpy as np
 
 from vtr_core import storage
-from vtr_core.analysis.causality import contributions
 from vtr_core.analysis.transforms import Transform
+from vtr_core.contributions import contributions
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short

@@ -1,0 +1,156 @@
+"""One training step of the hybrid dual encoder beside the same step written with loops and broadcasts.
+
+Forward pass, losses, backward pass, Adam, at the published sizes of the network, in turns on the same batch:
+
+    python -m benchmarks.dual_step [--videos 128] [--frames 32] [--frame-dim 2048] [--rounds 5]
+"""
+
+import copy
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.dual_loops import loop_loss
+from benchmarks.machine import processor, versions
+from benchmarks.training_step import interleaved_seconds, paired_ratio
+from pipelines.arguments import parse
+from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.losses.dual import DualObjective
+from vtr_core.models.hybrid_encoder import HybridEncoder
+
+NUM_WORDS, MAX_WORDS = 7807, 20
+"""MSR-VTT's vocabulary."""
+Step = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Sizes, and how often."""
+
+    videos: int = 128
+    """Of a batch."""
+    frames: int = 32
+    """Of a video."""
+    frame_dim: int = 2048
+    """Of a frame."""
+    rounds: int = 5
+    """Turns; medians of the ratios within a turn are reported."""
+    out: str = str(Path(__file__).parent / "results")
+    """Folder for dual_step.json and dual_step.md."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Compare, print and write."""
+    flags = parse(Flags, argv, "python -m benchmarks.dual_step")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    figures = {**compare(flags, device), "command": " ".join(["python -m benchmarks.dual_step", *argv])}
+    out = Path(flags.out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "dual_step.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (out / "dual_step.md").write_text(markdown(figures))
+    print(markdown(figures))
+
+
+def compare(flags: Flags, device: torch.device, config: HybridEncoderConfig | None = None) -> dict[str, Any]:
+    """Seconds of both steps, and of the two forms of the concept space's similarity alone."""
+    config = config or HybridEncoderConfig()
+    inputs = ModelInputs(
+        features={"video": flags.frame_dim},
+        num_words=NUM_WORDS,
+        word_dim=config.inputs.word_dim,
+        max_words=MAX_WORDS,
+    )
+    torch.manual_seed(0)
+    model = HybridEncoder(config.model_copy(update={"inputs": inputs})).to(device)
+    batch, labels = random_videos(flags, config.num_concepts or 0, device)
+    objective = DualObjective(DualTripletConfig(), config.concept_similarity)
+    other = copy.deepcopy(model)
+    steps = {
+        "ours": _step(model, lambda: objective(model(batch), labels, batch.keys).total),
+        "loops": _step(other, lambda: loop_loss(other, batch, labels)),
+    }
+    seconds = interleaved_seconds(steps, flags.rounds, device)
+    return {
+        "videos": flags.videos,
+        "frames": flags.frames,
+        "frame_dim": flags.frame_dim,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "rounds": flags.rounds,
+        "seconds": {name: median(values) for name, values in seconds.items()},
+        "loops_to_ours": paired_ratio(seconds["loops"], seconds["ours"]),
+        "device": processor() if device.type == "cpu" else torch.cuda.get_device_name(device),
+        "threads": torch.get_num_threads(),
+        "versions": versions("torch"),
+    }
+
+
+def _step(model: HybridEncoder, loss: Callable[[], Tensor]) -> Step:
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+
+    def step() -> None:
+        loss().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return step
+
+
+def random_videos(flags: Flags, num_concepts: int, device: torch.device) -> tuple[FrameBatch, Tensor]:
+    """Videos of `frames` frames with a caption of 5 to 20 words each; one soft label in fifty is not 0."""
+    generator = torch.Generator().manual_seed(0)
+    rows = flags.videos
+    frames = torch.randn(rows, flags.frames, flags.frame_dim, generator=generator).relu().half()
+    tokens = torch.randint(1, NUM_WORDS + 1, (rows, MAX_WORDS), generator=generator)
+    lengths = torch.randint(5, MAX_WORDS + 1, (rows, 1), generator=generator)
+    chosen = torch.rand(rows, num_concepts, generator=generator) < 0.02
+    labels = torch.where(chosen, torch.rand(rows, num_concepts, generator=generator), 0)
+    batch = FrameBatch(
+        frames={"video": frames},
+        mask={"video": torch.ones(rows, flags.frames, dtype=torch.bool)},
+        mean={"video": frames.float().mean(dim=1)},
+        present={"video": torch.ones(rows, dtype=torch.bool)},
+        tokens=torch.where(torch.arange(MAX_WORDS) < lengths, tokens, 0),
+        clip_key=torch.arange(rows),
+        video_key=torch.arange(rows),
+        caption_key=torch.arange(1, rows + 1),
+    )
+    return batch.to(device), labels.to(device)
+
+
+def markdown(figures: dict[str, Any]) -> str:
+    """The page."""
+    numbers = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    rows = [f"| {name} | {seconds:.3f} |" for name, seconds in figures["seconds"].items()]
+    return "\n".join(
+        [
+            "# A training step of the hybrid dual encoder",
+            "",
+            f"{figures['parameters']:,} parameters, {figures['videos']} videos of {figures['frames']} frames of "
+            f"{figures['frame_dim']} features; forward pass, losses, backward pass, Adam; float32. loops: the same",
+            "layers with bags of words and means over steps in Python loops and the Jaccard similarity of all pairs",
+            f"broadcast, as published code has them. In turns, {figures['rounds']} rounds.",
+            "",
+            "| step | s |",
+            "|---|---:|",
+            *rows,
+            "",
+            f"loops / ours: {figures['loops_to_ours']:.2f}.",
+            "",
+            f"On {figures['device']}, {figures['threads']} threads; {numbers}; `{figures['command']}`.",
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
