@@ -177,7 +177,7 @@ def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]
     from vtr_core.retrieval.analysed_set import analysed_set
     from vtr_core.retrieval.complementarity_report import figures_by_space
     from vtr_core.retrieval.dual_rows import embed_dual
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     loaded = load_model(checkpoint, "cpu")
     model = loaded.config.model

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vtr_core.data.concept_table import ConceptTable
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.analysed_set import AnalysedSet
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 TRANSFORM, VALUES, PAGE = "transform.json", "causality.json", "report.html"
 
@@ -80,7 +80,7 @@ def analyze(flags: CausalityFlags) -> "Findings":
     from pipelines.printed_page import show
     from vtr_core.data.checks import usable_videos
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     _check(flags)
     check_writable(locate(flags.out))

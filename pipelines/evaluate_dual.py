@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vtr_core.config.train import EvaluationConfig
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.dual_evaluation import SpaceFigures
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 _REMARKS = {
     "matrix": "each space rescaled by the lowest and highest of all scores: every figure depends on the whole test set",

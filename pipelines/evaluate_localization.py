@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.metrics.step_figures import StepFigures
     from vtr_core.retrieval.localization import ScoredSteps
     from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}
@@ -103,7 +103,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     from vtr_core.data.step_reading import usable_steps
     from vtr_core.retrieval.embed import check_features
     from vtr_core.storage import locate
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     for name, value in (("window", flags.window), ("draws", flags.draws)):
         if value < 1:

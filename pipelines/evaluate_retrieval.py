@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.embed import EmbeddedRows
     from vtr_core.retrieval.normalized import Bank
     from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 Normalization = Literal["dual_softmax", "query_bank"]
@@ -75,8 +75,8 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.bank import check_bank
     from vtr_core.retrieval.embed import check_features
+    from vtr_core.train.checkpoint import load_model
     from vtr_core.train.inputs import usable_data
-    from vtr_core.train.loaded_model import load_model
 
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]

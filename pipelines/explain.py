@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.activations_report import ActivationReport, ReportOptions
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 PAGE, VALUES = "activations.html", "activations.json"
 _QUERY_FLAGS = ("--query", "--queries", "--serve")
@@ -87,7 +87,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     from vtr_core.retrieval.activations_page import render_page
     from vtr_core.retrieval.embed import check_features
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     options = _options(flags)
     check_writable(locate(flags.out))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.explain_values import ExplainReport
     from vtr_core.retrieval.search import DualVideos, Scoring
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 PAGE, VALUES = "explanations.html", "explanations.json"
 
@@ -141,7 +141,7 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     from vtr_core.retrieval.explain_report import Described, explainable
     from vtr_core.retrieval.search import Scoring
     from vtr_core.retrieval.search_dual import dual_videos
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     manifest = usable_videos(flags.data)
     loaded = load_model(flags.checkpoint, device())

@@ -11,7 +11,7 @@ from pipelines.arguments import parse, print_help, wants_help
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.index import IndexRecord
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def index(flags: IndexFlags) -> "IndexRecord":
     from vtr_core.retrieval.index_build import build_index
     from vtr_core.retrieval.index_faiss import check_faiss
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     out = locate(flags.out)
     check_writable(out)

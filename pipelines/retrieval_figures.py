@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.ranking import RetrievalMetrics
     from vtr_core.retrieval.evaluation import Direction
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 PLAIN = "plain"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.index import IndexRecord
     from vtr_core.retrieval.search_index import Hit, Searcher, SearchOptions
     from vtr_core.retrieval.search_runs import RankedTopic, TopicScore
-    from vtr_core.train.loaded_model import LoadedModel
+    from vtr_core.train.checkpoint import LoadedModel
 
 _DEPTH = 1000
 _RUN_NAME = "vtr"
@@ -65,7 +65,7 @@ def search(flags: SearchFlags) -> None:
     from vtr_core.retrieval.index import load_index
     from vtr_core.retrieval.search_index import check_data, searcher
     from vtr_core.storage import locate
-    from vtr_core.train.loaded_model import load_model
+    from vtr_core.train.checkpoint import load_model
 
     _check(flags)
     found = load_index(locate(flags.index))

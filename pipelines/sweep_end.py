@@ -18,7 +18,7 @@ from vtr_core.errors import TrainingError, VtrError
 from vtr_core.tracking.registry import model_name, register_checkpoint
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.trials import Outcome
-from vtr_core.train.checkpoint import find_checkpoint
+from vtr_core.train.checkpoint_files import find_checkpoint
 
 _COMMANDS = 3
 """Of the best trials."""

@@ -214,7 +214,7 @@ def _run(
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.tracking.system_metrics import sampling_interval
-    from vtr_core.train.checkpoint import find_checkpoint
+    from vtr_core.train.checkpoint_files import find_checkpoint
     from vtr_core.train.tracked import tracked_run
     from vtr_core.train.trainer import fit
     from vtr_core.train.worker import Job

@@ -33,7 +33,7 @@ from vtr_core.data.plan import Plan
 from vtr_core.data.writing import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint import Checkpoint
+from vtr_core.train.checkpoint_files import Checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 
 pytestmark = pytest.mark.integration

@@ -20,7 +20,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.synthetic_videos import SyntheticVideos
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
-from vtr_core.train.loaded_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10

@@ -11,7 +11,7 @@ from vtr_core.data.word_table import WordTable
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
 from vtr_core.text.concept_names import ConceptNames
-from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
 
 CONCEPTS = ("number", "video", "<b>caption</b>")

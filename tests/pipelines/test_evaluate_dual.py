@@ -18,9 +18,9 @@ from vtr_core.errors import ConfigError, SchemaMismatch
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
 from vtr_core.text.concept_names import ConceptNames
-from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
-from vtr_core.train.loaded_model import load_model
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from vtr_core.data.word_table import WordTable
 from vtr_core.errors import ConfigError, VtrError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
 
 CAPSULES = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}

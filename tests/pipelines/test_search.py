@@ -22,7 +22,7 @@ from vtr_core.retrieval.dual_rows import embed_dual
 from vtr_core.retrieval.embed import embed
 from vtr_core.retrieval.evaluation import rankings
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
-from vtr_core.train.loaded_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 QUERY = "Caption number1 of video number2"
 

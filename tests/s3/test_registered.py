@@ -14,7 +14,7 @@ from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
 from vtr_core.tracking.registry import register_checkpoint
 from vtr_core.tracking.run import TrackedRun, open_run
-from vtr_core.train.loaded_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from vtr_core.storage import locate
 from vtr_core.tracking import model_files
 from vtr_core.tracking.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
-from vtr_core.train.checkpoint import MARKER, Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
-from vtr_core.train.loaded_model import load_model
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 NAME = model_name("capsule-howto-tiny")

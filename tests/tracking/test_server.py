@@ -14,7 +14,7 @@ from tests.tracking.server import postgres_programs, running_server
 from tests.tracking.test_registry import NAME, close, embedded, saved, table
 from vtr_core.tracking.registry import register_checkpoint
 from vtr_core.tracking.run import Point, open_run
-from vtr_core.train.loaded_model import load_model
+from vtr_core.train.checkpoint import load_model
 
 pytestmark = [
     pytest.mark.integration,

@@ -8,7 +8,7 @@ from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
 from vtr_core.train.adoption import adopt
-from vtr_core.train.checkpoint import complete_checkpoints
+from vtr_core.train.checkpoint_files import complete_checkpoints
 from vtr_core.train.run_folder import RunFolder
 
 

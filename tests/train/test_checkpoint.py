@@ -19,10 +19,10 @@ from vtr_core.errors import CheckpointError, RunConflict, VtrError
 from vtr_core.models.build import build_model
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import MARKER, Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 from vtr_core.train.early_stopping import judge
-from vtr_core.train.loaded_model import load_model
 from vtr_core.train.optimizer import build_optimizer
 from vtr_core.train.run_folder import RunFolder, RunRecord
 

@@ -17,10 +17,10 @@ from vtr_core.models.build import build_model
 from vtr_core.storage import locate
 from vtr_core.text.concept_names import ConceptNames
 from vtr_core.text.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 from vtr_core.train.concept_labels import concept_table, names_of, require_names, usable_concepts
-from vtr_core.train.loaded_model import load_model
 
 NAMES = ("cat", "dog", "run")
 

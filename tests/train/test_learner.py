@@ -15,10 +15,10 @@ from vtr_core.errors import CheckpointError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
 from vtr_core.text.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import Checkpoint, Progress
+from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint_reader import load_checkpoint
 from vtr_core.train.learner import Learner
-from vtr_core.train.loaded_model import load_model
 from vtr_core.train.run_folder import RunFolder
 
 ROWS = 7

@@ -16,7 +16,7 @@ from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.storage import Location
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.channel import Channel
-from vtr_core.train.checkpoint import Checkpoint, Progress
+from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.lease import Lease
 from vtr_core.train.recorder import Recorder
 from vtr_core.train.run_folder import RunFolder

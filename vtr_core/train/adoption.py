@@ -3,7 +3,7 @@
 from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import Location, is_file_name
-from vtr_core.train.checkpoint import MARKER, complete_checkpoints, remove_checkpoint
+from vtr_core.train.checkpoint_files import MARKER, complete_checkpoints, remove_checkpoint
 from vtr_core.train.run_folder import RunFolder
 
 

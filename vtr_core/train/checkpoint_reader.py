@@ -18,7 +18,7 @@ from vtr_core.json_text import parse_json
 from vtr_core.storage import Location
 from vtr_core.text.concept_names import ConceptNames
 from vtr_core.text.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import CONCEPTS, MARKER, VERSION, Checkpoint, Progress, is_complete
+from vtr_core.train.checkpoint_files import CONCEPTS, MARKER, VERSION, Checkpoint, Progress, is_complete
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from vtr_core.errors import ConfigError
-from vtr_core.train.checkpoint import Progress
+from vtr_core.train.checkpoint_files import Progress
 
 
 def judge(

@@ -11,9 +11,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.batch_norm import share_statistics
-from vtr_core.train.checkpoint import Checkpoint
+from vtr_core.train.checkpoint import load_weights
+from vtr_core.train.checkpoint_files import Checkpoint
 from vtr_core.train.gather import average_gradients, sum_shares
-from vtr_core.train.loaded_model import load_weights
 from vtr_core.train.micro_batches import MicroBatches
 from vtr_core.train.optimizer import build_optimizer
 from vtr_core.train.run_folder import RunFolder

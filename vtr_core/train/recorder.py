@@ -9,7 +9,7 @@ from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.system_metrics import SystemMeter
 from vtr_core.train.channel import Channel
-from vtr_core.train.checkpoint import Checkpoint, complete_checkpoints, is_complete
+from vtr_core.train.checkpoint_files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.lease import is_held
 from vtr_core.train.run_folder import RunFolder
 

@@ -18,7 +18,7 @@ from vtr_core.config.record import record
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.train.checkpoint import Checkpoint, complete_checkpoints, remove_checkpoint, save_checkpoint
+from vtr_core.train.checkpoint_files import Checkpoint, complete_checkpoints, remove_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 
 

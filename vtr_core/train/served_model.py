@@ -17,7 +17,7 @@ from vtr_core.retrieval.embed import embed_columns
 from vtr_core.retrieval.frame import captions_of, columns_of, dual_frame, embeddings_frame
 from vtr_core.storage import locate
 from vtr_core.tracking.model_files import kept_checkpoint
-from vtr_core.train.loaded_model import LoadedModel, load_model
+from vtr_core.train.checkpoint import LoadedModel, load_model
 
 
 class ServedModel:

@@ -24,7 +24,7 @@ from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, open_run, reopen_run, run_name
 from vtr_core.tracking.sending import PointSender
-from vtr_core.train.checkpoint import find_checkpoint
+from vtr_core.train.checkpoint_files import find_checkpoint
 from vtr_core.train.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError
 from vtr_core.storage import Location, locate
 from vtr_core.train.channel import Channel, Report
-from vtr_core.train.checkpoint import complete_checkpoints
+from vtr_core.train.checkpoint_files import complete_checkpoints
 from vtr_core.train.faults import Fault, RestartBudget, fault
 from vtr_core.train.group_watch import GroupWatch, Growth
 from vtr_core.train.interrupts import graceful

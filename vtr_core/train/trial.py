@@ -15,7 +15,7 @@ from vtr_core.storage import Location
 from vtr_core.tracking.event_log import EventLog
 from vtr_core.train.adoption import adopt
 from vtr_core.train.channel import Report
-from vtr_core.train.checkpoint import is_complete
+from vtr_core.train.checkpoint_files import is_complete
 from vtr_core.train.lease import Lease
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.trainer import fit

@@ -23,7 +23,7 @@ from vtr_core.models.build import build_model
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.bad_shards import BadShards
 from vtr_core.train.channel import Channel
-from vtr_core.train.checkpoint import Checkpoint, Progress
+from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.early_stopping import judge
 from vtr_core.train.gather import agree_all, gather_objects, sum_all

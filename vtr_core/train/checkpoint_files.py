@@ -1,0 +1,169 @@
+"""Checkpoints: a folder that is complete once `checkpoint.json`, written last, lists its files with their hashes.
+
+`config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`, and
+`concepts.json` of a model with a concept space. Nothing in it is unpickled: tensors are safetensors or read with
+`weights_only=True`. `model.safetensors` is what is evaluated; `optimizer.pt` has all else that going on with training
+needs.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from vtr_core import storage
+from vtr_core.config.train import TrainConfig
+from vtr_core.errors import CheckpointError
+from vtr_core.storage import Location, StorageError, is_file_name
+from vtr_core.text.concept_names import ConceptNames
+from vtr_core.text.vocabulary import Vocabulary
+
+MARKER = "checkpoint.json"
+CONCEPTS = "concepts.json"
+VERSION = 2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: optimiser steps done, and what validation has seen so far."""
+
+    step: int = 0
+    best_value: float | None = None
+    best_step: int | None = None
+    value: float | None = None
+    """Of the validation at this step, where there was one."""
+    flat_validations: int = 0
+    """Validations since the best one."""
+    flat_at_rate: int = 0
+    """Validations since the best one or since the last plateau."""
+    plateaus: int = 0
+    """How often validation has not gained for optimizer.plateau_patience validations."""
+    skipped: int = 0
+    """Steps skipped for a non-finite loss."""
+    replaced_rows: int = 0
+    """Rows that stood in for rows of unreadable row groups."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint holds, in memory."""
+
+    config: TrainConfig
+    model: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    progress: Progress
+    vocabulary: Vocabulary
+    provenance: dict[str, Any] = field(default_factory=dict)
+    objective: dict[str, Tensor] = field(default_factory=dict)
+    """The loss's own parameters, for instance a learnt temperature."""
+    trained: dict[str, Tensor] | None = None
+    """The weights that training goes on with, where `model` is their moving average."""
+    concepts: ConceptNames | None = None
+    """Of a model with a concept space."""
+
+
+def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; a reader sees all of it or none.
+
+    Raises StorageError, with what it needs and what is free, where it cannot be written; nothing of it is left then, as
+    far as the place lets it be deleted.
+    """
+    remove_checkpoint(location)
+    files = _files(checkpoint)
+    try:
+        for name, content in files.items():
+            storage.write_bytes(location / name, content)
+    except (OSError, StorageError) as error:
+        with suppress(OSError, StorageError):
+            remove_checkpoint(location)
+        needed = sum(map(len, files.values()))
+        raise StorageError(
+            f"{location} cannot be written: {error} (it needs {_size(needed)}{_free(location)})"
+        ) from error
+
+
+def remove_checkpoint(location: Location) -> None:
+    """Delete a checkpoint, or what there is of one; interrupted at any moment, what stays is not a checkpoint."""
+    storage.delete_file(location / MARKER)
+    storage.delete_folder(location)
+
+
+def _free(location: Location) -> str:
+    if not location.is_local:
+        return ""
+    place = next(path for path in Path(location.path).parents if path.exists())
+    return f", {_size(shutil.disk_usage(place).free)} are free"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB"
+
+
+def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
+    """The files of a checkpoint, the marker last."""
+    optimizer = io.BytesIO()
+    training = {
+        "optimizer": checkpoint.optimizer,
+        "objective": checkpoint.objective,
+        "trained": checkpoint.trained,
+    }
+    torch.save(training, optimizer)
+    files = {
+        "config.json": _json(checkpoint.config.model_dump(mode="json")),
+        "model.safetensors": safetensors.torch.save(checkpoint.model),
+        "optimizer.pt": optimizer.getvalue(),
+        "progress.json": _json(asdict(checkpoint.progress)),
+        "vocabulary.json": checkpoint.vocabulary.to_json(),
+        "provenance.json": _json(checkpoint.provenance),
+    }
+    if checkpoint.concepts is not None:
+        files[CONCEPTS] = checkpoint.concepts.to_json()
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return {**files, MARKER: _json({"version": VERSION, "files": hashes})}
+
+
+def is_complete(location: Location) -> bool:
+    """Whether a checkpoint was written to its end."""
+    return storage.exists(location / MARKER)
+
+
+def find_checkpoint(location: Location) -> Location:
+    """A checkpoint folder as it is; of a run folder its best checkpoint, else its newest."""
+    if is_complete(location):
+        return location
+    folder = location / "checkpoints"
+    if storage.exists(folder / "best.json"):
+        return folder / _best_name(folder / "best.json")
+    complete = complete_checkpoints(folder)
+    if not complete:
+        raise CheckpointError(
+            f"{location} is not a checkpoint: it has no {MARKER}; give the folder of a run of vtr train, "
+            "or one of the folders in its checkpoints/"
+        )
+    return complete[-1]
+
+
+def _best_name(location: Location) -> str:
+    """The folder that `best.json` names."""
+    value = storage.read_json(location)
+    name = value.get("checkpoint") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not is_file_name(name):
+        raise CheckpointError(f"{location} is damaged: it must name a folder beside it; give that folder itself")
+    return name
+
+
+def complete_checkpoints(folder: Location) -> list[Location]:
+    """The complete checkpoints in a run's `checkpoints/`, oldest first."""
+    return [child for child in storage.children(folder) if child.name.startswith("step-") and is_complete(child)]
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1) + "\n").encode()
