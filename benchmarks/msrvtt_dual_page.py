@@ -75,11 +75,12 @@ def markdown(figures: Mapping[str, Any]) -> str:
 
 def _head(figures: Mapping[str, Any]) -> list[str]:
     settings = ", ".join(f"{name} {value}" for name, value in figures["settings"].items() if value is not None)
+    videos = [figures["videos"][split] for split in ("train", "val", "test")]
     return [
         "# Dual encoders on MSR-VTT-800",
         "",
-        "800 videos of MSR-VTT with 50 frames of 128 features, split by video into 520 / 80 / 200; each of the 4,000",
-        "test captions searches for its video and each video for its captions.",
+        f"{sum(videos)} videos of MSR-VTT with 50 frames of 128 features, split by video into train, val and test:",
+        f"{' / '.join(map(str, videos))}. Each test caption searches for its video, each video for its captions.",
         f"{figures['seeds']} seeds; the checkpoint is chosen by validation SumR, the transform is searched on",
         "the validation videos. All figures are of the test videos, in percent but for ranks: mean ± standard",
         "deviation over the seeds. R@k and MedR are text → video, mAP is the mean of both directions, SumR the sum",
@@ -138,8 +139,9 @@ def _causal(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     lines = [
         "## Training for causality",
         "",
-        "detection × 4: four times the weight of the concepts' cross-entropy (calibration). causality w: the loss",
-        "w · Σ (1 − c₁₀) over the matched pairs, `loss.causality_weight`. C@10 as trained, and with the transform of",
+        "detection × 4: four times the weight of the concepts' cross-entropy. prior: concepts begin at a probability",
+        "of 0.02 (`model.concept_prior`). causality 10: the loss 10 · Σ (1 − c₁₀) over the matched pairs",
+        "(`loss.causality_weight`). C@10 as trained, and with the transform of",
         "the search; differences from the plain model with the same seeds. Goal: C@10 of",
         f"{READABLE:g} on the test videos without loss of validation mAP.",
         "",

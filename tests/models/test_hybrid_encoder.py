@@ -109,6 +109,13 @@ def test_one_space_alone(changes: dict[str, None]) -> None:
     assert (found.latent is None, found.concept is None) == ("latent_dim" in changes, "num_concepts" in changes)
 
 
+def test_concepts_begin_as_rare_as_their_prior() -> None:
+    found = _model(concept_prior=0.02)(videos()).concept
+    assert found is not None
+    for scores in found.vectors.values():  # normalised over the batch, so their mean is the bias
+        assert torch.sigmoid(scores.mean()).item() == pytest.approx(0.02, rel=1e-4)
+
+
 @pytest.mark.parametrize(("no_video", "no_text"), [((), ()), (range(ROWS), ()), (range(1, ROWS), range(ROWS))])
 def test_every_parameter_gets_a_finite_gradient_in_every_batch(no_video: range, no_text: range) -> None:
     model, batch = _model(), videos(tuple(no_video), tuple(no_text))

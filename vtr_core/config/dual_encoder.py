@@ -36,6 +36,8 @@ class HybridEncoderConfig(Settings):
     """K, the concepts of the concept space, the most frequent of the training captions (None: there is none)."""
     concept_similarity: ConceptSimilarity = "jaccard"
     """How concepts are compared: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
+    concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """The probability of every concept before training, as rare as concepts are (None: about a half, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
     dropout: Probability = 0.2

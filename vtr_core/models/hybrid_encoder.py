@@ -73,7 +73,7 @@ class _Heads(nn.Module):
         super().__init__()
         latent, concepts = config.latent_dim, config.num_concepts
         self.latent = None if latent is None else LatentHead(in_dim, latent, config.dropout)
-        self.concept = None if concepts is None else ConceptHead(in_dim, concepts)
+        self.concept = None if concepts is None else ConceptHead(in_dim, concepts, config.concept_prior)
 
     def forward(self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]) -> DualVectors:
         latent = None if self.latent is None else at_least_float32(self.latent(values, present))

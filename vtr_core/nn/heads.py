@@ -1,5 +1,7 @@
 """From an encoder's vector to the two spaces: a latent vector, and a score for each concept."""
 
+import math
+
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
@@ -25,12 +27,15 @@ class LatentHead(nn.Module):
 class ConceptHead(nn.Module):
     """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
 
-    Rows that are not present give 0.
+    Rows that are not present give 0. prior: β of the normalisation begins at logit(prior), so that training need not
+    unlearn concepts that are hardly ever there first (Lin et al. 2017, section 4.1, on rare classes).
     """
 
-    def __init__(self, in_dim: int, num_concepts: int) -> None:
+    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None) -> None:
         super().__init__()
         self.linear, self.norm = _linear(in_dim, num_concepts), PresentBatchNorm(num_concepts)
+        if prior is not None:
+            nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))
 
     def forward(
         self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]
