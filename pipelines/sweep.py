@@ -248,8 +248,10 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
 
 
 def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> "TrackedRun | None":
+    from vtr_core.data.manifest import Manifest
     from vtr_core.fingerprint import short
-    from vtr_core.tracking.trials import open_sweep
+    from vtr_core.tracking.presentation import page_tags
+    from vtr_core.tracking.trials import SweepPage, open_sweep
 
     params = {
         "space": record.space,
@@ -262,13 +264,25 @@ def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> "TrackedRun |
         **record.changes,
     }
     tags = {
-        **record.provenance,
+        **page_tags(record.provenance, "vtr sweep", _note(folder, record)),
         "space": record.space,
         "sweep.folder": folder.location.uri,
         "data.fingerprint": short(record.data_fingerprint),
     }
-    name = f"sweep-{record.space}"
-    return open_sweep(uri, record.experiment, record.mlflow_run_id, name, tags, params)
+    known = record.mlflow_run_id is not None  # its page is written
+    sets = {} if known else {"validation": record.validation, "training": record.data}
+    inputs = {context: Manifest.load(uri) for context, uri in sets.items()}
+    page = SweepPage(f"sweep-{record.space}", tags, params, inputs)
+    return open_sweep(uri, record.experiment, record.mlflow_run_id, page)
+
+
+def _note(folder: SweepFolder, record: SweepRecord) -> str:
+    from vtr_core.tracking.presentation import code
+
+    return (
+        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
+        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+    )
 
 
 def _close(

@@ -1,24 +1,28 @@
 """A sweep's parent run: opened once, reopened when it is resumed, closed with its findings and its children."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from mlflow import MlflowClient
 
+from tests.toy import toy_dataset
 from vtr_core.tracking.run import open_run
-from vtr_core.tracking.trials import PARENT, Outcome, close_sweep, open_sweep
+from vtr_core.tracking.trials import PARENT, Outcome, SweepPage, close_sweep, open_sweep
 
+PAGE = SweepPage("sweep-tiny", {"space": "tiny"}, {"num_samples": 2}, {})
 OUTCOME = Outcome({"val/t2v/sum_r": 60.0}, 12, {"best_trial": "003"}, {"figures/a.svg": "<svg/>"})
 
 
 def test_parent_and_children(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    parent = open_sweep(uri, "e", None, "sweep-tiny", {"space": "tiny"}, {"num_samples": 2})
+    data = toy_dataset(tmp_path / "data")[0]
+    parent = open_sweep(uri, "e", None, replace(PAGE, inputs={"training": data}))
     assert parent is not None
     late = open_run(uri, "e", "trial-000", {})
     known = open_run(uri, "e", "trial-001", {PARENT: parent.run_id})
     assert late is not None
     assert known is not None
-    again = open_sweep(uri, "e", parent.run_id, "sweep-tiny", {}, {})
+    again = open_sweep(uri, "e", parent.run_id, PAGE)
     assert again == parent
     assert close_sweep(parent, "FINISHED", OUTCOME, [late.run_id, known.run_id])
     client = MlflowClient(uri)
@@ -29,12 +33,14 @@ def test_parent_and_children(tmp_path: Path) -> None:
     assert run.data.tags["best_trial"] == "003"
     assert run.data.tags["stage"] == "sweep"
     assert client.get_run(late.run_id).data.tags[PARENT] == parent.run_id
+    assert [one.dataset.digest for one in run.inputs.dataset_inputs] == [data.fingerprint[:32]]
+    assert {item.path for item in client.list_artifacts(parent.run_id)} == {"environment.json", "figures"}
     assert [item.path for item in client.list_artifacts(parent.run_id, "figures")] == ["figures/a.svg"]
 
 
 def test_an_interrupted_sweep_has_no_findings(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    parent = open_sweep(uri, "e", None, "sweep-tiny", {}, {})
+    parent = open_sweep(uri, "e", None, PAGE)
     assert parent is not None
     assert close_sweep(parent, "KILLED", None, [])
     assert MlflowClient(uri).get_run(parent.run_id).info.status == "KILLED"
@@ -43,4 +49,4 @@ def test_an_interrupted_sweep_has_no_findings(tmp_path: Path) -> None:
 def test_a_store_that_is_away_costs_the_log_only(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert open_sweep(f"sqlite:///{blocked}/mlflow.db", "e", None, "n", {}, {}) is None
+    assert open_sweep(f"sqlite:///{blocked}/mlflow.db", "e", None, PAGE) is None

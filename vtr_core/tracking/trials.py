@@ -4,14 +4,28 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from vtr_core.data.manifest import Manifest
+from vtr_core.tracking.environment import environment
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Failure, Status, TrackedRun, open_run, reopen_run
 
 logger = logging.getLogger(__name__)
 PARENT = "mlflow.parentRunId"
 STOPPED_EARLY = "stopped_early"
+
+
+@dataclass(frozen=True)
+class SweepPage:
+    """What a sweep's run says before anything is found out."""
+
+    name: str
+    tags: Mapping[str, str]
+    params: Mapping[str, Any]
+    inputs: Mapping[str, Manifest]
+    """The data sets of all trials, by what they are for: "training", "validation"."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +40,21 @@ class Outcome:
     """Texts (CSV, JSON, SVG) by artifact path."""
 
 
-def open_sweep(
-    tracking_uri: str,
-    experiment: str,
-    run_id: str | None,
-    name: str,
-    tags: Mapping[str, str],
-    params: Mapping[str, Any],
-) -> TrackedRun | None:
+def open_sweep(tracking_uri: str, experiment: str, run_id: str | None, page: SweepPage) -> TrackedRun | None:
     """The sweep's run, new or, for a resumed sweep, the same again; None where the store cannot be reached."""
     if run_id is not None:
         return reopen_run(tracking_uri, experiment, run_id)
-    run = open_run(tracking_uri, experiment, name, {**tags, "stage": "sweep"})
+    run = open_run(tracking_uri, experiment, page.name, {**page.tags, "stage": "sweep"})
     if run is not None:
-        _quietly(run, lambda: run.log_params(params))
+        _quietly(run, partial(_describe, run, page))
     return run
+
+
+def _describe(run: TrackedRun, page: SweepPage) -> None:
+    run.log_params(page.params)
+    run.log_json("environment.json", environment())
+    for context, manifest in page.inputs.items():
+        run.log_input(manifest, context)
 
 
 def close_sweep(run: TrackedRun, status: Status, outcome: Outcome | None, children: Sequence[str]) -> bool:
