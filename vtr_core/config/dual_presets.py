@@ -81,6 +81,11 @@ def _cosine_half(model: HybridEncoderConfig) -> Changes:
     return {**_concept_half(model), "model.concept_similarity": "cosine"}
 
 
+def _causal(model: HybridEncoderConfig) -> Changes:
+    """Ours: concepts alone that begin as rare as they are, trained so that ten of them carry a match."""
+    return {**_concept(model), "model.concept_prior": 0.02, "loss.causality_weight": 10.0}
+
+
 def _homogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     """Table 4.1, coupled homogeneous: the second space is a latent one as well, with the same similarity."""
     return {"model.concept_similarity": "cosine", "loss.concept_weight": 0.0}
@@ -106,6 +111,7 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "concept-256": _concept_half,
         "cosine": _cosine,
         "cosine-256": _cosine_half,
+        "causal": _causal,
         "homogeneous": _homogeneous,
         "heterogeneous": _heterogeneous,
         "published": _published,
