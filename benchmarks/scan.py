@@ -1,0 +1,165 @@
+"""The selective scan against a loop over steps: time and peak memory of a forward and a backward pass.
+
+python -m benchmarks.scan                               lengths 255 to 12,240: minutes, and tens of GB for the loop
+python -m benchmarks.scan --lengths 255 --repeats 1     a look at it
+Writes scan.json and scan.md. Which pass is where: `reference` is plain torch with stored states, `kernel` is
+mamba-ssm's on a GPU, and the loop keeps every state for autograd.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from benchmarks.machine import processor, versions
+from benchmarks.training_step import interleaved_seconds, paired_ratio, peak_bytes
+from pipelines.arguments import parse
+from vtr_core.nn.mamba.scan import scan_backend, selective_scan
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What to scan, and where."""
+
+    lengths: tuple[int, ...] = (255, 765, 3060, 12240)
+    """Tokens: one frame of scales 1, 3, 7, 14, or 12 frames after the mean over time; 3, 12 and 48 frames."""
+    rows: int = 16
+    """Sequences in a batch."""
+    dim: int = 512
+    """Channels."""
+    state: int = 16
+    """States of a channel."""
+    loop_up_to: int = 3060
+    """The longest sequence that the loop takes part in; its states of 12,240 tokens need about 40 GB."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: the GPU where there is one."""
+    repeats: int = 3
+    """Rounds that are timed; medians are reported."""
+    out: str = str(Path(__file__).parent / "results")
+    """Folder for scan.json and scan.md."""
+
+
+class Pass:
+    """A forward and a backward pass of one scan; the tensors it begins with count as held."""
+
+    def __init__(self, scan: Callable[..., Tensor], length: int, flags: Flags, device: torch.device) -> None:
+        generator = torch.Generator().manual_seed(0)
+
+        def draw(*shape: int) -> Tensor:
+            return torch.randn(shape, generator=generator).to(device).requires_grad_()
+
+        steps, weights = (flags.rows, flags.dim, length), (flags.rows, flags.state, length)
+        decays = -torch.rand(flags.dim, flags.state, generator=generator) - 0.1
+        self._scan = scan
+        self._arguments = [
+            draw(*steps),
+            draw(*steps),
+            decays.to(device).requires_grad_(),
+            draw(*weights),
+            draw(*weights),
+        ]
+
+    def __call__(self) -> None:
+        """Both passes."""
+        torch.autograd.grad(self._scan(*self._arguments).square().mean(), self._arguments)
+
+    def held_bytes(self) -> int:
+        """The arguments."""
+        return sum(tensor.nbytes for tensor in self._arguments)
+
+
+def loop(u: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
+    """`selective_scan` with a softplus, one step after the other, its states kept by autograd."""
+    delta = softplus(delta)
+    state, found = u.new_zeros(len(u), *A.shape), []
+    for t in range(u.shape[2]):
+        driven = (delta[:, :, t] * u[:, :, t]).unsqueeze(2) * B[:, None, :, t]
+        state = torch.exp(delta[:, :, t, None] * A) * state + driven
+        found.append((state * C[:, None, :, t]).sum(dim=2))
+    return torch.stack(found, dim=2)
+
+
+def reference(*arguments: Tensor) -> Tensor:
+    """`selective_scan` in plain torch."""
+    return selective_scan(*arguments, delta_softplus=True, backend="reference")
+
+
+def kernel(*arguments: Tensor) -> Tensor:
+    """`selective_scan` by mamba-ssm."""
+    return selective_scan(*arguments, delta_softplus=True, backend="kernel")
+
+
+def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
+    """By length, of every scan its median seconds, peak memory, and ratio of times to the loop's."""
+    found = {}
+    for length in flags.lengths:
+        scans = {"reference": reference}
+        if scan_backend(device).name == "kernel":
+            scans["kernel"] = kernel
+        if length <= flags.loop_up_to:
+            scans["loop"] = loop
+        passes = {name: Pass(scan, length, flags, device) for name, scan in scans.items()}
+        seconds = interleaved_seconds(passes, flags.repeats, device)
+        found[str(length)] = {
+            name: {
+                "seconds": median(seconds[name]),
+                "peak_gb": peak_bytes(passes[name], device) / 1e9,
+                "loop_to_it": paired_ratio(seconds["loop"], seconds[name]) if "loop" in seconds else None,
+            }
+            for name in scans
+        }
+    return found
+
+
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The figures as a page."""
+    lines = [
+        "# Selective scan: forward and backward pass",
+        "",
+        f"{figures['rows']} sequences, {figures['dim']} channels, {figures['state']} states, float32, on "
+        f"{figures['device']}; torch {figures['versions']['torch']}. `{figures['command']}`",
+        "",
+        "| tokens | scan | seconds | times as fast as the loop | peak memory, GB |",
+        "|---|---|---|---|---|",
+    ]
+    for length, scans in figures["lengths"].items():
+        for name, found in scans.items():
+            ratio = "–" if found["loop_to_it"] is None else f"{found['loop_to_it']:.1f}"
+            lines.append(f"| {int(length):,} | {name} | {found['seconds']:.3f} | {ratio} | {found['peak_gb']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the comparison, print it and write it."""
+    flags = parse(Flags, argv, "python -m benchmarks.scan")
+    device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
+    if flags.device == "cuda" and device.type != "cuda":
+        raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
+    if device.type == "cpu":
+        torch.set_num_threads(1)  # with more of them, processor time would count their waiting for each other
+    on_cpu = f"{processor()}, one thread"
+    figures = {
+        "lengths": compare(flags, device),
+        "rows": flags.rows,
+        "dim": flags.dim,
+        "state": flags.state,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else on_cpu,
+        "versions": versions("torch"),
+        "command": " ".join(["python -m benchmarks.scan", *argv]),
+    }
+    out = Path(flags.out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "scan.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (out / "scan.md").write_text(markdown(figures))
+    print(markdown(figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

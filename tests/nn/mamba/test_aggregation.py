@@ -1,0 +1,81 @@
+"""Three orders of one sequence, and the frames that come out of it."""
+
+import pytest
+import torch
+
+from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
+from vtr_core.nn.mamba.temporal_scale import TemporalTokens
+
+ROWS, FRAMES, DIM = 2, 3, 1
+MASK = torch.tensor([[True, True, True], [True, False, False]])
+
+
+def _scaled(temporal=False):
+    """Token values say where they are from: 100 · scale + 10 · frame + cell."""
+
+    def grid(scale, cells):
+        frame, cell = torch.arange(FRAMES)[:, None, None], torch.arange(cells)[None, :, None]
+        return (100.0 * scale + 10 * frame + cell).expand(ROWS, -1, -1, -1)
+
+    there = torch.tensor([[True, True], [True, False]])
+    windows = TemporalTokens(torch.tensor([[[901.0], [902.0]]]).expand(ROWS, -1, -1), there)
+    return ScaledFrames(grid(1, 1)[:, :, 0], MASK, [grid(2, 4), grid(3, 9)], [windows] if temporal else [])
+
+
+def test_scale_by_scale():
+    sequence = aggregate(_scaled(temporal=True), "scale")
+    cells = [100.0 * scale + 10 * frame + cell for scale in (1, 2, 3) for frame in range(3) for cell in range(scale**2)]
+    assert sequence.tokens[0, :, 0].tolist() == [*cells, 901, 902]
+    assert sequence.kept.tolist() == [0, 1, 2]
+    first = [value % 100 < 10 for value in cells]
+    assert sequence.mask.tolist() == [[True] * len(first) + [True, True], [*first, True, False]]
+
+
+def test_scale_by_scale_with_the_kept_tokens_last():
+    sequence = aggregate(_scaled(temporal=True), "scale", kept_last=True)
+    cells = [100.0 * scale + 10 * frame + cell for scale in (3, 2, 1) for frame in range(3) for cell in range(scale**2)]
+    assert sequence.tokens[0, :, 0].tolist() == [901, 902, *cells]
+    assert sequence.kept.tolist() == [41, 42, 43]
+
+
+@pytest.mark.parametrize("kept_last", [False, True])
+def test_frame_by_frame(kept_last):
+    sequence = aggregate(_scaled(temporal=True), "frame", kept_last)
+    scales = (3, 2, 1) if kept_last else (1, 2, 3)
+    cells = [100.0 * scale + 10 * frame + cell for frame in range(3) for scale in scales for cell in range(scale**2)]
+    expected = [901, 902, *cells] if kept_last else [*cells, 901, 902]
+    assert sequence.tokens[0, :, 0].tolist() == expected
+    assert sequence.tokens[0, sequence.kept, 0].tolist() == [100, 110, 120]
+    assert sequence.mask[1].sum() == 14 + 1
+
+
+@pytest.mark.parametrize("kept_last", [False, True])
+def test_mean_over_time(kept_last):
+    sequence = aggregate(_scaled(), "spatial", kept_last)
+    scales = (3, 2, 1) if kept_last else (1, 2, 3)
+    cells = [100.0 * scale + cell for scale in scales for cell in range(scale**2)]
+    torch.testing.assert_close(sequence.tokens[0, :, 0], torch.tensor([value + 10 for value in cells]))
+    torch.testing.assert_close(sequence.tokens[1, :, 0], torch.tensor(cells))  # of its one frame
+    assert sequence.mask.all()
+    assert sequence.kept.tolist() == [13 if kept_last else 0]
+
+
+@pytest.mark.parametrize("order", ["scale", "frame", "spatial"])
+def test_a_change_of_the_kept_tokens_is_one_of_the_frames(order):
+    scaled = _scaled()
+    sequence = aggregate(scaled, order)
+    assert torch.equal(changed_frames(scaled, sequence, sequence.tokens.clone()), scaled.frames)
+    learned = sequence.tokens + 0.5
+    torch.testing.assert_close(changed_frames(scaled, sequence, learned), scaled.frames + 0.5)
+    learned = sequence.tokens.clone()
+    learned[:, [place for place in range(learned.shape[1]) if place not in sequence.kept.tolist()]] += 1
+    assert torch.equal(changed_frames(scaled, sequence, learned), scaled.frames)
+
+
+def test_a_video_without_frames_has_no_tokens():
+    scaled = _scaled()
+    nothing = ScaledFrames(scaled.frames, torch.zeros_like(MASK), scaled.spatial)
+    for order in ("scale", "frame", "spatial"):
+        sequence = aggregate(nothing, order)
+        assert not sequence.mask.any()
+        assert torch.isfinite(sequence.tokens).all()

@@ -1,0 +1,140 @@
+"""Video learners: the identity at the start, attention against slow code, and what masked tokens do."""
+
+import pytest
+import torch
+
+from vtr_core.config.muse import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
+from vtr_core.errors import ConfigError
+from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention, build_learner
+from vtr_core.nn.mamba.packing import pack, unpack
+from vtr_core.nn.mamba.res_mamba import ResMamba
+
+DIM = 8
+LEARNERS = {
+    "none_scan": MambaLearner(layers=2, state=4, scan="none"),
+    "v1": MambaLearner(layers=2, state=4, scan="v1"),
+    "v2": MambaLearner(layers=2, state=4),
+    "transformer": TransformerLearner(layers=2, num_heads=2),
+    "flash": FlashLearner(layers=2, num_heads=2),
+    "mamba_out": MambaOutLearner(layers=2),
+}
+ALL = {**LEARNERS, "none": NoLearner()}
+MASK = torch.tensor([[True] * 9, [True, True, False, True, False, False, True, True, False], [False] * 9])
+
+
+def _tokens():
+    return torch.randn(3, 9, DIM, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def _learner(name, moved=True):
+    torch.manual_seed(0)
+    learner = build_learner(DIM, ALL[name]).double()
+    if moved:
+        with torch.no_grad():
+            for parameter in learner.parameters():
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return learner
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_fresh_learners_are_the_identity_to_the_bit(name):
+    learner, tokens = _learner(name, moved=False).float(), _tokens().float()
+    tokens[2] = torch.nan  # masked throughout
+    assert torch.equal(learner(tokens[:2]), tokens[:2])
+    assert torch.equal(learner(tokens, MASK).nan_to_num(7), tokens.nan_to_num(7))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(learner(tokens[:2], MASK[:2]), tokens[:2])
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_masked_tokens_are_as_if_they_were_not_there(name):
+    learner, tokens = _learner(name), _tokens()
+    found = learner(tokens, MASK)
+    for row in range(2):
+        alone = learner(tokens[row : row + 1, MASK[row]])
+        torch.testing.assert_close(found[row, MASK[row]], alone[0], atol=1e-12, rtol=0)
+        assert not torch.allclose(alone[0], tokens[row, MASK[row]], atol=1e-3)
+    assert torch.equal(found[~MASK], tokens[~MASK])
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_masked_tokens_may_hold_anything(name):
+    """Their values reach neither the other tokens nor any gradient."""
+    learner, gradients = _learner(name), []
+    for held in (0.0, torch.nan):
+        tokens = _tokens().masked_fill(~MASK.unsqueeze(2), held).requires_grad_()
+        learner.zero_grad()
+        learner(tokens, MASK)[MASK].square().sum().backward()
+        gradients.append([tokens.grad, *(parameter.grad.clone() for parameter in learner.parameters())])
+    assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
+    assert (gradients[0][0][~MASK] == 0).all()
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_no_mask_is_a_mask_of_all(name):
+    learner, tokens = _learner(name), _tokens()
+    found = learner(tokens, torch.ones_like(MASK))
+    torch.testing.assert_close(found, learner(tokens), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_every_weight_gets_a_gradient_once_the_gates_moved(name):
+    learner = _learner(name)
+    learner(_tokens(), MASK).square().sum().backward()
+    missing = [name for name, parameter in learner.named_parameters() if not parameter.grad.any()]
+    assert missing == []
+
+
+def test_at_the_start_only_the_gates_get_one():
+    learner = _learner("v2", moved=False)
+    learner(_tokens()).square().sum().backward()
+    moved = {name.split(".", 2)[2] for name, parameter in learner.named_parameters() if parameter.grad.any()}
+    assert moved == {"gate.weight", "gate.bias"}
+
+
+def test_both_attentions_equal_slow_code():
+    torch.manual_seed(0)
+    attention = SelfAttention(DIM, TransformerLearner(num_heads=2)).double()
+    fused = SelfAttention(DIM, FlashLearner(num_heads=2)).double()
+    fused.load_state_dict(attention.state_dict())
+    tokens, mask = _tokens(), MASK
+    expected = torch.zeros_like(tokens)
+    for row in range(2):
+        query, key, value = attention.query_key_value(tokens[row]).chunk(3, dim=1)
+        for head in (slice(0, 4), slice(4, 8)):
+            for position in range(9):
+                scores = torch.stack([query[position, head] @ key[other, head] / 2 for other in range(9)])
+                weights = torch.where(mask[row], torch.exp(scores), 0)
+                expected[row, position, head] = (weights / weights.sum()) @ value[:, head]
+    expected = attention.out(expected)
+    for module in (attention, fused):
+        found = module(tokens, mask)
+        torch.testing.assert_close(found[:2], expected[:2], atol=1e-12, rtol=0)
+        assert torch.isfinite(found).all()
+
+
+def test_the_gated_convolution_looks_to_both_sides():
+    mixer, tokens, other = GatedConvolution(DIM, MambaOutLearner(conv=5)).double(), _tokens(), _tokens()
+    other[:, 4] += 1
+    changed = (mixer(other) != mixer(tokens)).any(dim=2)
+    assert changed.tolist() == [[2 <= position <= 6 for position in range(9)]] * 3
+
+
+def test_drawn_gates_are_no_identity():
+    torch.manual_seed(0)
+    tokens = _tokens().float()
+    assert not torch.equal(ResMamba(DIM, MambaLearner(), zero_gates=False)(tokens), tokens)
+
+
+def test_heads_must_divide_the_dimension():
+    with pytest.raises(ConfigError, match="the tokens' dimension = 8 is not a multiple of num_heads = 3"):
+        build_learner(DIM, TransformerLearner(num_heads=3))
+
+
+def test_packing_closes_gaps_and_opens_them_again():
+    tokens = _tokens()
+    packed = pack(tokens, MASK)
+    assert torch.equal(packed.tokens[1, :5], tokens[1, MASK[1]])
+    assert (packed.tokens[1, 5:] == 0).all()
+    assert packed.mask.sum(dim=1).tolist() == [9, 5, 0]
+    assert torch.equal(unpack(packed.tokens, packed)[MASK], tokens[MASK])

@@ -1,0 +1,136 @@
+"""The Mamba mixer: a gated, selective state space model over a sequence, in one direction or both."""
+
+import math
+from dataclasses import dataclass
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import linear, silu
+from torch.utils.checkpoint import checkpoint
+
+from vtr_core.config.muse import MambaLearner
+from vtr_core.nn.mamba.scan import scan_backend, selective_scan
+from vtr_core.nn.mamba.step_sizes import init_step_sizes
+from vtr_core.nn.precision import at_least_float32
+
+CHANNELS_PER_RANK = 16
+"""The steps Δ of all inner channels come from dim / 16 numbers (Gu and Dao 2023)."""
+
+
+class MambaMixer(nn.Module):
+    """W_out y,   y = scan(u) · silu(z),   u = silu(conv(x)),   [x, z] = W_in tokens   (Gu and Dao 2023, Figure 3).
+
+    The convolution is causal, and Δ, B and C of a step are linear in u. Directions (Zhu et al. 2024, Algorithm 1):
+    `none` is the forward one alone. `v1` adds a scan backward over the same u, Δ, B, C with an A of its own. `v2` adds
+    a direction that reads x and z backward with its own convolution, Δ, B, C, A and D. Directions are summed. Names and
+    shapes of the weights are those of Vision Mamba, whose state dict loads.
+
+    mask: the tokens of a row come first; what follows them changes nothing of their outputs.
+    """
+
+    def __init__(self, dim: int, config: MambaLearner) -> None:
+        super().__init__()
+        inner = config.expansion * dim
+        self.config = config
+        self.in_proj = nn.Linear(dim, 2 * inner, bias=False)
+        self.conv1d = _convolution(inner, config.conv)
+        self.x_proj, self.dt_proj = _projections(dim, inner, config.state)
+        self.A_log = _decays(inner, config.state)
+        self.D = nn.Parameter(torch.ones(inner))
+        if config.scan != "none":
+            self.A_b_log = _decays(inner, config.state)
+        if config.scan == "v2":
+            self.conv1d_b = _convolution(inner, config.conv)
+            self.x_proj_b, self.dt_proj_b = _projections(dim, inner, config.state)
+            self.D_b = nn.Parameter(torch.ones(inner))
+        self.out_proj = nn.Linear(inner, dim, bias=False)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        """The mixed tokens; those that `mask` leaves out are undefined."""
+        x, z = self.in_proj(tokens).transpose(1, 2).chunk(2, dim=1)
+        kept = None if mask is None else mask.unsqueeze(1)
+        x = _where(kept, x)
+        if self.config.recompute:
+            y = checkpoint(self._directions, x, z, kept, use_reentrant=False, preserve_rng_state=False)
+        else:
+            y = self._directions(x, z, kept)
+        return self.out_proj(y.transpose(1, 2))
+
+    def _directions(self, x: Tensor, z: Tensor, kept: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
+        steps = self._steps(x, kept, self.conv1d, self.x_proj, self.dt_proj)
+        forward = self._scan(steps, z, self.A_log, self.D, self.dt_proj)
+        match self.config.scan:
+            case "none":
+                return forward
+            case "v1":
+                backward = self._scan(steps.flip(), z.flip(2), self.A_b_log, self.D, self.dt_proj)
+            case "v2":
+                kept = None if kept is None else kept.flip(2)
+                steps = self._steps(x.flip(2), kept, self.conv1d_b, self.x_proj_b, self.dt_proj_b)
+                backward = self._scan(steps, z.flip(2), self.A_b_log, self.D_b, self.dt_proj_b)
+            case _:
+                assert_never(self.config.scan)
+        return forward + backward.flip(2)
+
+    def _steps(
+        self, x: Tensor, kept: Tensor | None, convolution: nn.Conv1d, x_proj: nn.Linear, dt_proj: nn.Linear
+    ) -> "_Steps":
+        """u is 0 where there is no token: what the convolution carries there would move the state."""
+        convolved = convolution(x)[:, :, : x.shape[2]]
+        if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
+            convolved = _step_by_step(convolved)
+        u = _where(kept, silu(convolved))
+        found = torch.matmul(x_proj.weight, u)
+        dt, B, C = found.split([dt_proj.in_features, self.config.state, self.config.state], dim=1)
+        return _Steps(u, linear(dt.transpose(1, 2), dt_proj.weight).transpose(1, 2), B, C)
+
+    def _scan(
+        self, steps: "_Steps", z: Tensor, A_log: Tensor, D: Tensor, dt_proj: nn.Linear
+    ) -> Float[Tensor, "batch inner tokens"]:
+        A, backend = -torch.exp(at_least_float32(A_log)), self.config.scan_backend
+        return selective_scan(
+            steps.u, steps.delta, A, steps.B, steps.C, D, z, dt_proj.bias, delta_softplus=True, backend=backend
+        )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What drives the states of one direction; Δ before its bias and softplus."""
+
+    u: Float[Tensor, "batch inner tokens"]
+    delta: Float[Tensor, "batch inner tokens"]
+    B: Float[Tensor, "batch state tokens"]
+    C: Float[Tensor, "batch state tokens"]
+
+    def flip(self) -> "_Steps":
+        """The same steps from the last to the first."""
+        return _Steps(self.u.flip(2), self.delta.flip(2), self.B.flip(2), self.C.flip(2))
+
+
+def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, "batch inner tokens"]:
+    """The same values with each step's side by side in memory, as the reference scan reads them."""
+    return values.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def _where(kept: Bool[Tensor, "batch 1 tokens"] | None, values: Tensor) -> Float[Tensor, "batch inner tokens"]:
+    return values if kept is None else torch.where(kept, values, 0)
+
+
+def _convolution(inner: int, width: int) -> nn.Conv1d:
+    return nn.Conv1d(inner, inner, width, groups=inner, padding=width - 1)
+
+
+def _projections(dim: int, inner: int, state: int) -> tuple[nn.Linear, nn.Linear]:
+    rank = math.ceil(dim / CHANNELS_PER_RANK)
+    dt_proj = nn.Linear(rank, inner)
+    init_step_sizes(dt_proj)
+    return nn.Linear(inner, rank + 2 * state, bias=False), dt_proj
+
+
+def _decays(inner: int, state: int) -> nn.Parameter:
+    """log(−A), A = −1, …, −state in every channel (S4D-Real, Gu et al. 2022)."""
+    return nn.Parameter(torch.arange(1, state + 1, dtype=torch.get_default_dtype()).log().repeat(inner, 1))

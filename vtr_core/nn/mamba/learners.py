@@ -1,0 +1,108 @@
+"""What can stand in Mamba's place over a sequence of tokens (Tang et al. 2025, Table 4)."""
+
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention, silu
+
+from vtr_core.config.muse import (
+    FlashLearner,
+    LearnerConfig,
+    MambaLearner,
+    MambaOutLearner,
+    NoLearner,
+    TransformerLearner,
+)
+from vtr_core.nn.attention import check_heads
+from vtr_core.nn.mamba.res_mamba import GatedResiduals, ResMamba
+
+
+def build_learner(dim: int, config: LearnerConfig, zero_gates: bool = True) -> GatedResiduals:
+    """The learner that `config` names, over tokens of `dim`; its layers start as the identity with `zero_gates`.
+
+    Raises ConfigError where attention heads do not divide `dim`.
+    """
+    match config:
+        case MambaLearner():
+            return ResMamba(dim, config, zero_gates)
+        case TransformerLearner() | FlashLearner():
+            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], zero_gates)
+        case MambaOutLearner():
+            return GatedResiduals(dim, [GatedConvolution(dim, config) for _ in range(config.layers)], zero_gates)
+        case NoLearner():
+            return GatedResiduals(dim, [])
+        case _:
+            assert_never(config)
+
+
+class SelfAttention(nn.Module):
+    """softmax(Q Kᵀ / √(head width)) V per head, heads side by side, and a linear layer (Vaswani et al. 2017, Eq. 1).
+
+    `transformer` holds the (tokens, tokens) matrix of every head, in time and memory quadratic in the tokens; `flash`
+    leaves it to torch's fused operation, whose memory is linear. Both give the same.
+    """
+
+    def __init__(self, dim: int, config: TransformerLearner | FlashLearner) -> None:
+        super().__init__()
+        check_heads("the tokens' dimension", dim, config.num_heads)
+        self.config = config
+        self.query_key_value = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        """Every token attends to those of its row that `mask` holds."""
+        heads = self.query_key_value(tokens).unflatten(2, (3, self.config.num_heads, -1))
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        match self.config:
+            case TransformerLearner():
+                attended = attend_with_matrix(query, key, value, _keys(mask))
+            case FlashLearner():
+                attended = scaled_dot_product_attention(query, key, value, _keys(mask))
+            case _:
+                assert_never(self.config)
+        return self.out(attended.transpose(1, 2).flatten(2))
+
+
+def attend_with_matrix(
+    query: Float[Tensor, "batch heads tokens width"],
+    key: Float[Tensor, "batch heads tokens width"],
+    value: Float[Tensor, "batch heads tokens width"],
+    keys: Bool[Tensor, "batch 1 1 tokens"] | None,
+) -> Float[Tensor, "batch heads tokens width"]:
+    """Attention whose weights of all pairs are a tensor; `keys` are those that may be attended to."""
+    scores = torch.matmul(query * query.shape[3] ** -0.5, key.transpose(2, 3))
+    if keys is not None:
+        scores = scores.masked_fill(~keys, -torch.inf)
+    return torch.matmul(torch.softmax(scores, dim=3), value)
+
+
+def _keys(mask: Bool[Tensor, "batch tokens"] | None) -> Bool[Tensor, "batch 1 1 tokens"] | None:
+    """What may be attended to; everything in a row without tokens, where a softmax of nothing would give NaN."""
+    return None if mask is None else (mask | ~mask.any(dim=1, keepdim=True))[:, None, None]
+
+
+class GatedConvolution(nn.Module):
+    """W_out (silu(conv(x)) · silu(z)),  [x, z] = W_in tokens: Mamba's block without the scan (Yu and Wang 2024).
+
+    As the published block's, its convolution looks to both sides.
+    """
+
+    def __init__(self, dim: int, config: MambaOutLearner) -> None:
+        super().__init__()
+        inner = config.expansion * dim
+        self.in_proj = nn.Linear(dim, 2 * inner, bias=False)
+        self.conv1d = nn.Conv1d(inner, inner, config.conv, groups=inner, padding="same")
+        self.out_proj = nn.Linear(inner, dim, bias=False)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        """The mixed tokens; those that `mask` leaves out are undefined."""
+        x, z = self.in_proj(tokens).transpose(1, 2).chunk(2, dim=1)
+        if mask is not None:
+            x = torch.where(mask.unsqueeze(1), x, 0)
+        return self.out_proj((silu(self.conv1d(x)) * silu(z)).transpose(1, 2))

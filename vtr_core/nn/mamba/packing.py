@@ -1,0 +1,34 @@
+"""Sequences with gaps as sequences whose tokens come first."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Every row's tokens in their order, then zeros."""
+
+    tokens: Float[Tensor, "batch tokens dim"]
+    mask: Bool[Tensor, "batch tokens"]
+    """True for the tokens."""
+    order: Int64[Tensor, "batch tokens"]
+    """Where each of them was."""
+
+
+def pack(tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"]) -> Packed:
+    """Close the gaps, so that neighbours of a convolution are neighbours in the sequence without its gaps."""
+    order = torch.argsort((~mask).to(torch.uint8), dim=1, stable=True)
+    first = torch.arange(mask.shape[1], device=mask.device) < mask.sum(dim=1, keepdim=True)
+    return Packed(torch.where(first.unsqueeze(2), _take(tokens, order), 0), first, order)
+
+
+def unpack(values: Float[Tensor, "batch tokens dim"], packed: Packed) -> Float[Tensor, "batch tokens dim"]:
+    """`values` of the packed tokens, back where those were."""
+    return _take(values, torch.argsort(packed.order, dim=1))
+
+
+def _take(values: Tensor, order: Tensor) -> Float[Tensor, "batch tokens dim"]:
+    return values.gather(1, order.unsqueeze(2).expand(-1, -1, values.shape[2]))

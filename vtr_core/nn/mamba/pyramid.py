@@ -1,0 +1,86 @@
+"""A frame's grid of patches at several scales."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import adaptive_max_pool2d
+
+from vtr_core.errors import ConfigError
+
+CLS = 1
+"""The scale of a frame's one [CLS] token, which no grid is made for."""
+
+
+class Pyramid(nn.Module):
+    """Grids of s × s tokens from one of g × g, for every scale s but that of the [CLS] token, in ascending order.
+
+    s < g     the maxima of s × s regions of about equal size (adaptive max-pooling)
+    s = g     the grid
+    s = 2 g   a transposed convolution to half the channels, each patch to 2 × 2 tokens
+    s = 4 g   two of them, to a quarter of the channels, with LayerNorm and GELU between
+    Each is followed by a 1 × 1 convolution to `dim` → LayerNorm → GELU → a 3 × 3 convolution → LayerNorm, where a
+    LayerNorm is over channels. Sources: Tang et al. 2025, section 3.2; Li et al. 2022 ("Exploring plain vision
+    transformer backbones", section 3), whose simple pyramid it extends; they halve channels where they upsample.
+    Raises ConfigError for other scales.
+    """
+
+    def __init__(self, dim: int, grid: int, scales: Sequence[int]) -> None:
+        super().__init__()
+        self._grid = grid
+        wanted = sorted(scale for scale in scales if scale != CLS)
+        self.scales = nn.ModuleDict({str(scale): _scale(dim, grid, scale) for scale in wanted})
+
+    def forward(self, patches: Float[Tensor, "frames patches dim"]) -> list[Float[Tensor, "frames _ dim"]]:
+        """Of each scale its tokens, row by row of the grid; patches too come row by row."""
+        grid = patches.unflatten(1, (self._grid, self._grid)).permute(0, 3, 1, 2)
+        return [scale(grid).permute(0, 2, 3, 1).flatten(1, 2) for scale in self.scales.values()]
+
+
+class ChannelNorm(nn.LayerNorm):
+    """LayerNorm over the channels of every place, (frames, channels, places…)."""
+
+    def forward(self, values: Float[Tensor, "frames channels ..."]) -> Float[Tensor, "frames channels ..."]:
+        """The normalised values."""
+        return super().forward(values.movedim(1, -1)).movedim(-1, 1)
+
+
+class _MaxPool(nn.Module):
+    def __init__(self, scale: int) -> None:
+        super().__init__()
+        self._scale = scale
+
+    def forward(self, grid: Float[Tensor, "frames dim rows columns"]) -> Float[Tensor, "frames dim scale scale"]:
+        return adaptive_max_pool2d(grid, self._scale)
+
+
+def _scale(dim: int, grid: int, scale: int) -> nn.Sequential:
+    resample, channels = _resampled(dim, grid, scale)
+    return nn.Sequential(
+        *resample,
+        nn.Conv2d(channels, dim, kernel_size=1),
+        ChannelNorm(dim),
+        nn.GELU(),
+        nn.Conv2d(dim, dim, kernel_size=3, padding=1),
+        ChannelNorm(dim),
+    )
+
+
+def _resampled(dim: int, grid: int, scale: int) -> tuple[list[nn.Module], int]:
+    """Layers to a scale's size, and the channels they end with."""
+    half, quarter = max(1, dim // 2), max(1, dim // 4)
+    if scale < grid:
+        return [_MaxPool(scale)], dim
+    if scale == grid:
+        return [], dim
+    if scale == 2 * grid:
+        return [_doubled(dim, half)], half
+    if scale == 4 * grid:
+        return [_doubled(dim, half), ChannelNorm(half), nn.GELU(), _doubled(half, quarter)], quarter
+    raise ConfigError(
+        f"scale {scale} cannot be made of a {grid} × {grid} grid; 1, …, {grid}, {2 * grid} and {4 * grid} can"
+    )
+
+
+def _doubled(dim: int, out_dim: int) -> nn.ConvTranspose2d:
+    return nn.ConvTranspose2d(dim, out_dim, kernel_size=2, stride=2)

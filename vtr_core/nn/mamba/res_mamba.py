@@ -1,0 +1,65 @@
+"""Residual layers that start as the identity, around whatever mixes the tokens of a sequence."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from vtr_core.config.muse import MambaLearner
+from vtr_core.nn.mamba.block import MambaMixer
+from vtr_core.nn.mamba.packing import pack, unpack
+
+
+class GatedResiduals(nn.Module):
+    """x ← x + W mixer(LayerNorm(x)) + b, layer by layer, with W = 0 and b = 0 at the start (Tang et al. 2025, Eq. 7).
+
+    At initialisation it gives every token back, bit for bit. It takes the place of any aggregator of (batch, tokens,
+    dim). A mixer is called with tokens that come first in their row and a mask of them, or None.
+    zero_gates: False draws W and b as any linear layer's, so that it is not the identity.
+    """
+
+    def __init__(self, dim: int, mixers: Sequence[nn.Module], zero_gates: bool = True) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(_GatedResidual(dim, mixer, zero_gates) for mixer in mixers)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        """Tokens that `mask` leaves out come back as they are, and change nothing: as if they were not there.
+
+        mask: None where every token counts, which saves sorting them out.
+        """
+        if mask is None:
+            return self._layers(tokens, None)
+        packed = pack(tokens, mask)
+        learned = unpack(self._layers(packed.tokens, packed.mask), packed)
+        return torch.where(mask.unsqueeze(2), learned, tokens)
+
+    def _layers(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        for layer in self.layers:
+            tokens = layer(tokens, mask)
+        return tokens
+
+
+class ResMamba(GatedResiduals):
+    """Gated residual layers of Mamba, MUSE's video learner."""
+
+    def __init__(self, dim: int, config: MambaLearner, zero_gates: bool = True) -> None:
+        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], zero_gates)
+
+
+class _GatedResidual(nn.Module):
+    def __init__(self, dim: int, mixer: nn.Module, zero_gate: bool) -> None:
+        super().__init__()
+        self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
+        if zero_gate:
+            nn.init.zeros_(self.gate.weight)
+            nn.init.zeros_(self.gate.bias)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
+    ) -> Float[Tensor, "batch tokens dim"]:
+        return tokens + self.gate(self.mixer(self.norm(tokens), mask))
