@@ -242,6 +242,7 @@ def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
+        print(f"go on       vtr sweep --resume {folder.location}")
         raise
     finally:
         _close(folder, record, table, uri, status, outcome, parent)

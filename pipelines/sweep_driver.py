@@ -91,7 +91,7 @@ def run_trials(
             verbose=0,
         ),
     )
-    logging.getLogger(experiment_analysis.__name__).setLevel(logging.ERROR)  # it misses files that we do without
+    _quiet()
     with _terminable() as received:
         tuner.fit()
     storage.delete_folder(scratch)
@@ -120,6 +120,12 @@ def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoint
 
 def _name(trial: Any) -> str:
     return f"trial-{trial.config['trial']['number']:03d}"
+
+
+def _quiet() -> None:
+    """Tune warns of files that we do without, of slow steps, and how to restore what is not restored by it."""
+    for name in (experiment_analysis.__name__, "ray.tune.tune", "ray.tune.utils.util"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @contextmanager
