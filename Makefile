@@ -10,7 +10,7 @@ PEERS ?= .venv-peers
 WHEELS ?= wheels
 CUDA_ARCH ?= 90
 
-.PHONY: install demo test drills bench-feeding check format clean mamba-wheels install-mamba
+.PHONY: install demo test test-gpu drills bench-feeding check format clean mamba-wheels install-mamba
 
 install: $(VENV)/installed
 
@@ -31,6 +31,10 @@ demo: install
 
 test: install
 	$(BIN)/pytest
+
+# What only a CUDA device can show; each test is skipped where it needs what is not there.
+test-gpu: install
+	$(BIN)/pytest tests/gpu -m gpu
 
 drills: install
 	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills -m integration

@@ -53,18 +53,15 @@ class Row:
 
 
 ROWS: Mapping[str, Row] = {
-    "hybrid 1536 + 512": Row("hybrid-msrvtt", {}),
-    "latent 2048": Row("hybrid-msrvtt-latent", {}),
+    "hybrid 1536 + 512": Row("hybrid-msrvtt", {"optimizer.learning_rate": 1e-3}),
+    "latent 2048": Row("hybrid-msrvtt-latent", {"optimizer.learning_rate": 1e-3}),
     "Jaccard 512": Row("hybrid-msrvtt-concept", {}),
     "Jaccard 256": Row("hybrid-msrvtt-concept-256", {}),
     "cosine 512": Row("hybrid-msrvtt-cosine", {}),
     "cosine 256": Row("hybrid-msrvtt-cosine-256", {}),
-    "Jaccard 512, detection × 4": Row("hybrid-msrvtt-concept", {"loss.concept_weight": 256.0}),
-    "Jaccard 512, causality 10": Row("hybrid-msrvtt-concept", {"loss.causality_weight": 10.0}),
-    "Jaccard 512, prior": Row("hybrid-msrvtt-concept", {"model.concept_prior": 0.02}),
     "Jaccard 512, prior, causality 10": Row("hybrid-msrvtt-causal", {}),
-    "cosine 512, causality 10": Row("hybrid-msrvtt-cosine", {"loss.causality_weight": 10.0}),
 }
+"""Latent spaces fall apart at the rate that suits concepts: on the validation videos they are far better at a third."""
 
 
 @dataclass(frozen=True)
