@@ -86,7 +86,7 @@ def _head(figures: Mapping[str, Any]) -> list[str]:
         "deviation over the seeds. R@k and MedR are text → video, mAP is the mean of both directions, SumR the sum",
         "of both directions' recalls. Chance: R@10 5.",
         "",
-        f"Beside the presets' values: {settings}; with a latent space optimizer.learning_rate 0.001.",
+        f"Beside the presets' values: {settings}; where a cosine is trained, learning rate 0.001.",
         "",
     ]
 
