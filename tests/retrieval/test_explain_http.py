@@ -38,6 +38,7 @@ def explorer_page(nonce: str, **changes: object) -> str:
         "similarity": "jaccard",
         "num_concepts": 14,
         "num_videos": 9,
+        "concept_weight": 0.4,
         "longest_query": 1000,
         "transform": Transform("jaccard", 2.5, 0.0, 1.0),
         "query": "",
@@ -188,3 +189,8 @@ def test_the_page_quotes_what_it_is_given() -> None:
     page = explorer_page("n", preset=evil, data=evil, query=evil)
     assert "<script>alert" not in page
     assert page.count("<script") == 1
+
+
+def test_the_page_says_how_much_of_a_hybrid_decision_concepts_make() -> None:
+    assert "concepts make 40" in explorer_page("n")
+    assert "concepts make" not in explorer_page("n", concept_weight=1.0)
