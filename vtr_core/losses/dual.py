@@ -121,7 +121,7 @@ class DualObjective(nn.Module):
         return terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1)
 
     def _causality(self, concept: Embeddings, share: Share) -> Float[Tensor, ""]:
-        """The weighted sum of the share's `diffuse_terms`."""
+        """The weighted sum of the share's `diffuse_terms`; of no rows it is 0."""
         _, text, video = _matched(concept)
         own = share.rows(len(text))
         if self._concept_similarity == "jaccard":
