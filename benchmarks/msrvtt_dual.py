@@ -61,7 +61,11 @@ ROWS: Mapping[str, Row] = {
     "Jaccard 256": Row("hybrid-msrvtt-concept-256", {}),
     "cosine 512": Row("hybrid-msrvtt-cosine", SLOWER),
     "cosine 256": Row("hybrid-msrvtt-cosine-256", SLOWER),
-    "Jaccard 512, prior, causality 10": Row("hybrid-msrvtt-causal", {}),
+    "Jaccard 512, prior .02, causality 10": Row(
+        "hybrid-msrvtt-concept", {"model.concept_prior": 0.02, "loss.causality_weight": 10.0}
+    ),
+    "Jaccard 512, detection × 8": Row("hybrid-msrvtt-concept", {"loss.concept_weight_factor": 8.0}),
+    "Jaccard 512, detection × 8, prior .1, causality 5": Row("hybrid-msrvtt-causal", {}),
 }
 
 

@@ -66,6 +66,8 @@ class DualTripletConfig(Settings):
     concept_weight: NonNegativeFloat | None = None
     """B, the weight of the mean binary cross-entropy of the concepts (None: the rows of the batch, which makes both a
     sum over rows); 0 makes the concept space a second latent one."""
+    concept_weight_factor: PositiveFloat = 1.0
+    """What B is multiplied by, whatever the batch's size."""
     causality_weight: NonNegativeFloat = 0.0
     """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
     causality_concepts: PositiveInt = 10

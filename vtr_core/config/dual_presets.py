@@ -82,8 +82,13 @@ def _cosine_half(model: HybridEncoderConfig) -> Changes:
 
 
 def _causal(model: HybridEncoderConfig) -> Changes:
-    """Ours: concepts alone that begin as rare as they are, trained so that ten of them carry a match."""
-    return {**_concept(model), "model.concept_prior": 0.02, "loss.causality_weight": 10.0}
+    """Ours: concepts alone that begin rare and are detected with more weight, so that ten of them carry a match."""
+    return {
+        **_concept(model),
+        "model.concept_prior": 0.1,
+        "loss.concept_weight_factor": 8.0,
+        "loss.causality_weight": 5.0,
+    }
 
 
 def _homogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001

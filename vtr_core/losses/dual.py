@@ -40,11 +40,11 @@ class DualObjective(nn.Module):
 
     The triplet losses are sums over the rows that have both modalities, in both directions: `hardest_negative_triplet`.
     BCE = mean over the videos + mean over the captions of `concept_terms`; B is `concept_weight`, or the number of rows
-    averaged. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A row's negatives are the rows of
-    other videos with another caption text; with compat "hybrid_space" all other rows. Rows that lack a modality take no
-    part where it is needed. `causality_weight` adds so many times the sum of `diffuse_terms` over the matched pairs.
-    Losses are float32 under autocast, float64 of float64 embeddings. Source: thesis, Eq. 3.9 to 3.15; the last term is
-    not in it.
+    averaged, times `concept_weight_factor`. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A
+    row's negatives are the rows of other videos with another caption text; with compat "hybrid_space" all other rows.
+    Rows that lack a modality take no part where it is needed. `causality_weight` adds so many times the sum of
+    `diffuse_terms` over the matched pairs. Losses are float32 under autocast, float64 of float64 embeddings. Source:
+    thesis, Eq. 3.9 to 3.15; the factor and the last term are not in it.
     """
 
     def __init__(self, config: DualTripletConfig, concept_similarity: ConceptSimilarity) -> None:
@@ -117,8 +117,8 @@ class DualObjective(nn.Module):
         scores = at_least_float32(concept.vectors[modality][rows])
         own = share.rows(len(scores))
         terms = concept_terms(scores[own.start : own.stop], labels[rows][own.start : own.stop])
-        weight = self._config.concept_weight
-        return terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1)
+        weight, factor = self._config.concept_weight, self._config.concept_weight_factor
+        return factor * (terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1))
 
     def _causality(self, concept: Embeddings, share: Share) -> Float[Tensor, ""]:
         """The weighted sum of the share's `diffuse_terms`; of no rows it is 0."""
