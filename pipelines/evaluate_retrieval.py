@@ -74,7 +74,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from vtr_core.data.manifest import Manifest
     from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.bank import check_bank
-    from vtr_core.retrieval.embed import check_features
+    from vtr_core.retrieval.embed_rows import check_rows
     from vtr_core.train.checkpoint import load_model
     from vtr_core.train.inputs import usable_data
 
@@ -90,7 +90,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
         return evaluate_dual_encoder(loaded, flags)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
-        check_features(manifest, loaded.config.model.inputs.features)
+        check_rows(loaded.model, loaded.config, manifest)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     results = []
@@ -134,10 +134,13 @@ def _check(flags: EvaluateFlags) -> None:
 
 
 def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
+    from vtr_core.config.model import reads_videos
     from vtr_core.retrieval.bank import embed_bank, sample_captions
 
-    captions = sample_captions(manifest, flags.bank_size, flags.bank_seed)
     config = loaded.config
+    if reads_videos(config.model):
+        raise ConfigError(f"vtr evaluate: --query-bank is for models of clips, not for {config.model.kind!r}")
+    captions = sample_captions(manifest, flags.bank_size, flags.bank_seed)
     return embed_bank(
         loaded.model,
         config.model.inputs.features,
@@ -161,18 +164,11 @@ def _evaluate_one(
     from vtr_core.data.plan import row_groups
     from vtr_core.errors import DatasetError
     from vtr_core.retrieval.best_possible import best_possible_recall
-    from vtr_core.retrieval.embed import embed
+    from vtr_core.retrieval.embed_rows import embed_rows
     from vtr_core.retrieval.evaluation import rankings
 
     config = loaded.config
-    rows = embed(
-        loaded.model,
-        config.model.inputs.features,
-        manifest,
-        loaded.vocabulary,
-        row_groups(manifest),
-        config.evaluation.batch_rows,
-    )
+    rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]

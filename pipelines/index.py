@@ -21,7 +21,7 @@ class IndexFlags:
     checkpoint: Annotated[str, tyro.conf.Positional]
     """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
     data: str
-    """A data set: of whole videos (videos) for a dual encoder, of clips for the other models."""
+    """A data set: of whole videos (videos) for a dual encoder and for MUSE, of clips for the other models."""
     out: str
     """Folder or URI of the index; an earlier index there is replaced."""
     backend: Literal["exact", "faiss"] = "exact"
@@ -66,14 +66,14 @@ def _manifest(loaded: "LoadedModel", uri: str) -> "Manifest":
     """The data set, of the kind that the model reads."""
     from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.retrieval.dual_rows import check_frames
-    from vtr_core.retrieval.embed import check_features
+    from vtr_core.retrieval.embed_rows import check_rows
     from vtr_core.train.inputs import usable_data
 
     manifest, config = usable_data(loaded.config.model, uri), loaded.config.model
     if isinstance(config, HybridEncoderConfig):
         check_frames(manifest, config)
     else:
-        check_features(manifest, config.inputs.features)
+        check_rows(loaded.model, loaded.config, manifest)
     return manifest
 
 

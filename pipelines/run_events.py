@@ -37,6 +37,8 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
             return f"a worker was lost: {details['reason']}"
         case "waiting":
             return f"waiting for nodes with room for {_workers(details)}"
+        case "scan":
+            return f"selective scans by the {details['backend']}: {details['reason']}"
         case "finished":
             return f"finished at step {details['step']}"
         case _:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -30,7 +31,11 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
 
     Where a variant differs its kind comes with what differs from that variant's defaults.
     """
-    inputs = {name: _at(config, name) for name in ("model.inputs", trained_vectors(config.model))}
+    trained = trained_vectors(config.model)
+    of_data = ["model.inputs"]
+    if trained is not None and trained == trained_vectors(preset.model):
+        of_data.append(trained)
+    inputs = {name: _at(config, name) for name in of_data}
     wanted = flatten(config.model_dump())
     start = override(preset, inputs)
     kinds: dict[str, Any] = {}
@@ -48,7 +53,7 @@ def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> st
     words = ["vtr", "train", preset.preset, "--data", record.data, "--validation", record.validation]
     words += ["--concepts", record.concepts] if record.concepts is not None else []
     for name, value in training_flags(preset, config).items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+        words += [f"--{name.replace('_', '-')}", json.dumps(value) if isinstance(value, list | tuple) else str(value)]
     return shlex.join(words)
 
 

@@ -3,7 +3,7 @@
 import difflib
 import textwrap
 
-from tune_spaces import capsules, dual_encoding
+from tune_spaces import capsules, dual_encoding, muse
 from tune_spaces.domains import describe
 from tune_spaces.space import Space
 from vtr_core.errors import ConfigError
@@ -16,6 +16,8 @@ SPACES = (
     "hybrid-msrvtt-tiny",
     "latent-dimensions",
     "concept-dimensions",
+    "muse-msrvtt",
+    "muse-msrvtt-tiny",
 )
 
 
@@ -36,6 +38,10 @@ def build_space(name: str) -> Space:
             return dual_encoding.latent_dimensions()
         case "concept-dimensions":
             return dual_encoding.concept_dimensions()
+        case "muse-msrvtt":
+            return muse.msrvtt()
+        case "muse-msrvtt-tiny":
+            return muse.msrvtt_tiny()
         case _:
             close = difflib.get_close_matches(name, SPACES, n=1)
             hint = f"did you mean {close[0]}? " if close else ""

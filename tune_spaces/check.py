@@ -48,5 +48,7 @@ def _shapes(space: Space, name: str, base: TrainConfig) -> list[dict[str, tuple[
 
 
 def _flag(space: Space, name: str) -> str:
-    kind = ".kind" if isinstance(space.parameters[name].domain, Variant) else ""
+    domain = space.parameters[name].domain
+    tagged = isinstance(domain, Variant) and not any(isinstance(value, tuple) for value in domain.values.values())
+    kind = ".kind" if tagged else ""
     return f"{name.replace('_', '-')}{kind}"

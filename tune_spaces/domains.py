@@ -18,9 +18,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Variant:
-    """One of some whole sub-configurations, each by a label; a tagged union is chosen whole, not by its kind alone."""
+    """One of some whole sub-configurations, or sequences, each by a label; a tagged union is chosen whole, not by its
+    kind alone."""
 
-    values: Mapping[str, Mapping[str, Any]]
+    values: Mapping[str, Mapping[str, Any] | tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,11 @@ def nearest(domain: Domain, value: Any) -> Value:
 
 
 def setting(domain: Domain, value: Value) -> Any:
-    """What the configuration gets for `value`: a variant's sub-configuration, else the value itself."""
+    """What the configuration gets for `value`: a variant's sub-configuration or sequence, else the value itself."""
     match domain:
         case Variant(values):
-            return dict(values[str(value)])
+            found = values[str(value)]
+            return found if isinstance(found, tuple) else dict(found)
         case _:
             return value
 

@@ -5,6 +5,7 @@ import torch
 
 from tests.reference.muse import mean_pooled
 from vtr_core.config.dual_encoder import TemporalLevelsConfig
+from vtr_core.config.loss import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.muse import (
     FlashLearner,
@@ -12,11 +13,19 @@ from vtr_core.config.muse import (
     MambaOutLearner,
     MuseConfig,
     NoLearner,
+    TextVectors,
     TextWords,
     TransformerLearner,
 )
+from vtr_core.config.muse_presets import MUSE_BASES, MUSE_VARIANTS
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.data.frame_batch import FrameBatch
 from vtr_core.errors import ConfigError
+from vtr_core.losses.build import build_objective
+from vtr_core.models.build import check_model
 from vtr_core.models.muse import Muse, mean_direction
+from vtr_core.train.tasks.retrieval import check_learner
 
 DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
@@ -203,3 +212,105 @@ def test_inputs_that_make_no_model():
 def test_missing_patches_are_refused():
     with pytest.raises(ConfigError, match="need the patches of frames"):
         _model().video(None, torch.randn(ROWS, FRAMES, DIM), MASK)
+
+
+def _batch(mask=MASK, no_text=()):
+    """Three videos with a caption and a text vector each."""
+    generator = torch.Generator().manual_seed(3)
+    vectors, tokens = (
+        torch.randn(ROWS, 1, DIM, generator=generator),
+        torch.randint(1, 10, (ROWS, 5), generator=generator),
+    )
+    vectors[list(no_text)], tokens[list(no_text)] = 0, 0
+    told = torch.tensor([row not in no_text for row in range(ROWS)])
+    return FrameBatch(
+        frames={"video": _tokens(dtype=torch.float16), "text": vectors.half()},
+        mask={"video": mask, "text": told.unsqueeze(1)},
+        mean={"video": torch.zeros(ROWS, (1 + GRID**2) * DIM), "text": vectors[:, 0]},
+        present={"video": mask.any(dim=1), "text": told},
+        tokens=tokens,
+        clip_key=torch.arange(ROWS),
+        video_key=torch.arange(ROWS),
+        caption_key=torch.arange(ROWS),
+    )
+
+
+@pytest.mark.parametrize("text", [TextVectors(), WORDS], ids=["vectors", "words"])
+def test_a_batch_has_both_modalities_and_their_presence(text):
+    mask = MASK.clone()
+    mask[2] = False
+    batch = _batch(mask, no_text=(0,))
+    model = _model(moved=True, text=text).eval()
+    embeddings = model(batch)
+    assert {name: present.tolist() for name, present in embeddings.present.items()} == {
+        "text": [False, True, True],
+        "video": [True, True, False],
+    }
+    assert (embeddings.vectors["text"][0] == 0).all()
+    assert (embeddings.vectors["video"][2] == 0).all()
+    captions = batch.tokens if text == WORDS else batch.frames["text"][:, 0]
+    assert torch.equal(embeddings.vectors["text"], model.text(captions))
+    assert torch.equal(embeddings.vectors["video"], model.video(*model.split(batch.frames["video"]), mask))
+
+
+@pytest.mark.parametrize("text", [TextVectors(), WORDS], ids=["vectors", "words"])
+@pytest.mark.parametrize("changes", [{}, {"inputs": WHOLE, "grid": None, "scales": (1,), "temporal_scales": (2, 9)}])
+def test_every_parameter_has_a_gradient_in_every_batch(text, changes):
+    """Also where no video has frames or no row a text, as data parallel workers need."""
+    if changes:
+        words = {name: INPUTS.model_dump()[name] for name in ("num_words", "word_dim", "max_words")}
+        changes = {**changes, "inputs": WHOLE.model_copy(update=words)}
+    for mask, no_text in ((MASK, ()), (torch.zeros_like(MASK), ()), (MASK, range(ROWS))):
+        model, batch = _model(moved=True, text=text, **changes), _batch(mask, no_text)
+        if changes:
+            batch.frames["video"] = batch.frames["video"][:, :, :DIM]
+        build_objective(InfoNceConfig())(model(batch), batch.keys, 0).total.backward()
+        missing = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
+        assert missing == []
+
+
+def test_a_model_without_parameters_knows_its_place():
+    model = _model(learner=NoLearner(), scales=(1,)).double()
+    assert not list(model.parameters())
+    assert model.device.type == "cpu"
+    patches, cls = model.split(_tokens(dtype=torch.float16))
+    assert model.video(patches, cls, MASK).dtype == torch.float64
+
+
+def test_it_says_where_it_scans():
+    assert _model().scan(torch.device("cpu"), torch.float32).name == "reference"
+    assert _model(learner=FlashLearner(num_heads=2)).scan(torch.device("cpu"), torch.float32) is None
+
+
+FEATURES = {"muse-msrvtt": {"video": 50 * 16, "text": 16}, "muse-msrvtt-tiny": {"video": 16}}
+
+
+@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in MUSE_VARIANTS)])
+@pytest.mark.parametrize("base", list(MUSE_BASES))
+def test_a_preset_builds_for_the_inputs_of_a_data_set(base, name):
+    config = override(preset(base + name), {"model.inputs.features": FEATURES[base], "model.inputs.num_words": 9})
+    assert config.preset == base + name
+    check_learner(config.model)
+    assert bool(check_model(config.model)) != (base + name == "muse-msrvtt-no-learner")
+
+
+def test_the_papers_rows():
+    """Section 4 and Tables 4 to 8."""
+    main = preset("muse-msrvtt")
+    assert (main.batch.max_frames, main.batch.videos) == (12, 128)
+    assert (main.optimizer.learning_rate, main.optimizer.learner_factor) == (1e-4, 10.0)
+    assert main.loss == InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+    model = main.model
+    assert (model.grid, model.scales, model.aggregation) == (7, (1, 3, 7, 14), "scale")
+    assert model.learner == MambaLearner(layers=4, expansion=1, state=16, conv=4, scan="v2")
+    kinds = {name: preset(f"muse-msrvtt-{name}").model.learner for name in ("transformer", "flash", "mamba-out")}
+    assert [(learner.kind, learner.layers) for learner in kinds.values()] == [
+        ("transformer", 4),
+        ("flash", 4),
+        ("mamba_out", 4),
+    ]
+    assert [preset(f"muse-msrvtt-scan-{scan}").model.learner.scan for scan in ("none", "v1")] == ["none", "v1"]
+    assert [preset(f"muse-msrvtt-{name}").model.aggregation for name in ("frame", "spatial")] == ["frame", "spatial"]
+    every = (1, 3, 7, 14, 28)
+    assert [preset(f"muse-msrvtt-scales-{n}").model.scales for n in range(1, 6)] == [every[:n] for n in range(1, 6)]
+    assert preset("muse-msrvtt-layers-16").model.learner.layers == 16

@@ -37,6 +37,7 @@ def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str
         *(["ingest", source, "--help"] for source in SOURCES),
         ["ingest", "msrvtt", "--records", "videos", "--help"],
         ["train", "capsule-howto", "--help"],
+        ["train", "muse-msrvtt", "--help"],
         ["sweep", "capsule-howto", "--help"],
     ],
     ids=" ".join,

@@ -24,6 +24,7 @@ LINES = [
     ("preempted", {"step": 4}, "preempted: ended at step 4, with a checkpoint"),
     ("bad_shard", {"file": "f", "row_group": 1, "reason": "r"}, "rows replaced in every batch: r"),
     ("waiting", {"workers": 2, "each": {"CPU": 1.0}}, "waiting for nodes with room for 2 workers"),
+    ("scan", {"backend": "reference", "reason": "as configured"}, "selective scans by the reference: as configured"),
     ("worker_lost", {"reason": "r"}, "a worker was lost: r"),
     ("something_else", {"a": 1, "b": "x"}, "something else, a 1, b x"),
 ]

@@ -53,7 +53,8 @@ ROWS = [
 def test_a_pasted_command_trains_the_same(name: str) -> None:
     space, random = build_space(name), Random(0)
     start = preset(space.preset)
-    of_data = {"model.inputs": OF_DATA["model.inputs"], trained_vectors(start.model): True}
+    trained = trained_vectors(start.model)
+    of_data = {"model.inputs": OF_DATA["model.inputs"], **({} if trained is None else {trained: True})}
     changed = override(start, {"batch.videos": 64, "training.patience": 3, **of_data})
     for point in [*extremes(space), *(space.sample(random) for _ in range(20))]:
         config = space.applied(changed, point)

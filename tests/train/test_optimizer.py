@@ -1,12 +1,18 @@
-"""The learning rate is a function of the step; only matrices decay."""
+"""The learning rate is a function of the step and of a group's factor; only matrices of linear maps decay."""
 
 import math
+from typing import Literal
 
 import pytest
+import torch
 from torch import nn
 
+from vtr_core.config.muse import MambaLearner
 from vtr_core.config.train import OptimizerConfig
-from vtr_core.train.optimizer import build_optimizer, learning_rate_at
+from vtr_core.nn.mamba.learners import build_learner
+from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.train.optimizer import build_optimizer, learning_rate_at, load_state, set_learning_rate
 
 
 def test_cosine_with_warm_up() -> None:
@@ -47,3 +53,54 @@ def test_frozen_parameters_are_left_out() -> None:
     model = nn.Linear(2, 2)
     model.bias.requires_grad_(False)
     assert sum(len(group["params"]) for group in build_optimizer(model, OptimizerConfig()).param_groups) == 1
+
+
+class Tokens(nn.Module):
+    """Everything of MUSE that learns over given tokens, and a layer beside it."""
+
+    def __init__(self, scan: Literal["none", "v1", "v2"]) -> None:
+        super().__init__()
+        self.pyramid, self.temporal = Pyramid(8, 2, (1, 2)), TemporalScale(8, 2)
+        self.learner = build_learner(8, MambaLearner(layers=2, state=4, scan=scan))
+        self.beside = nn.Linear(8, 8)
+
+
+@pytest.mark.parametrize("scan", ["none", "v1", "v2"])
+def test_decays_of_state_space_models_do_not_decay(scan: Literal["none", "v1", "v2"]) -> None:
+    model = Tokens(scan)
+    groups = build_optimizer(model, OptimizerConfig(weight_decay=0.1)).param_groups
+    decays = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
+    for name, parameter in model.named_parameters():
+        matrix = parameter.ndim >= 2 and not name.endswith(("A_log", "A_b_log"))
+        assert decays[id(parameter)] == (0.1 if matrix else 0.0), name
+
+
+def test_what_learns_over_tokens_has_a_rate_of_its_own() -> None:
+    model = Tokens("v2")
+    optimizer = build_optimizer(model, OptimizerConfig(weight_decay=0.1, learner_factor=10.0))
+    set_learning_rate(optimizer, 0.3)
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    assert len(rates) == len(list(model.parameters()))
+    for name, parameter in model.named_parameters():
+        assert rates[id(parameter)] == (0.3 if name.startswith("beside") else 0.3 * 10.0), name
+
+
+def test_a_state_without_factors_is_taken_and_the_configured_ones_stay() -> None:
+    """As in checkpoints from before there were factors, and of another trial of a sweep."""
+    model = Tokens("v2")
+    old = build_optimizer(model, OptimizerConfig(weight_decay=0.2))
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    old.step()
+    state = old.state_dict()
+    for group in state["param_groups"]:
+        del group["rate_factor"]
+    optimizer = build_optimizer(model, OptimizerConfig(weight_decay=0.1, learner_factor=3.0))
+    load_state(optimizer, state)
+    assert [(group["weight_decay"], group["rate_factor"]) for group in optimizer.param_groups] == [
+        (0.1, 1.0),
+        (0.0, 1.0),
+        (0.1, 3.0),
+        (0.0, 3.0),
+    ]
+    assert torch.equal(optimizer.state[model.beside.weight]["exp_avg"], old.state[model.beside.weight]["exp_avg"])

@@ -14,10 +14,11 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
 
 FEATURES = {"model.inputs.features": {"video": 32, "audio": 8}, "model.inputs.num_words": 10}
+TOKENS = {**FEATURES, "model.inputs.features": {"video": 50 * 16, "text": 16}}
 
 
 def base(name: str) -> TrainConfig:
-    return override(preset(build_space(name).preset), FEATURES)
+    return override(preset(build_space(name).preset), TOKENS if name == "muse-msrvtt" else FEATURES)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -132,3 +133,10 @@ def test_extremes_bring_what_a_setting_depends_on() -> None:
         {"a": Parameter(Choice((1, 2))), "b": Parameter(Choice((5, 6)), OnlyWith("a", (2,)))},
     )
     assert extremes(space) == [{"a": 1}, {"a": 2, "b": 5}, {"a": 2, "b": 5}, {"a": 2, "b": 6}]
+
+
+def test_a_sequence_is_chosen_by_its_label() -> None:
+    space, config = build_space("muse-msrvtt"), base("muse-msrvtt")
+    assert space.applied(config, {"model.scales": "1, 3"}).model.scales == (1, 3)  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match=r"fix them \(--model.scales VALUE --model.learner.layers VALUE"):
+        require_equal_shapes(space, config)

@@ -1,11 +1,12 @@
 """Model configurations: one class per system, a tagged union over them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, PositiveFloat
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.muse import MuseConfig, TextWords
 from vtr_core.config.settings import PositiveInt, Settings
 
 
@@ -144,15 +145,31 @@ class SelfAttentionBaselineConfig(JointSpaceSettings):
 
 
 ModelConfig = Annotated[
-    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig | HybridEncoderConfig,
+    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig | HybridEncoderConfig | MuseConfig,
     Field(discriminator="kind"),
 ]
 """The union of all systems' models, tagged by `kind`."""
 
 
-def trained_vectors(model: ModelConfig) -> str:
-    """The dotted name of the setting that says whether word vectors are trained, which data without vectors sets."""
-    return "model.train_vectors" if isinstance(model, HybridEncoderConfig) else "model.words.train_vectors"
+def trained_vectors(model: ModelConfig) -> str | None:
+    """The dotted name of the setting that says whether word vectors are trained, which data without vectors sets.
+
+    None for a model that reads no words.
+    """
+    match model:
+        case HybridEncoderConfig():
+            return "model.train_vectors"
+        case MuseConfig():
+            return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
+        case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
+            return "model.words.train_vectors"
+        case _:
+            assert_never(model)
+
+
+def reads_videos(model: ModelConfig) -> bool:
+    """Whether the model reads whole videos with their frames, and not clips."""
+    return isinstance(model, HybridEncoderConfig | MuseConfig)
 
 
 def standardizes(model: ModelConfig) -> bool:

@@ -78,8 +78,8 @@ class TextVectors(Settings):
     """Captions come as vectors of the tokens' space, such as CLIP's [EOT], in a feature column."""
 
     kind: Literal["vectors"] = "vectors"
-    feature: str = "text"
-    """That column; its dimension is that of the tokens."""
+    feature: Literal["text"] = "text"
+    """That column, which has a vector for each caption of a video; its dimension is that of the tokens."""
 
 
 class TextWords(Settings):
@@ -117,6 +117,11 @@ class MuseConfig(Settings):
     compat: Compat = "none"
     """`muse_official`: the pyramid stays as it was drawn, and gates are drawn instead of 0, as in the published code,
     where the model is therefore no mean pooling at the start."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that the model reads."""
+        return (self.feature, self.text.feature) if isinstance(self.text, TextVectors) else (self.feature,)
 
     @model_validator(mode="after")
     def _scales_fit(self) -> "MuseConfig":

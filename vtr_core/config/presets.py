@@ -9,6 +9,7 @@ from vtr_core.config.capsule_variants import VARIANTS, variant
 from vtr_core.config.dual_presets import DUAL_BASES, DUAL_VARIANTS, dual_variant
 from vtr_core.config.loss import InfoNceConfig, MaskSameVideo
 from vtr_core.config.model import CapsuleNetConfig, SelfAttentionRouting, WordEncoderConfig
+from vtr_core.config.muse_presets import MUSE_BASES, MUSE_VARIANTS, muse_variant
 from vtr_core.config.train import BatchConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
 from vtr_core.errors import ConfigError
 
@@ -86,12 +87,18 @@ def _dual_variant(base: str, name: str) -> TrainConfig:
     return dual_variant(DUAL_BASES[base](), name)
 
 
+def _muse_variant(base: str, name: str) -> TrainConfig:
+    return muse_variant(MUSE_BASES[base](), name)
+
+
 PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
     {
         **BASES,
         **{f"{base}-{name}": partial(_variant, base, name) for base in BASES for name in VARIANTS},
         **DUAL_BASES,
         **{f"{base}-{name}": partial(_dual_variant, base, name) for base in DUAL_BASES for name in DUAL_VARIANTS},
+        **MUSE_BASES,
+        **{f"{base}-{name}": partial(_muse_variant, base, name) for base in MUSE_BASES for name in MUSE_VARIANTS},
     }
 )
 """The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
@@ -108,7 +115,7 @@ def preset(name: str) -> TrainConfig:
 
 def describe_presets() -> str:
     """The names of all presets, two lines for each family."""
-    families = ((BASES, VARIANTS), (DUAL_BASES, DUAL_VARIANTS))
+    families = ((BASES, VARIANTS), (DUAL_BASES, DUAL_VARIANTS), (MUSE_BASES, MUSE_VARIANTS))
     return ";\n".join(
         f"presets: {', '.join(bases)};\nvariants of each, <preset>-<variant>: {', '.join(variants)}"
         for bases, variants in families

@@ -41,6 +41,8 @@ class OptimizerConfig(Settings):
     """Adam with an optional warm-up and a schedule over all steps."""
 
     learning_rate: PositiveFloat = 1e-3
+    learner_factor: PositiveFloat = 1.0
+    """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
     weight_decay: NonNegativeFloat = 0.0
     """Decoupled (AdamW) where it is not 0."""
     schedule: Literal["constant", "cosine"] = "cosine"

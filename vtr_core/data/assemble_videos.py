@@ -15,7 +15,7 @@ from vtr_core.data.recycling import RecycledMemory
 from vtr_core.data.replacing import Damaged, Places
 from vtr_core.data.row_groups import Columns, RowGroupReader
 from vtr_core.data.runs import Run, runs_of
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
+from vtr_core.data.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.data.stored_videos import StoredVideos, stored_videos
 
@@ -32,7 +32,8 @@ def fill_videos(
 
     Columns: of every feature that is read float16 (rows, longest, dim), int64 `<name>.kept` and float32 `<name>.mean`
     (rows, dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption, no words and 0 where its
-    video has none; int64 `video_key`, and as `clip_key` the same.
+    video has none; int64 `video_key`, and as `clip_key` the same. The feature `text` is like one of a single frame: the
+    vector of the row's caption.
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
@@ -62,6 +63,11 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
     columns["tokens"][told] = group.tokens.vectors[chosen[told]]
     columns["caption_key"] = np.zeros(len(chosen), np.int64)
     columns["caption_key"][told] = group.caption_key[chosen[told]]
+    if group.caption_vectors is not None:
+        vectors = np.zeros((len(chosen), 1, group.caption_vectors.vectors.shape[1]), FEATURE_DTYPE)
+        vectors[told, 0] = group.caption_vectors.vectors[chosen[told]]
+        columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, told.astype(np.int64)
+        columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
     columns["clip_key"] = columns["video_key"] = group.video_key[run.row]
     return columns
 

@@ -13,7 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.schema import require_videos
-from vtr_core.data.stored_videos import stored_videos
+from vtr_core.data.stored_videos import StoredVideos, stored_videos
 
 MAX_VIDEOS = 128
 """Videos that are padded at once: a row group of short videos and a long one would take many times its size."""
@@ -39,6 +39,8 @@ class VideoRows:
     """As they were given. A model with a vocabulary of its own encodes them."""
     tokens: Int64[Tensor, "captions max_words"]
     """As the data set's vocabulary encodes them."""
+    caption_vectors: Float[Tensor, "captions dim"] | None
+    """The feature `text`, float16; None where the data set lacks it."""
     caption_key: Int64[np.ndarray, " captions"]
     caption_video: Int64[np.ndarray, " captions"]
 
@@ -72,6 +74,12 @@ def video_rows(
                 video_key=videos.video_key[rows],
                 captions=tuple(captions[told]),
                 tokens=torch.from_numpy(videos.tokens.vectors[told].astype(np.int64)),
+                caption_vectors=_vectors(videos, told),
                 caption_key=videos.caption_key[told],
                 caption_video=np.repeat(np.arange(len(rows)), counts),
             )
+
+
+def _vectors(videos: StoredVideos, told: slice) -> Float[Tensor, "captions dim"] | None:
+    vectors = videos.caption_vectors
+    return None if vectors is None else torch.from_numpy(vectors.vectors[told].copy())

@@ -16,6 +16,8 @@ from vtr_core.errors import SchemaMismatch
 
 FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
+CAPTION_VECTORS = "text"
+"""A feature of this name of whole videos has a vector for each caption, in their order, instead of each frame."""
 MAX_SIZE = 2**24
 """Values in a vector, or words of a caption, at most."""
 _METADATA_KEY = b"vtr"
@@ -154,7 +156,10 @@ class ClipSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class VideoSchema(RecordSchema):
-    """`videos/1`: one row per video with all its captions; a cell of a feature is (frames, dim), empty where absent."""
+    """`videos/1`: one row per video with all its captions; a cell of a feature is (frames, dim), empty where absent.
+
+    A feature `text` has a vector for each caption instead.
+    """
 
     kind = "videos"
     version = 1

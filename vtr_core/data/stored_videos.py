@@ -8,7 +8,7 @@ import pyarrow as pa
 from jaxtyping import Int64
 
 from vtr_core.data.binary_columns import Sequences, as_sequences
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
+from vtr_core.data.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
 from vtr_core.errors import DatasetError
 
 
@@ -17,6 +17,8 @@ class StoredVideos:
     """Views of the columns' buffers, without copying."""
 
     frames: dict[str, Sequences]
+    caption_vectors: Sequences | None
+    """Of all captions, as their tokens; None where they were not read."""
     tokens: Sequences
     """(captions, max_words) of all videos, and how many captions each has."""
     first_caption: Int64[np.ndarray, " rows"]
@@ -36,10 +38,13 @@ def stored_videos(columns: Mapping[str, pa.Array], schema: VideoSchema) -> Store
         raise DatasetError(
             f"videos have not as many keys as captions of {schema.max_words} words; rebuild the data set"
         )
+    frames = {f.name: as_sequences(columns[f.name], f.dim, FEATURE_DTYPE) for f in schema.features if f.name in columns}
+    vectors = frames.pop(CAPTION_VECTORS, None)
+    if vectors is not None and not np.array_equal(vectors.counts, tokens.counts):
+        raise DatasetError(f"videos have not as many vectors of {CAPTION_VECTORS} as captions; rebuild the data set")
     return StoredVideos(
-        frames={
-            f.name: as_sequences(columns[f.name], f.dim, FEATURE_DTYPE) for f in schema.features if f.name in columns
-        },
+        frames=frames,
+        caption_vectors=vectors,
         tokens=tokens,
         first_caption=np.cumsum(tokens.counts) - tokens.counts,
         caption_key=keys.flatten().to_numpy(),

@@ -6,10 +6,11 @@ import pyarrow as pa
 
 from vtr_core.data.binary_columns import sequence_binary
 from vtr_core.data.caption_tokens import caption_tokens
-from vtr_core.data.schema import VideoSchema
+from vtr_core.data.schema import CAPTION_VECTORS, VideoSchema
 from vtr_core.data.sources.source import Drops, Video, VideoEntry, VideoSource
 from vtr_core.data.video_rows import frame_columns, video_row_groups
 from vtr_core.data.writing import GroupTable, caption_key
+from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.text.vocabulary import Vocabulary
 
@@ -23,6 +24,8 @@ def video_groups(
 
 
 def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary, drops: Drops) -> pa.Table:
+    for video in group:
+        _check_caption_vectors(video)
     tokens = [caption_tokens(video.captions, vocabulary, schema.max_words, drops) for video in group]
     columns: dict[str, pa.Array | Sequence[object]] = {
         "video_id": [video.video_id for video in group],
@@ -33,3 +36,12 @@ def _table(group: Sequence[Video], schema: VideoSchema, vocabulary: Vocabulary, 
         **frame_columns(schema.features, group),
     }
     return pa.table(columns, schema=schema.arrow())
+
+
+def _check_caption_vectors(video: Video) -> None:
+    vectors = video.features.get(CAPTION_VECTORS)
+    if vectors is not None and len(vectors) != len(video.captions):
+        raise InputError(
+            f"video {video.video_id} has {len(vectors)} {CAPTION_VECTORS} vectors and {len(video.captions)} captions; "
+            "give one for each caption, in order"
+        )

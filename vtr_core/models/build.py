@@ -10,11 +10,13 @@ from torch import nn
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
+from vtr_core.config.muse import MuseConfig
 from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
 from vtr_core.models.fully_connected import FullyConnected
 from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.models.muse import Muse
 from vtr_core.models.self_attention_baseline import SelfAttentionBaseline
 
 
@@ -25,16 +27,16 @@ def build_model(
 ) -> nn.Module:
     """A module from a batch to `Embeddings`, its fresh weights drawn from torch's global generator.
 
-    word_vectors: given vectors of the vocabulary's words; without them a model learns its own.
+    word_vectors: given vectors of the vocabulary's words; without them a model learns its own, if it reads words.
     statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
     Raises ConfigError where the parts of `config` do not fit together.
     """
     model = _fresh(config)
-    words = model.words if isinstance(model, HybridEncoder) else model.inputs
-    if word_vectors is not None:
+    words = model.words if isinstance(model, HybridEncoder | Muse) else model.inputs
+    if word_vectors is not None and words is not None:
         words.load_word_vectors(torch.from_numpy(word_vectors.copy()))
     if statistics is not None:
-        assert not isinstance(model, HybridEncoder), "a dual encoder takes features as they are"
+        assert not isinstance(model, HybridEncoder | Muse), "a model of whole videos takes features as they are"
         model.inputs.load_statistics(statistics)
     return model
 
@@ -51,7 +53,7 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
-def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder:
+def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse:
     match config:
         case CapsuleNetConfig():
             return CapsuleNet(config)
@@ -61,5 +63,7 @@ def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBa
             return SelfAttentionBaseline(config)
         case HybridEncoderConfig():
             return HybridEncoder(config)
+        case MuseConfig():
+            return Muse(config)
         case _:
             assert_never(config)

@@ -9,11 +9,14 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.muse import MambaLearner, MuseConfig, TextVectors, TextWords
+from vtr_core.data.frame_batch import FrameBatch
 from vtr_core.errors import ConfigError
+from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
 from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.scan import ScanChoice, scan_backend
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.nn.precision import at_least_float32
 
@@ -26,6 +29,8 @@ class Muse(nn.Module):
     al. 2022). The temperature is the loss's. Raises ConfigError for inputs that make no model.
     """
 
+    _place: Tensor
+
     def __init__(self, config: MuseConfig) -> None:
         super().__init__()
         self.config = config
@@ -37,7 +42,27 @@ class Muse(nn.Module):
         self.words = _words(config, self.dim)
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)
+        self.register_buffer("_place", torch.empty(0), persistent=False)
         self._one_direction = isinstance(config.learner, MambaLearner) and config.learner.scan == "none"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is, also one without a parameter."""
+        return self._place.device
+
+    def scan(self, device: torch.device, dtype: torch.dtype) -> ScanChoice | None:
+        """Where and why the selective scan of tensors of `dtype` is computed; None for another learner."""
+        learner = self.config.learner
+        return scan_backend(device, learner.scan_backend, dtype) if isinstance(learner, MambaLearner) else None
+
+    def forward(self, batch: FrameBatch) -> Embeddings:
+        """Both modalities of a batch; exactly 0 where a video has no frame, or a caption no word or vector."""
+        mask = batch.mask[self.config.feature]
+        video = self.video(*self.split(batch.frames[self.config.feature]), mask)
+        captions = self._captions(batch)
+        return Embeddings(
+            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.told(captions), VIDEO: mask.any(dim=1)}
+        )
 
     def split(
         self, frames: Float[Tensor, "rows frames values"]
@@ -55,8 +80,7 @@ class Muse(nn.Module):
         mask: Bool[Tensor, "rows frames"],
     ) -> Float[Tensor, "rows dim"]:
         """Vectors of length 1; exactly 0 where a video has no frame. Tokens come in any precision."""
-        dtype = next(self.parameters(), torch.empty(0)).dtype
-        scaled = self._scaled(patches, torch.where(mask.unsqueeze(2), cls, 0).to(dtype), mask)
+        scaled = self._scaled(patches, torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype), mask)
         sequence = aggregate(scaled, self.config.aggregation, self._one_direction)
         learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
         return mean_direction(changed_frames(scaled, sequence, learned), mask)
@@ -68,6 +92,18 @@ class Muse(nn.Module):
         if self.words is None:
             return normalize(at_least_float32(captions), dim=1)
         return self.words(captions)
+
+    def told(
+        self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
+    ) -> Bool[Tensor, " captions"]:
+        """Which captions have a known word, or a vector that is not 0."""
+        return (captions != 0).any(dim=1) if self.words is None else self.words.encoder.known(captions)
+
+    def _captions(self, batch: FrameBatch) -> Tensor:
+        """What `text` takes: the one vector of each row's caption, or its tokens."""
+        if isinstance(self.config.text, TextVectors):
+            return batch.frames[self.config.text.feature][:, 0]
+        return batch.tokens
 
     def _scaled(
         self,

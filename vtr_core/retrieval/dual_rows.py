@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
+from vtr_core.config.muse import MuseConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.frame_reading import VideoRows, video_rows
 from vtr_core.data.manifest import Manifest
@@ -109,16 +110,17 @@ def dual_encoder(loaded: DualModel) -> HybridEncoder:
     return loaded.model
 
 
-def check_frames(manifest: Manifest, config: HybridEncoderConfig) -> None:
-    """DatasetError unless the data set has the frames that the model takes, in their dimension."""
+def check_frames(manifest: Manifest, config: HybridEncoderConfig | MuseConfig) -> None:
+    """DatasetError unless the data set has the features that the model takes, in their dimensions."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
-    name, dim = config.feature, config.inputs.features[config.feature]
-    if held.get(name) != dim:
-        shown = ", ".join(f"{feature} ({size})" for feature, size in held.items())
-        raise DatasetError(
-            f"{manifest.uri} has the features {shown}; the model was trained on {name} ({dim}): "
-            "ingest it with the same features as the training data"
-        )
+    for name in config.columns if isinstance(config, MuseConfig) else (config.feature,):
+        dim = config.inputs.features[name]
+        if held.get(name) != dim:
+            shown = ", ".join(f"{feature} ({size})" for feature, size in held.items())
+            raise DatasetError(
+                f"{manifest.uri} has the features {shown}; the model was trained on {name} ({dim}): "
+                "ingest it with the same features as the training data"
+            )
 
 
 def embed_dual_rows(

@@ -52,8 +52,8 @@ def captions_of(frame: pd.DataFrame) -> list[str]:
     given = [str(name) for name in frame.columns]
     if given != [CAPTION]:
         raise InputError(
-            f"the table has the columns {', '.join(given) or '(none)'}; a dual encoder embeds texts: give the column "
-            f"{CAPTION} alone (whole videos are embedded by vtr index)"
+            f"the table has the columns {', '.join(given) or '(none)'}; a model of whole videos embeds texts: give the "
+            f"column {CAPTION} alone (whole videos are embedded by vtr index)"
         )
     return [_caption(value, place) for place, value in _places(frame, CAPTION)]
 

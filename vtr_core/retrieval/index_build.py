@@ -8,7 +8,7 @@ from vtr_core.data.plan import row_groups
 from vtr_core.errors import ConfigError
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.dual_rows import DualModel, embed_dual
-from vtr_core.retrieval.embed import embed
+from vtr_core.retrieval.embed_rows import embed_rows
 from vtr_core.retrieval.index import Backend, IndexRecord, Item, Kind, VideoIndex, model_fingerprint, sizes
 from vtr_core.retrieval.index_faiss import build_graph
 from vtr_core.retrieval.search_dual import dual_videos
@@ -16,7 +16,7 @@ from vtr_core.retrieval.search_joint import joint_clips
 
 
 def build_index(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> VideoIndex:
-    """The index of `manifest`, whole videos for a dual encoder, clips for any other model.
+    """The index of `manifest`, whole videos for a dual encoder and for MUSE, clips for any other model.
 
     loaded: the model of the checkpoint `uri`. Raises ConfigError for a faiss index of a space that has no inner
     product, and whatever embedding raises.
@@ -46,14 +46,7 @@ def _joint(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) ->
     similarity = config.evaluation.similarity
     if backend == "faiss" and similarity != "cosine":
         raise ConfigError(f"--backend faiss finds candidates by cosine, the model compares by {similarity}; use exact")
-    rows = embed(
-        loaded.model,
-        config.model.inputs.features,
-        manifest,
-        loaded.vocabulary,
-        row_groups(manifest),
-        config.evaluation.batch_rows,
-    )
+    rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     clips = joint_clips(rows, manifest)
     tensors = {**clips.vectors, **{f"has_{name}": present for name, present in clips.present.items()}}
     whole = np.stack(list(clips.vectors.values())).sum(axis=0, dtype=np.float32)

@@ -14,7 +14,7 @@ from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.dual_rows import DualModel, dual_encoder
-from vtr_core.retrieval.embed import embed_captions
+from vtr_core.retrieval.embed_rows import embed_queries
 from vtr_core.retrieval.explain_hits import percent, strongest
 from vtr_core.retrieval.index import IndexRecord, VideoIndex, model_fingerprint
 from vtr_core.retrieval.index_faiss import Graph
@@ -219,16 +219,7 @@ class JointSearcher(Searcher):
 
     def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
-        config = self._loaded.config
-        inputs = config.model.inputs
-        vectors, known = embed_captions(
-            self._loaded.model,
-            inputs.features,
-            self._loaded.vocabulary,
-            texts,
-            inputs.max_words,
-            config.evaluation.batch_rows,
-        )
+        vectors, known = embed_queries(self._loaded.model, self._loaded.config, self._loaded.vocabulary, texts)
         return [self._hits(vectors[i], k) if known[i] else None for i in range(len(texts))]
 
     def _hits(self, query: np.ndarray, k: int) -> tuple[Hit, ...]:

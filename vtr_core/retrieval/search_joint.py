@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import RowGroupReader
+from vtr_core.data.schema import VideoSchema
 from vtr_core.errors import DatasetError
 from vtr_core.retrieval.embed import EmbeddedRows
 from vtr_core.retrieval.evaluation import visible
@@ -35,15 +36,27 @@ def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
         raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; there is nothing to find")
     first = first_of_clips(rows)
     kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
-    reader = RowGroupReader(manifest, ["clip_id", "video_id"])
-    read = [reader.read(place) for place in row_groups(manifest)]
-    clip_id, video_id = (np.concatenate([columns[name] for columns in read]) for name in ("clip_id", "video_id"))
+    clip_id, video_id = _ids(manifest, rows.video_key)
     return JointClips(
         item_id=tuple(map(str, clip_id[kept])),
         video_id=tuple(map(str, video_id[kept])),
         vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
         present={name: rows.present[name][kept] for name in names},
     )
+
+
+def _ids(manifest: Manifest, video_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of each row's clip and video. A whole video, which has a row for each caption, is its own clip."""
+    whole = isinstance(manifest.schema, VideoSchema)
+    names = ("video_key", "video_id") if whole else ("clip_id", "video_id")
+    reader = RowGroupReader(manifest, names)
+    read = [reader.read_arrow(place) if whole else reader.read(place) for place in row_groups(manifest)]
+    first, video_id = (np.concatenate([np.asarray(columns[name]) for columns in read]) for name in names)
+    if not whole:
+        return first, video_id
+    order = np.argsort(first)
+    video_id = video_id[order[np.searchsorted(first, video_key, sorter=order)]]
+    return video_id, video_id
 
 
 def joint_scores(

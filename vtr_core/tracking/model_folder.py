@@ -11,6 +11,8 @@ from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
+from vtr_core.config.model import reads_videos
+from vtr_core.config.muse import MuseConfig
 from vtr_core.config.train import TrainConfig
 
 DATA = "checkpoint"
@@ -41,7 +43,8 @@ def _requirements() -> list[str]:
 def signature(config: TrainConfig) -> ModelSignature:
     """A text and a vector for each feature in, each of them optional; vectors in the joint space out.
 
-    Of a dual encoder: a text in, its latent vector and the probabilities of its concepts out.
+    Of a dual encoder: a text in, its latent vector and the probabilities of its concepts out. Of MUSE: a text in, its
+    vector out.
     """
     features = config.model.inputs.features
     if isinstance(config.model, HybridEncoderConfig):
@@ -50,6 +53,11 @@ def signature(config: TrainConfig) -> ModelSignature:
         texts: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption")]
         found: list[ColSpec | TensorSpec] = [ColSpec(Array(DataType.float), name, required=False) for name in held]
         return ModelSignature(inputs=Schema(texts), outputs=Schema(found))
+    if isinstance(config.model, MuseConfig):
+        return ModelSignature(
+            inputs=Schema([ColSpec(DataType.string, "caption")]),
+            outputs=Schema([ColSpec(Array(DataType.float), "text", required=False)]),
+        )
     vector = Array(DataType.double)
     given: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption", required=False)]
     given += [ColSpec(vector, name, required=False) for name in features]
@@ -60,7 +68,7 @@ def signature(config: TrainConfig) -> ModelSignature:
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """A row with a caption and a vector of the right length for each feature."""
-    if isinstance(config.model, HybridEncoderConfig):
+    if reads_videos(config.model):
         return pd.DataFrame({"caption": ["a person cooks rice"]})
     vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in config.model.inputs.features.items()}
     return pd.DataFrame({"caption": ["a person cooks rice"], **vectors})

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from vtr_core.config.dual_encoder import HybridEncoderConfig
-from vtr_core.config.model import ModelConfig, ModelInputs, trained_vectors
+from vtr_core.config.model import ModelConfig, ModelInputs, reads_videos, trained_vectors
 from vtr_core.config.override import override
 from vtr_core.config.train import OnBadShard, TrainConfig
 from vtr_core.data.checks import usable_clips, usable_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError
 from vtr_core.train.tasks.dual_encoding import check_dual
+from vtr_core.train.tasks.retrieval import check_learner
 
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     """The manifest of a data set of the kind that the model reads; see `usable_clips` and `usable_videos`."""
-    usable = usable_videos if isinstance(model, HybridEncoderConfig) else usable_clips
+    usable = usable_videos if reads_videos(model) else usable_clips
     return usable(uri, on_bad_shard)
 
 
@@ -26,6 +26,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     go together.
     """
     check_dual(config)
+    check_learner(config.model)
     features = {feature.name: feature.dim for feature in manifest.schema.features}
     given = config.model.inputs
     if given.features and given.features != features:
@@ -41,8 +42,9 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
         max_words=manifest.schema.max_words,
     )
     changes: dict[str, Any] = {"model.inputs": inputs.model_dump()}
-    if words.vectors is None:
-        changes[trained_vectors(config.model)] = True
+    trained = trained_vectors(config.model)
+    if words.vectors is None and trained is not None:
+        changes[trained] = True
     return override(config, changes)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from vtr_core.train.checkpoint import load_weights
 from vtr_core.train.checkpoint_files import Checkpoint
 from vtr_core.train.gather import average_gradients, sum_shares
 from vtr_core.train.micro_batches import MicroBatches
-from vtr_core.train.optimizer import build_optimizer
+from vtr_core.train.optimizer import build_optimizer, load_state, set_learning_rate
 from vtr_core.train.run_folder import RunFolder
 
 
@@ -33,7 +34,7 @@ class Learner:
         share_statistics(model, sum_shares)
         rows = config.batch.micro_rows
         self.model = distribute(model if rows is None else MicroBatches(model, rows))
-        self.objective = objective.to(next(model.parameters()).device)
+        self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)
         self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
         decay = config.training.ema_decay
         self._average = None if decay is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
@@ -50,8 +51,7 @@ class Learner:
 
     def set_learning_rate(self, rate: float) -> None:
         """Use `rate` from the next update on."""
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
+        set_learning_rate(self._optimizer, rate)
 
     def update(self, loss: Tensor) -> Tensor | None:
         """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping.
@@ -76,15 +76,12 @@ class Learner:
         place = folder.checkpoint_at(found.progress.step)
         load_weights(self._bare, found.trained or found.model, place)
         load_weights(self.objective, found.objective, place / "optimizer.pt")
-        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
         try:
-            self._optimizer.load_state_dict(found.optimizer)
+            load_state(self._optimizer, found.optimizer)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
             ) from error
-        for group, decay in zip(self._optimizer.param_groups, decays, strict=True):
-            group["weight_decay"] = decay  # the configuration's: a trial of a sweep goes on from another one's weights
         if self._average is not None:
             load_weights(self._average.module, found.model, place)
             self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)

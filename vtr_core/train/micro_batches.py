@@ -4,6 +4,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from vtr_core.data.batch import ClipBatch
+from vtr_core.data.frame_batch import FrameBatch
 from vtr_core.nn.embeddings import Embeddings, concatenate
 
 
@@ -21,6 +22,6 @@ class MicroBatches(nn.Module):
         self.model = model
         self.rows = rows
 
-    def forward(self, batch: ClipBatch) -> Embeddings:
+    def forward(self, batch: ClipBatch | FrameBatch) -> Embeddings:
         """The embeddings of all rows."""
         return concatenate([checkpoint(self.model, part, use_reentrant=False) for part in batch.split(self.rows)])

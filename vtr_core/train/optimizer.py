@@ -1,21 +1,72 @@
 """The optimiser and its learning rate as a function of the step."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.train import OptimizerConfig
+from vtr_core.nn.mamba.block import MambaMixer
+from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.res_mamba import GatedResiduals
+from vtr_core.nn.mamba.temporal_scale import TemporalScale
+
+_LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
+"""What `learner_factor` is for."""
+_CONFIGURED = ("weight_decay", "rate_factor")
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
-    """Adam, with decoupled weight decay on matrices where it is not 0 (biases, norms and word vectors have none)."""
-    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
+
+    Biases, norms, word vectors and the decays A of state space models have no weight decay. What learns over given
+    tokens has the rate `learner_factor` times as high.
+    """
+    exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
+    learners = {id(p) for module in model.modules() if isinstance(module, _LEARNERS) for p in module.parameters()}
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    decayed = [p for p in trained if p.ndim >= 2 and id(p) not in embeddings]
-    kept = [p for p in trained if p.ndim < 2 or id(p) in embeddings]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    base = [parameter for parameter in trained if id(parameter) not in learners]
+    learning = [parameter for parameter in trained if id(parameter) in learners]
+    groups = [
+        {
+            "params": [p for p in parameters if (p.ndim >= 2 and id(p) not in exempt) == decays],
+            "weight_decay": config.weight_decay if decays else 0.0,
+            "rate_factor": factor,
+        }
+        for parameters, factor in ((base, 1.0), (learning, config.learner_factor))
+        for decays in (True, False)
+    ]
     return AdamW([group for group in groups if group["params"]], lr=config.learning_rate)
+
+
+def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
+    """Use `rate`, times each group's factor, from the next update on."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["rate_factor"]
+
+
+def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
+    """Take the state of an earlier optimiser of the same parameters; weight decay and factors stay as configured.
+
+    They may differ: a trial of a sweep goes on from another one's weights.
+    """
+    configured = [{name: group[name] for name in _CONFIGURED} for group in optimizer.param_groups]
+    optimizer.load_state_dict(state)
+    for group, values in zip(optimizer.param_groups, configured, strict=True):
+        group.update(values)
+
+
+def _without_decay(module: nn.Module) -> Sequence[Tensor]:
+    """Matrices of a module itself that are no weights of a linear map."""
+    match module:
+        case nn.Embedding():
+            return [module.weight]
+        case MambaMixer():
+            return module.decays()
+        case _:
+            return []
 
 
 def learning_rate_at(

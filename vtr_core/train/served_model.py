@@ -12,8 +12,11 @@ import torch
 from vtr_core.data.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.models.muse import Muse
+from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.dual_rows import embed_dual_captions
 from vtr_core.retrieval.embed import embed_columns
+from vtr_core.retrieval.embed_videos import embed_words
 from vtr_core.retrieval.frame import captions_of, columns_of, dual_frame, embeddings_frame
 from vtr_core.storage import locate
 from vtr_core.tracking.model_files import kept_checkpoint
@@ -28,7 +31,8 @@ class ServedModel:
     each feature given; a value is a float32 array (embedding_dim,), or None where the row lacks it or knows no word.
 
     Of a dual encoder, in: the column `caption` alone; out: `latent` and `concepts`, the probability of each concept in
-    the order of the checkpoint's concepts.json, as far as the model has these spaces.
+    the order of the checkpoint's concepts.json, as far as the model has these spaces. Of MUSE with an encoder of words,
+    in: the column `caption` alone; out: `text`.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -43,9 +47,17 @@ class ServedModel:
         if isinstance(self._loaded.model, HybridEncoder):
             captions = captions_of(model_input)
             return dual_frame(embed_dual_captions(self._loaded, captions), model_input)
+        if isinstance(self._loaded.model, Muse):
+            return self._of_muse(self._loaded.model, model_input)
         columns = columns_of(model_input, self._features, self._loaded.vocabulary, config.model.inputs.max_words)
         chunks = _pieces(columns, config.evaluation.batch_rows)
         return embeddings_frame(embed_columns(self._loaded.model, self._features, chunks), model_input)
+
+    def _of_muse(self, model: Muse, table: pd.DataFrame) -> pd.DataFrame:
+        captions, rows = captions_of(table), self._loaded.config.evaluation.batch_rows
+        vectors, known = embed_words(model, self._loaded.vocabulary, captions, rows)
+        cells = [vector if told else None for vector, told in zip(vectors, known, strict=True)]
+        return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)
 
 
 def _pieces(columns: Columns, max_rows: int) -> list[Columns]:

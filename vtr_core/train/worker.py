@@ -20,6 +20,7 @@ from vtr_core.data.statistics import feature_statistics
 from vtr_core.data.word_table import WordTable
 from vtr_core.errors import TrainingError
 from vtr_core.models.build import build_model
+from vtr_core.models.muse import Muse
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.bad_shards import BadShards
 from vtr_core.train.channel import Channel
@@ -125,7 +126,15 @@ class Worker:
         job, step = self._job, self._progress.step
         recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s)
         recorder.begin(self._progress.step, self._world)
+        self._report_scan(recorder)
         return recorder
+
+    def _report_scan(self, recorder: Recorder) -> None:
+        """Say where selective scans are computed, which `auto` leaves open."""
+        model, dtype = self._learner.bare, torch.bfloat16 if self._uses_bf16() else torch.float32
+        scan = model.scan(self._device, dtype) if isinstance(model, Muse) else None
+        if scan is not None:
+            recorder.event("scan", backend=scan.name, reason=scan.reason)
 
     def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)
@@ -267,6 +276,9 @@ class Worker:
 
 
 def _distribute(model: nn.Module) -> nn.Module:
+    """DDP, except of a model without anything to train, which it does not take."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return model.to(ray.train.torch.get_device())
     constant_buffers = {"broadcast_buffers": False}
     prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
     assert isinstance(prepared, nn.Module)

@@ -41,7 +41,7 @@ class Video:
     video_id: str
     captions: Sequence[str]
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
-    """By name, (frames, dim)."""
+    """By name, (frames, dim); `text` has a vector for each caption, in their order, and not for frames."""
 
 
 @dataclass(frozen=True)

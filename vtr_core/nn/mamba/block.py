@@ -60,6 +60,10 @@ class MambaMixer(nn.Module):
             y = self._directions(x, z, kept)
         return self.out_proj(y.transpose(1, 2))
 
+    def decays(self) -> list[nn.Parameter]:
+        """A_log and A_b_log, of which a pull towards 0 would set all decays A to −1."""
+        return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
+
     def _directions(self, x: Tensor, z: Tensor, kept: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
         steps = self._steps(x, kept, self.conv1d, self.x_proj, self.dt_proj)
         forward = self._scan(steps, z, self.A_log, self.D, self.dt_proj)

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
+from vtr_core.config.muse import MuseConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.concept_table import ConceptTable
 from vtr_core.train.task import Task
@@ -14,7 +15,7 @@ from vtr_core.train.tasks.retrieval import RetrievalTask
 def build_task(config: TrainConfig, rank: int, world: int, concepts: ConceptTable | None = None) -> Task:
     """The task of `config`'s system for worker `rank` of `world`; `concepts` where it has a concept space."""
     match config.model:
-        case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
+        case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig() | MuseConfig():
             return RetrievalTask(config, rank, world)
         case HybridEncoderConfig():
             return DualEncodingTask(config, rank, world, concepts)

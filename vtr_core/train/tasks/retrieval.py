@@ -3,14 +3,19 @@
 import torch
 from torch import nn
 
+from vtr_core.config.model import ModelConfig
+from vtr_core.config.muse import MuseConfig, NoLearner
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.batch import clip_batch
+from vtr_core.data.batch import ClipBatch, clip_batch
+from vtr_core.data.frame_batch import FrameBatch, frame_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import Columns
+from vtr_core.errors import ConfigError
 from vtr_core.losses.build import build_objective
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.embed import concatenate, embed
+from vtr_core.retrieval.embed import concatenate
+from vtr_core.retrieval.embed_rows import embed_rows
 from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
 from vtr_core.text.vocabulary import Vocabulary
 from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
@@ -24,12 +29,11 @@ class RetrievalTask:
         self._config = config
         self._rank = rank
         self._world = world
-        self._features = config.model.inputs.features
         self.objective = build_objective(config.loss)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
-        batch = clip_batch(columns, list(self._features)).to(device)
+        batch = self._batch(columns).to(device)
         embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
         losses = self.objective(embeddings, keys, step, Share(self._rank, self._world))
         pairs = list(losses.by_pair)
@@ -37,14 +41,30 @@ class RetrievalTask:
         metrics = {f"train/loss_{pair}": value.detach() for pair, value in zip(pairs, by_pair, strict=True)}
         return StepOutput(total, metrics | {f"train/{name}": value for name, value in losses.metrics.items()})
 
+    def _batch(self, columns: Columns) -> ClipBatch | FrameBatch:
+        model = self._config.model
+        if isinstance(model, MuseConfig):
+            return frame_batch(columns, model.columns)
+        return clip_batch(columns, list(model.inputs.features))
+
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
         places = row_groups(manifest)[self._rank :: self._world]
-        part = embed(model, self._features, manifest, vocabulary, places, self._config.evaluation.batch_rows)
-        parts = gather_objects(part)
+        parts = gather_objects(embed_rows(model, self._config, manifest, vocabulary, places))
         values: dict[str, float] | None = None
         if self._rank == 0:
             values = metric_values(evaluate_retrieval(concatenate(parts), self._config.evaluation.similarity), "val")
         shared = gather_objects(values)[0]
         assert shared is not None
         return shared
+
+
+def check_learner(model: ModelConfig) -> None:
+    """ConfigError where parts of MUSE could never be trained: tokens that nothing reads."""
+    if not isinstance(model, MuseConfig) or not isinstance(model.learner, NoLearner):
+        return
+    if model.scales != (1,) or model.temporal_scales:
+        raise ConfigError(
+            f"model.learner.kind = 'none' keeps the [CLS] tokens as they are: nothing reads scales = {model.scales} "
+            f"with temporal_scales = {model.temporal_scales}; use --model.scales [1] and --model.temporal_scales []"
+        )

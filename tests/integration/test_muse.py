@@ -1,0 +1,125 @@
+"""MUSE from described videos to figures: ingest, training, resumption, workers, evaluation."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
+from pipelines.ingest import IngestFlags, ingest
+from pipelines.train import TrainFlags, resume, train
+from tests.drills.runs import losses, weights
+from tests.token_videos import token_videos
+from tests.train.test_muse_task import NO_LEARNER, small
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+from vtr_core.errors import ConfigError, SchemaMismatch
+
+pytestmark = pytest.mark.integration
+EPOCHS, STEPS_PER_EPOCH = 6, 10
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+    """Described videos with their splits."""
+    out = tmp_path_factory.mktemp("data") / "described"
+    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40))
+    return out
+
+
+def config(workers: int = 2, **changes: object) -> TrainConfig:
+    small = {
+        "batch.videos": 32,
+        "batch.clips_per_video": 2,
+        "training.epochs": EPOCHS,
+        "training.log_every": 1,
+        "training.validate_every": 1,
+        "training.keep_checkpoints": EPOCHS,
+        "optimizer.learner_factor": 3.0,
+        "scaling.workers": workers,
+    }
+    return override(preset("muse-msrvtt-tiny"), {**small, **changes})
+
+
+@pytest.fixture(scope="module")
+def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    train(config(), TrainFlags(data=str(described), out=str(out), experiment="muse"))
+    return out
+
+
+def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Path) -> None:
+    found = losses(trained)
+    assert len(found) == EPOCHS * STEPS_PER_EPOCH
+    assert sum(found[-10:]) < 0.9 * sum(found[:10])
+    (result,) = evaluate(EvaluateFlags(checkpoint=str(trained), data=(str(described / "test"),)))
+    assert [direction.name for direction in result.directions] == ["t2v", "v2t"]
+    for direction in result.directions:
+        assert direction.metrics.recall[10] > 1.5 * direction.chance.recall[10]
+
+
+def test_the_run_says_once_where_it_scans(trained: Path) -> None:
+    events = [json.loads(line) for line in (trained / "events.jsonl").read_text().splitlines()]
+    assert [event["backend"] for event in events if event["event"] == "scan"] == ["reference"]
+
+
+def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(trained, cut)
+    record = json.loads((cut / "run.json").read_text())
+    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
+    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[3:]:
+        shutil.rmtree(checkpoint)
+    resume(str(cut))
+    last = EPOCHS * STEPS_PER_EPOCH
+    expected, found = weights(trained, last), weights(cut, last)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    progress = [
+        json.loads((run / "checkpoints" / f"step-{last:08d}" / "progress.json").read_text()) for run in (trained, cut)
+    ]
+    assert progress[0] == progress[1]
+
+
+def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> None:
+    same = {"model.text.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
+    for workers in (1, 2):
+        train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
+    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "1"), rel=2e-4)
+
+
+def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Path, local_ray: None) -> None:
+    """The layout of CLIP's tokens, a pyramid over them, and a row without frames."""
+    data = token_videos(tmp_path / "tokens", blind=[6])
+    changes = small(**{"training.epochs": 2, "training.log_every": 1, "scaling.workers": 2})
+    settings = override(preset("muse-msrvtt"), changes)
+    finished = train(settings, TrainFlags(data=data.uri, validation=data.uri, out=str(tmp_path / "run")))
+    assert len(losses(tmp_path / "run")) == 4
+    (result,) = evaluate(EvaluateFlags(checkpoint=finished.checkpoint, data=(data.uri,)))
+    assert result.directions[0].metrics.num_queries == 24
+
+
+def test_mean_pooling_trains_its_temperature_alone(tmp_path: Path, local_ray: None) -> None:
+    data = token_videos(tmp_path / "tokens")
+    changes = small(**NO_LEARNER, **{"training.epochs": 1, "training.log_every": 1, "scaling.workers": 2})
+    settings = override(preset("muse-msrvtt"), changes)
+    train(settings, TrainFlags(data=data.uri, validation=data.uri, out=str(tmp_path / "run")))
+    assert len(losses(tmp_path / "run")) == 2
+
+
+def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:
+    flags = TrainFlags(data=str(described / "train"), out=str(tmp_path / "x"))
+    with pytest.raises(ConfigError, match=r"model\.text\.feature = 'text' must be a feature column of 32 values"):
+        train(config(**{"model.text.kind": "vectors"}), flags)
+    with pytest.raises(ConfigError, match="frames of 32 values are no"):
+        train(override(preset("muse-msrvtt"), {"scaling.workers": 1}), flags)
+    with pytest.raises(ConfigError, match=r"nothing reads scales = \(1,\) with temporal_scales = \(2, 4, 8\)"):
+        train(config(**{"model.learner.kind": "none"}), flags)
+    with pytest.raises(ConfigError, match="'hybrid_encoder' and 'dual_triplet' go together"):
+        train(config(**{"loss.kind": "dual_triplet"}), flags)
+    with pytest.raises(SchemaMismatch, match="this model reads clips/1"):
+        train(override(preset("capsule-howto-tiny"), {}), flags)
+    assert not (tmp_path / "x").exists()
