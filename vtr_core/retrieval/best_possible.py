@@ -3,17 +3,19 @@
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import RowGroupReader
+from vtr_core.data.schema import ClipSchema
 from vtr_core.data.sources.synthetic import Synthetic
 from vtr_core.data.synthetic import SyntheticSettings
 from vtr_core.data.synthetic_ceiling import best_possible
 
 
 def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:
-    """The greatest expected text → video recall at 1, 5 and 10 by direction; {} for anything but the synthetic world.
+    """The greatest expected text → video recall at 1, 5 and 10 by direction.
 
-    It bounds text → video+audio as well: both are noisy records of the truth that the bound knows.
+    {} for anything but the synthetic world of clips. It bounds text → video+audio as well: both are noisy records of
+    the truth that the bound knows.
     """
-    if manifest.source["adapter"] != Synthetic.name:
+    if manifest.source["adapter"] != Synthetic.name or not isinstance(manifest.schema, ClipSchema):
         return {}
     known = SyntheticSettings.model_fields
     settings = SyntheticSettings(**{name: value for name, value in manifest.source.items() if name in known})
