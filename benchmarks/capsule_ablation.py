@@ -20,7 +20,7 @@ from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from benchmarks.paired import Difference, paired
 from pipelines.arguments import parse
 from pipelines.table_runs import Sweep, TestSet, read_results
-from pipelines.tables import TablesFlags, tables
+from pipelines.tables_capsules import TablesFlags, tables
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest, splits
@@ -104,7 +104,6 @@ def main(argv: Sequence[str]) -> None:
 
 def _tables_flags(world: World, out: str, seeds: int) -> TablesFlags:
     return TablesFlags(
-        paper="capsules",
         only=(3, 5),
         preset=world.preset,
         data=world.train,

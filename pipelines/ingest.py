@@ -21,6 +21,7 @@ SOURCES = (
     "pairs",
     "synthetic",
     "synthetic_steps",
+    "synthetic_tokens",
     "youcook2",
 )
 HELP = f"""\
@@ -31,6 +32,10 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   pairs       your own data: a table of ids, feature files and captions
   synthetic   a deterministic world of narrated videos, of any size; --records videos: of described videos, with frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
+
+whole videos with tokens of patches, for MUSE:
+
+  synthetic_tokens  a deterministic world in which a small thing in a frame decides what is told
 
 videos with the ordered steps of a task, for vtr evaluate --task localization:
 
@@ -111,6 +116,8 @@ def _source(name: str, records: Records) -> type[Any]:
             from vtr_core.data.sources.synthetic_steps import SyntheticSteps
 
             return SyntheticSteps
+        case "synthetic_tokens":
+            return _video_source(name)
         case "howto100m":
             from vtr_core.data.sources.howto100m import HowTo100M
 
@@ -145,6 +152,10 @@ def _video_source(name: str) -> type[Any]:
             from vtr_core.data.sources.synthetic_videos import SyntheticVideos
 
             return SyntheticVideos
+        case "synthetic_tokens":
+            from vtr_core.data.sources.synthetic_tokens import SyntheticTokens
+
+            return SyntheticTokens
         case _ if name in SOURCES:
             raise ConfigError(
                 f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt or synthetic"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ingest import IngestFlags, ingest
-from pipelines.tables import TablesFlags, tables
+from pipelines.tables_capsules import TablesFlags, tables
 from vtr_core.data.sources.synthetic_steps import SyntheticSteps
 from vtr_core.errors import ConfigError
 
@@ -22,7 +22,6 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
         SyntheticSteps(dim_2d=16, dim_3d=16, dim_audio=8, num_tasks=2, videos_per_task=2), IngestFlags(out=str(steps))
     )
     flags = TablesFlags(
-        paper="capsules",
         only=(6,),
         preset="capsule-howto-tiny",
         data=str(world),
@@ -50,7 +49,7 @@ def _refuse(*_: object) -> None:
 
 def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.train.train", _refuse)
-    page = tables(TablesFlags(paper="capsules", out=str(tmp_path), benchmark=str(tmp_path / "none.json")), {})
+    page = tables(TablesFlags(out=str(tmp_path), benchmark=str(tmp_path / "none.json")), {})
     assert [f"## Table {number}:" in page for number in range(1, 7)] == [True] * 6
     assert "vtr ingest crosstask" in page
     assert "→ **" not in page
@@ -68,4 +67,4 @@ def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
-        tables(TablesFlags(paper="capsules", out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
+        tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
