@@ -1,0 +1,187 @@
+"""MUSE's video learners: peak memory and time of a training step over 255 tokens a frame, by the number of frames.
+
+python -m benchmarks.muse                            T = 4 … 64 frames, four layers of 512 channels
+python -m benchmarks.muse --frames 4 12 --repeats 1  a look at it
+Writes muse.json and muse.md. A step is a forward and a backward pass of the learner alone and Adam: what stands in
+Table 4's column of memory. On a CPU one row is measured and memory given for sixteen; it is linear in the rows.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+import torch
+from pydantic import TypeAdapter
+
+from benchmarks.machine import processor, versions
+from benchmarks.training_step import interleaved_seconds, peak_bytes
+from pipelines.arguments import parse
+from vtr_core.config.muse import LearnerConfig
+from vtr_core.nn.mamba.learners import build_learner
+from vtr_core.nn.mamba.scan import scan_backend
+
+TOKENS = 1 + 3**2 + 7**2 + 14**2
+"""Of a frame, at scales 1, 3, 7 and 14."""
+ROWS = 16
+"""Table 4's batch."""
+LEARNERS = ("mamba", "transformer", "flash", "mamba_out", "none")
+CONFIG: TypeAdapter[LearnerConfig] = TypeAdapter(LearnerConfig)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What to measure, and where."""
+
+    frames: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 48, 64)
+    """Frames of a video."""
+    learners: tuple[str, ...] = LEARNERS
+    """Video learners."""
+    layers: int = 4
+    """Layers of each."""
+    dim: int = 512
+    """Channels."""
+    recompute: bool = False
+    """Mamba keeps the inputs of its scans alone, and computes them again (model.learner.recompute)."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: the GPU where there is one."""
+    limit_gb: float = 12.0
+    """What is expected to need more is left out; expected from fewer frames, as the square of their number."""
+    repeats: int = 3
+    """Rounds that are timed; medians are reported."""
+    out: str = str(Path(__file__).parent / "results")
+    """Folder for muse.json and muse.md."""
+
+
+class LearnerStep:
+    """Forward and backward pass over fixed random tokens, and Adam."""
+
+    def __init__(self, learner: str, frames: int, rows: int, flags: Flags, device: torch.device) -> None:
+        torch.manual_seed(0)
+        settings: dict[str, Any] = {"kind": learner} if learner == "none" else {"kind": learner, "layers": flags.layers}
+        if learner == "mamba":
+            settings["recompute"] = flags.recompute
+        self._learner = build_learner(flags.dim, CONFIG.validate_python(settings), zero_gates=False).to(device)
+        self._tokens = torch.randn(rows, TOKENS * frames, flags.dim).to(device).requires_grad_()
+        parameters = list(self._learner.parameters())
+        self._optimizer = torch.optim.Adam(parameters, 1e-4) if parameters else None
+
+    def __call__(self) -> None:
+        """One step."""
+        self._learner(self._tokens).square().mean().backward()
+        self._tokens.grad = None
+        if self._optimizer is not None:
+            self._optimizer.step()
+            self._optimizer.zero_grad(set_to_none=True)
+
+    def held_bytes(self) -> int:
+        """Tokens, weights and Adam's moments."""
+        return self._tokens.nbytes + self.weight_bytes()
+
+    def weight_bytes(self) -> int:
+        """What does not grow with the rows."""
+        states = () if self._optimizer is None else self._optimizer.state.values()
+        moments = [value for state in states for value in state.values() if isinstance(value, torch.Tensor)]
+        return sum(tensor.nbytes for tensor in (*self._learner.parameters(), *moments))
+
+
+def measure(flags: Flags, device: torch.device) -> list[dict[str, Any]]:
+    """For every number of frames and learner: peak memory of sixteen rows in GB and seconds, None where left out."""
+    rows = ROWS if device.type == "cuda" else 1
+    found: list[dict[str, Any]] = []
+    for frames in flags.frames:
+        kept = [name for name in flags.learners if _expected_gb(found, name, frames, rows) <= flags.limit_gb]
+        peaks = {name: _peak(name, frames, rows, flags, device) for name in kept}
+        steps = {name: LearnerStep(name, frames, rows, flags, device) for name in kept}
+        seconds = interleaved_seconds(steps, flags.repeats, device)
+        for name in flags.learners:
+            measured = name in kept
+            found.append(
+                {
+                    "learner": name,
+                    "frames": frames,
+                    "tokens": TOKENS * frames,
+                    "peak_gb": peaks[name] / 1e9 if measured else None,
+                    "seconds": median(seconds[name]) if measured else None,
+                }
+            )
+            print(found[-1], flush=True)
+    return found
+
+
+def _peak(learner: str, frames: int, rows: int, flags: Flags, device: torch.device) -> float:
+    """Bytes at the peak of a step, carried over from the rows measured to sixteen."""
+    step = LearnerStep(learner, frames, rows, flags, device)
+    step()
+    fixed = step.weight_bytes()
+    return fixed + (peak_bytes(step, device) - fixed) * ROWS / rows
+
+
+def _expected_gb(found: Sequence[Mapping[str, Any]], learner: str, frames: int, rows: int) -> float:
+    """What the measured rows would need if memory grew as the square of the frames; 0 before anything is known."""
+    known = [one for one in found if one["learner"] == learner]
+    if not known:
+        return 0.0
+    if known[-1]["peak_gb"] is None:
+        return float("inf")
+    return float(known[-1]["peak_gb"] * (frames / known[-1]["frames"]) ** 2 * rows / ROWS)
+
+
+def markdown(figures: Mapping[str, Any]) -> str:
+    """The figures as a page: memory and time beside Mamba's."""
+    lines = [
+        "# Video learners of MUSE: a training step",
+        "",
+        f"{figures['layers']} layers of {figures['dim']} channels over {TOKENS} tokens a frame, float32, memory of "
+        f"{ROWS} rows, seconds of {figures['rows_timed']}; scans: {figures['scan']}; on {figures['device']}; "
+        f"torch {figures['versions']['torch']}. `{figures['command']}`",
+        "",
+        "| frames | tokens | learner | peak memory, GB | ÷ Mamba's | seconds | ÷ Mamba's |",
+        "|---:|---:|---|---:|---:|---:|---:|",
+    ]
+    mamba = {one["frames"]: one for one in figures["steps"] if one["learner"] == "mamba"}
+    for one in figures["steps"]:
+        beside = mamba.get(one["frames"], {})
+        cells = [_cell(one[name], beside.get(name)) for name in ("peak_gb", "seconds")]
+        lines.append(f"| {one['frames']} | {one['tokens']:,} | {one['learner']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: float | None, mamba: float | None) -> str:
+    if value is None:
+        return "too much | –"
+    return f"{value:.2f} | {value / mamba:.2f}" if mamba else f"{value:.2f} | –"
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measure, print and write."""
+    flags = parse(Flags, argv, "python -m benchmarks.muse")
+    device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
+    if flags.device == "cuda" and device.type != "cuda":
+        raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
+    if device.type == "cpu":
+        torch.set_num_threads(1)  # with more of them, processor time would count their waiting for each other
+    steps = measure(flags, device)
+    figures = {
+        "steps": steps,
+        "learners": [one for one in steps if one["frames"] == 12],
+        "layers": flags.layers,
+        "dim": flags.dim,
+        "rows_timed": ROWS if device.type == "cuda" else 1,
+        "scan": scan_backend(device).name,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"{processor()}, one thread",
+        "versions": versions("torch"),
+        "command": " ".join(["python -m benchmarks.muse", *argv]),
+    }
+    out = Path(flags.out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "muse.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (out / "muse.md").write_text(markdown(figures))
+    print(markdown(figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
