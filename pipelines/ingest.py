@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Records = Literal["clips", "videos"]
 Tokenizer = Literal["words", "alphanumeric"]
 SOURCES = (
+    "clip_tokens",
     "crosstask",
     "howto100m",
     "mining_youtube",
@@ -35,6 +36,7 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
 whole videos with tokens of patches, for MUSE:
 
+  clip_tokens  saved ones: per-video .npy or .npz of frame tokens and of caption vectors; MSR-VTT's captions or a table
   synthetic_tokens  a deterministic world in which a small thing in a frame decides what is told
 
 videos with the ordered steps of a task, for vtr evaluate --task localization:
@@ -53,7 +55,7 @@ class RecordFlags:
 
     records: Records = "clips"
     """clips: a row per clip and caption, pooled; videos (msrvtt, synthetic): a row per video, with all frames and
-    captions."""
+    captions. The other sources have one kind of rows."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def _source(name: str, records: Records) -> type[Any]:
     if records == "videos":
         return _video_source(name)
     match name:
+        case "clip_tokens":
+            return _video_source(name)
         case "crosstask":
             from vtr_core.data.sources.crosstask import CrossTask
 
@@ -144,6 +148,10 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def _video_source(name: str) -> type[Any]:
     match name:
+        case "clip_tokens":
+            from vtr_core.data.sources.clip_tokens import ClipTokens
+
+            return ClipTokens
         case "msrvtt":
             from vtr_core.data.sources.msrvtt import MsrvttVideos
 
@@ -158,7 +166,7 @@ def _video_source(name: str) -> type[Any]:
             return SyntheticTokens
         case _ if name in SOURCES:
             raise ConfigError(
-                f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt or synthetic"
+                f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt, clip_tokens or synthetic"
             )
         case _:
             raise _no_source(name)

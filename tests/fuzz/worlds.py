@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
+from vtr_core.data.sources.clip_tokens import ClipTokens
 from vtr_core.data.sources.crosstask import CrossTask
 from vtr_core.data.sources.howto100m import HowTo100M
 from vtr_core.data.sources.mining_youtube import MiningYouTube
@@ -153,6 +154,20 @@ def _mining_youtube(root: Path) -> None:
     (root / "recipes.csv").write_text("video_id,recipe\nv1,omelette\nv2,pancake\nv3,omelette\n")
 
 
+def _clip_tokens(root: Path, suffix: str) -> None:
+    (root / "tokens").mkdir()
+    (root / "text").mkdir()
+    tokens = np.random.default_rng(0).standard_normal((3, 5, 4)).astype(np.float32)
+    for name in IDS:
+        if suffix == "npz":
+            np.savez(root / "tokens" / f"{name}.npz", cls=tokens[:, 0], patches=tokens[:, 1:], text=tokens[:2, 0])
+        else:
+            np.save(root / "tokens" / f"{name}.npy", tokens)
+            np.save(root / "text" / f"{name}.npy", tokens[:2, 0])
+    rows = [f"{name},cut the onion {word},train" for name in IDS for word in ("a", "b")]
+    (root / "captions.csv").write_text("\n".join(["id,caption,split", *rows]) + "\n")
+
+
 def _streams(root: Path) -> dict[str, str]:
     return {"features_3d": str(root / "3d"), "audio": str(root / "audio")}
 
@@ -174,6 +189,10 @@ def _world(
 
 def _msrvtt_settings(root: Path) -> dict[str, object]:
     return {"annotations": str(root / "annotations"), "feature_folder": str(root / "features")}
+
+
+def _clip_tokens_settings(root: Path) -> dict[str, object]:
+    return {"table": str(root / "captions.csv"), "token_folder": str(root / "tokens"), "grid": 2}
 
 
 def _pairs_settings(suffix: str, **more: object) -> Callable[[Path], dict[str, object]]:
@@ -212,6 +231,15 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "msrvtt": _world("msrvtt", Msrvtt, _msrvtt, _msrvtt_settings),
         "msrvtt_1ka": _world("msrvtt", Msrvtt, _msrvtt, lambda root: {**_msrvtt_settings(root), "split": "1k-a"}),
         "msrvtt_videos": _world("msrvtt", MsrvttVideos, _msrvtt, _msrvtt_settings, "--records", "videos"),
+        "clip_tokens_npy": _world(
+            "clip_tokens",
+            ClipTokens,
+            lambda root: _clip_tokens(root, "npy"),
+            lambda root: {**_clip_tokens_settings(root), "text_folder": str(root / "text")},
+        ),
+        "clip_tokens_npz": _world(
+            "clip_tokens", ClipTokens, lambda root: _clip_tokens(root, "npz"), _clip_tokens_settings
+        ),
         "pairs_csv": _world("pairs", Pairs, lambda root: _pairs(root, "csv"), _pairs_settings("csv", fps=(1.0, 1.0))),
         "pairs_jsonl": _world("pairs", Pairs, lambda root: _pairs(root, "jsonl"), _pairs_settings("jsonl")),
         "pairs_parquet": _world("pairs", Pairs, lambda root: _pairs(root, "parquet"), _pairs_settings("parquet")),

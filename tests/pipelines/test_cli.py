@@ -16,7 +16,10 @@ COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
     *("tables", "submit", "demo"),
 ]
-SOURCES = ["crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps", "youcook2"]
+SOURCES = [
+    *("clip_tokens", "crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps"),
+    "youcook2",
+]
 
 
 def vtr(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -59,6 +62,10 @@ FAULTS = [
     (["ingest", "synthetic", "--out", "x", "--num-clips", "many"], "--num-clips"),
     (["ingest", "pairs", "--out", "x", "--table", "none.csv"], "none.csv"),
     (["ingest", "howto100m", "--out", "x", "--records", "videos"], "howto100m cannot keep videos whole"),
+    (
+        ["ingest", "clip_tokens", "--out", "x", "--token-folder", "f"],
+        "give annotations, the files of MSR-VTT, or table",
+    ),
     (["ingest", "nothing", "--out", "x", "--records", "videos"], "there is no source 'nothing'"),
     (["ingest", "msrvtt", "--out", "x", "--records", "images"], "--records"),
     (["ingest", "msrvtt", "--out", "x", "--annotations", "a", "--record", "clips"], "--record"),

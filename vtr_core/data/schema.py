@@ -231,7 +231,7 @@ def require_videos(schema: Schema, where: str) -> VideoSchema:
         return schema
     raise SchemaMismatch(
         f"{where} is {schema.label()}; this model reads {VideoSchema.label()}, whole videos with their frames: "
-        "make them with vtr ingest msrvtt or synthetic … --records videos --out <another folder>"
+        "make them with vtr ingest clip_tokens, or msrvtt or synthetic … --records videos, --out <another folder>"
     )
 
 

@@ -28,33 +28,41 @@ def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
     Raises UnusableError with the reason. Other faults of the storage (a network that is down) are a StorageError: they
     say nothing of the file.
     """
-    array = _parse(read_file(location), location)
+    array = parse_npy(read_file(location), str(location))
     if flatten and array.ndim > 2:
         array = array.reshape(len(array), -1)
     if array.ndim not in (1, 2):
         raise UnusableError(Reason.WRONG_RANK, f"{location} has shape {array.shape}, not (time, dim) or (dim,)")
-    if array.size == 0:
-        raise UnusableError(Reason.WRONG_DIMENSION, f"{location} has shape {array.shape}, which holds nothing")
-    if not (float(array.min()) >= -_LARGEST and float(array.max()) <= _LARGEST):
-        what = "holds NaN or infinite values, or some beyond float32; only finite ones are allowed"
-        raise UnusableError(Reason.NOT_FINITE, f"{location} {what}")
+    check_values(array, str(location))
     return array
 
 
-def _parse(content: bytes, location: Location) -> np.ndarray:
-    """The array, after its header was checked against the length of the file and against dtypes that need pickle."""
+def check_values(array: Num[np.ndarray, "..."], where: str) -> None:
+    """UnusableError, naming `where` the array is from, unless it holds values, all finite and within float32."""
+    if array.size == 0:
+        raise UnusableError(Reason.WRONG_DIMENSION, f"{where} has shape {array.shape}, which holds nothing")
+    if not (float(array.min()) >= -_LARGEST and float(array.max()) <= _LARGEST):
+        what = "holds NaN or infinite values, or some beyond float32; only finite ones are allowed"
+        raise UnusableError(Reason.NOT_FINITE, f"{where} {what}")
+
+
+def parse_npy(content: bytes, where: str) -> Num[np.ndarray, "..."]:
+    """The array of a `.npy` file's `content`, never a pickle; UnusableError, naming `where` it is from.
+
+    Its header is checked against the length of the content and against dtypes that need pickle.
+    """
     stream = io.BytesIO(content)
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
     except _HEADER_FAULTS as error:
-        raise UnusableError(Reason.UNREADABLE_FILE, f"{location} is not a .npy file ({len(content)} bytes)") from error
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is not a .npy file ({len(content)} bytes)") from error
     if dtype.kind not in "fiu" or dtype.itemsize > _WIDEST_ITEM:
-        raise UnusableError(Reason.NOT_NUMERIC, f"{location} holds {dtype}; allowed are floats and integers")
+        raise UnusableError(Reason.NOT_NUMERIC, f"{where} holds {dtype}; allowed are floats and integers")
     if any(type(length) is not int or length < 0 for length in shape):
-        raise UnusableError(Reason.UNREADABLE_FILE, f"{location} is damaged: its header gives the shape {shape}")
+        raise UnusableError(Reason.UNREADABLE_FILE, f"{where} is damaged: its header gives the shape {shape}")
     expected, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
     if found < expected:
-        what = f"{location} is truncated: {found} bytes of values where shape {shape} {dtype} needs {expected}"
+        what = f"{where} is truncated: {found} bytes of values where shape {shape} {dtype} needs {expected}"
         raise UnusableError(Reason.UNREADABLE_FILE, what)
     values = np.frombuffer(content, dtype, math.prod(shape), stream.tell())
     return values.reshape(shape, order="F" if fortran else "C")

@@ -1,9 +1,10 @@
 """A folder of feature files, one stream of a data set: how a file is found, read, cut to a clip and pooled."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +15,8 @@ from vtr_core.data.sources.pooling import Pool, l2, pool, pooled_dim, window
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.storage import Location
+
+T = TypeVar("T", bound=Hashable)
 
 PROBES = 5
 """Readable files whose commonest dimension is the folder's, so that one odd file does not condemn the rest."""
@@ -65,26 +68,26 @@ class FeatureFolder:
         return len(array) / self.fps if array.ndim > 1 else 0.0
 
     def dim(self, names: Iterable[str]) -> int:
-        """The commonest length of a pooled vector among the first readable files of `names`, as `commonest_dim`."""
-        return commonest_dim(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
+        """The commonest length of a pooled vector among the first readable files of `names`, as `commonest`."""
+        return commonest(self.location, names, lambda name: pooled_dim(self.read(name), self.how))
 
 
-def commonest_dim(folder: Location, names: Iterable[str], dim: Callable[[str], int]) -> int:
-    """The commonest `dim(name)` among the first PROBES files of `names` in `folder` that can be read.
+def commonest(folder: Location, names: Iterable[str], probe: Callable[[str], T]) -> T:
+    """The commonest `probe(name)` among the first PROBES files of `names` in `folder` that can be read.
 
     Raises InputError, with the first fault, where none can.
     """
     faults: list[str] = []
-    found = Counter(islice(_readable(names, dim, faults), PROBES))
+    found = Counter(islice(_readable(names, probe, faults), PROBES))
     if not found:
         reason = faults[0] if faults else "none is named"
-        raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the .npy files")
+        raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the files")
     return found.most_common(1)[0][0]
 
 
-def _readable(names: Iterable[str], dim: Callable[[str], int], faults: list[str]) -> Iterator[int]:
+def _readable(names: Iterable[str], probe: Callable[[str], T], faults: list[str]) -> Iterator[T]:
     for name in names:
         try:
-            yield dim(name)
+            yield probe(name)
         except UnusableError as fault:
             faults.append(str(fault))

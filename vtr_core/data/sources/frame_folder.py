@@ -9,7 +9,7 @@ from jaxtyping import Float16
 from vtr_core.data.binary_columns import MAX_CELL_BYTES
 from vtr_core.data.schema import FEATURE_DTYPE
 from vtr_core.data.sources.features import read_feature
-from vtr_core.data.sources.folder import commonest_dim
+from vtr_core.data.sources.folder import commonest
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -39,5 +39,5 @@ class FrameFolder:
         return to_float16(array, str(file))
 
     def dim(self, video_ids: Iterable[str]) -> int:
-        """The commonest number of values of a frame among the first readable files, as `commonest_dim`."""
-        return commonest_dim(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
+        """The commonest number of values of a frame among the first readable files, as `commonest`."""
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])

@@ -6,8 +6,9 @@ from functools import cached_property
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.data.sources.folder import FeatureFolder
 from vtr_core.data.sources.frame_folder import FrameFolder
+from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo
-from vtr_core.data.sources.msrvtt_listing import Captioned, MsrvttListing, count_fault
+from vtr_core.data.sources.msrvtt_listing import Captioned, MsrvttListing
 from vtr_core.data.sources.pooling import Pool, to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
@@ -36,7 +37,7 @@ class Msrvtt(MsrvttListing):
             vector = self._folder.clip(video.video_id, self._folder.read(video.video_id, self._dim), 0.0, None)
             features = {"video": to_float16(vector, str(self._folder.file(video.video_id)))}
         except UnusableError as fault:
-            count_fault(fault, content, len(content.captions), drops)
+            count_fault(fault, content.keep, len(content.captions), drops)
             if not content.keep:
                 return
             features = {}
@@ -79,7 +80,7 @@ class MsrvttVideos(MsrvttListing):
         try:
             frames = self._folder.read(video.video_id, self._dim)
         except UnusableError as fault:
-            count_fault(fault, content, 1, drops)
+            count_fault(fault, content.keep, 1, drops)
             return Video(video.video_id, content.captions, {}) if content.keep else None
         return Video(video.video_id, content.captions, {"video": frames})
 

@@ -22,7 +22,7 @@ class AnnotatedVideo:
     """A video as annotated: its duration in seconds, its captions in the order of the file."""
 
     video_id: str
-    split: str
+    split: str | None
     duration: float
     captions: tuple[str, ...]
 

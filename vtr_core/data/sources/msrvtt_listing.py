@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 
 from vtr_core import storage
 from vtr_core.config.settings import Settings
-from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -95,14 +94,6 @@ class MsrvttListing(Settings):
 
 def _file(video: AnnotatedVideo) -> str:
     return f"{video.video_id}.npy"
-
-
-def count_fault(fault: UnusableError, content: Captioned, rows: int, drops: Drops) -> None:
-    """Count the rows of a video without usable features: under KEPT where it stays, else under the fault's reason."""
-    if content.keep:
-        drops.drop(KEPT, f"{fault} ({fault.reason})", rows)
-    else:
-        drops.drop(fault.reason, str(fault), rows)
 
 
 def _usable(where: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:

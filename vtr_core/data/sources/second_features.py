@@ -12,7 +12,7 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.data.sources.features import read_feature
-from vtr_core.data.sources.folder import commonest_dim
+from vtr_core.data.sources.folder import commonest
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pooling import to_float16
@@ -132,7 +132,7 @@ class _Stream:
     how: Literal["as_is", "unit", "mean"]
 
     def dim(self, video_ids: Iterable[str]) -> int:
-        return commonest_dim(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
 
     def file(self, video_id: str) -> Location:
         check_id(video_id)
