@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Records = Literal["clips", "videos"]
 Tokenizer = Literal["words", "alphanumeric"]
 SOURCES = (
+    "clip_frames",
     "clip_tokens",
     "crosstask",
     "howto100m",
@@ -36,6 +37,7 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
 whole videos with tokens of patches, for MUSE:
 
+  clip_frames  computed by a model of open_clip from folders of JPEG or PNG frames (the extra clip)
   clip_tokens  saved ones: per-video .npy or .npz of frame tokens and of caption vectors; MSR-VTT's captions or a table
   synthetic_tokens  a deterministic world in which a small thing in a frame decides what is told
 
@@ -83,6 +85,8 @@ class IngestFlags:
     """Videos in a Parquet file."""
     strict: bool = False
     """Make anything that would be dropped an error."""
+    gpus_per_shard: float = 0.0
+    """Share of a GPU that each shard's task takes: at 0.25 four of them share one (clip_frames --device cuda)."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -106,7 +110,7 @@ def _source(name: str, records: Records) -> type[Any]:
     if records == "videos":
         return _video_source(name)
     match name:
-        case "clip_tokens":
+        case "clip_frames" | "clip_tokens":
             return _video_source(name)
         case "crosstask":
             from vtr_core.data.sources.crosstask import CrossTask
@@ -148,6 +152,10 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def _video_source(name: str) -> type[Any]:
     match name:
+        case "clip_frames":
+            from vtr_core.data.sources.clip_frames import ClipFrames
+
+            return ClipFrames
         case "clip_tokens":
             from vtr_core.data.sources.clip_tokens import ClipTokens
 
@@ -198,7 +206,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         print("  it is there already, complete")
         return finished(plan)
     try:
-        _run(plan, begin(plan), flags.worker_logs)
+        _run(plan, begin(plan), flags)
         return finish(plan)
     except Exception:
         abandon(plan)
@@ -223,7 +231,7 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
     return words
 
 
-def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) -> None:
+def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
     """Write the shards of `tasks` in parallel, with a line for each."""
     import ray
     from ray import cloudpickle
@@ -236,12 +244,13 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) ->
 
     if not tasks:
         return
-    connect(worker_logs=worker_logs)
+    connect(worker_logs=flags.worker_logs)
     DataContext.get_current().enable_progress_bars = False
     placed = placement("auto")
-    place_reading(placed)
-    if placed.is_apart:
-        print(f"  on {placed}", flush=True)
+    if not flags.gpus_per_shard:  # else tasks go where there are GPUs
+        place_reading(placed)
+        if placed.is_apart:
+            print(f"  on {placed}", flush=True)
     shared = ray.put(replace(plan, tasks=()))
 
     def write(item: dict[str, bytes]) -> dict[str, Any]:
@@ -256,7 +265,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", worker_logs: bool) ->
     already = len(plan.tasks) - len(tasks)
     if already:
         print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
-    for done, row in enumerate(items.map(write).iter_rows(), already + 1):
+    for done, row in enumerate(items.map(write, num_gpus=flags.gpus_per_shard or None).iter_rows(), already + 1):
         if row["error"]:
             raise InputError(row["error"])
         print(f"  shard {done}/{len(plan.tasks)}  {row['task']}  {row['rows']} rows", flush=True)

@@ -73,7 +73,7 @@ def _exit_code() -> object:
     return 0
 
 
-def _run(plan: Any, tasks: Sequence[Any], worker_logs: bool) -> None:
+def _run(plan: Any, tasks: Sequence[Any], flags: Any) -> None:
     """The shards one after another in this process, faults handed on as Ray's tasks do."""
     for task in tasks:
         try:

@@ -17,7 +17,17 @@ COMMANDS = [
     *("tables", "submit", "demo"),
 ]
 SOURCES = [
-    *("clip_tokens", "crosstask", "howto100m", "mining_youtube", "msrvtt", "pairs", "synthetic", "synthetic_steps"),
+    *(
+        "clip_frames",
+        "clip_tokens",
+        "crosstask",
+        "howto100m",
+        "mining_youtube",
+        "msrvtt",
+        "pairs",
+        "synthetic",
+        "synthetic_steps",
+    ),
     "youcook2",
 ]
 

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from jaxtyping import Float16
 from pydantic import model_validator
 
 from vtr_core.config.settings import Settings
+from vtr_core.data.schema import FEATURE_DTYPE
 from vtr_core.data.sources.caption_table import read_captions
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.names import check_id
@@ -30,6 +33,11 @@ class Told:
     """The name of its file or folder; None where there is none."""
     keep: bool
     """Whether it stays also where it has no content: see `keep_missing`."""
+
+
+def vectors_of_nothing(told: Told, dim: int) -> Float16[np.ndarray, "captions dim"]:
+    """The vectors of the captions of a video that is kept without content: 0, which no model takes for a caption."""
+    return np.zeros((len(told.captions), dim), FEATURE_DTYPE)
 
 
 class CaptionListing(Settings):

@@ -11,7 +11,7 @@ from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.binary_columns import MAX_CELL_BYTES
 from vtr_core.data.schema import CAPTION_VECTORS, FEATURE_DTYPE, FeatureSpec
-from vtr_core.data.sources.caption_listing import CaptionListing, Told
+from vtr_core.data.sources.caption_listing import CaptionListing, Told, vectors_of_nothing
 from vtr_core.data.sources.clip_file import ClipFile, check_caption_vectors, num_tokens, read_clip_file
 from vtr_core.data.sources.features import FeatureArray, parse_npy
 from vtr_core.data.sources.files import read_file
@@ -94,7 +94,7 @@ class ClipTokens(CaptionListing):
     def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features of a video that is kept without: its captions have vectors of nothing."""
         dim, has_text = self._layout
-        return {CAPTION_VECTORS: np.zeros((len(told.captions), dim), FEATURE_DTYPE)} if has_text else {}
+        return {CAPTION_VECTORS: vectors_of_nothing(told, dim)} if has_text else {}
 
     def _files(self, drops: Drops) -> Mapping[str, str]:
         found: dict[str, str] = {}
