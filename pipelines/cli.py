@@ -22,6 +22,7 @@ usage: vtr <command> [flags]      vtr <command> --help
   search     the best videos of an index for a query in words, or for a file of topics
   tables     a paper's tables, its figures beside ours, trained and measured where the data is at hand
   submit     any of these commands as a job of a Ray cluster: vtr submit -- train <preset> --data URI
+  doctor     what is installed and works on this machine, and what to do where it does not; --json
   demo       all of the above on a synthetic world, in minutes on a laptop
 """
 
@@ -77,6 +78,10 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import submit
 
             submit.main(argv)
+        case "doctor":
+            from pipelines import doctor
+
+            doctor.main(argv)
         case "demo":
             from pipelines import demo
 

@@ -14,7 +14,7 @@ from vtr_core.errors import ConfigError
 
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "demo"),
+    *("tables", "submit", "doctor", "demo"),
 ]
 SOURCES = [
     *(
@@ -111,6 +111,7 @@ FAULTS = [
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "sometimes"], "--scheduler"),
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--search", "optuna"], "use --search random"),
     (["sweep", "--resume", "none"], "holds no sweep to resume"),
+    (["doctor", "--jsno"], "did you mean --json?"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,8 +37,9 @@ class OpenClipBackbone:
     def __init__(
         self, model: nn.Module, tokenizer: Tokenizer, colours: Colours = OPENAI, device: torch.device | str = "cpu"
     ) -> None:
-        self._model, self._tokenizer, self._device = model.to(device).float().eval(), tokenizer, torch.device(device)
-        visual = model.visual
+        self._model: Any = model.to(device).float().eval()
+        self._tokenizer, self._device = tokenizer, torch.device(device)
+        visual: Any = self._model.visual
         _check(visual)
         visual.output_tokens = True
         self._visual, self.dim = visual, int(visual.proj.shape[1])
@@ -59,7 +61,7 @@ class OpenClipBackbone:
         return _array(self._model.encode_text(self._tokenizer(list(captions)).to(self._device)))
 
 
-def _check(visual: nn.Module) -> None:
+def _check(visual: Any) -> None:
     """ConfigError unless the patches that `visual` gives beside [CLS] have passed its last LayerNorm."""
     names = ("output_tokens", "proj", "image_size", "grid_size")
     lacking = [name for name in names if not hasattr(visual, name)]

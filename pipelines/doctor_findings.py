@@ -1,0 +1,48 @@
+"""What `vtr doctor` finds, thing by thing, and how it is told."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+State = Literal["ok", "absent", "warning", "broken"]
+"""absent: an option that nobody needs; warning: it works, worse than it could; broken: what the product needs fails."""
+_MARKS = {"ok": "  ", "absent": "- ", "warning": "! ", "broken": "✗ "}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, how it is, and what to do about it."""
+
+    section: str
+    name: str
+    state: State
+    what: str
+    remedy: str = ""
+
+
+def is_healthy(findings: Sequence[Finding]) -> bool:
+    """Whether nothing that the product needs is broken."""
+    return all(finding.state != "broken" for finding in findings)
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """A paragraph for each section, and a last line of what is to be done."""
+    width = max(len(finding.name) for finding in findings)
+    lines: list[str] = []
+    section = ""
+    for finding in findings:
+        if finding.section != section:
+            section = finding.section
+            lines += ["", section] if lines else [section]
+        lines.append(f"{_MARKS[finding.state]}{finding.name.ljust(width)}  {_told(finding)}")
+    broken = [finding.name for finding in findings if finding.state == "broken"]
+    return "\n".join([*lines, "", f"broken: {', '.join(broken)}" if broken else "nothing that is needed is broken"])
+
+
+def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The same for programs."""
+    return {"healthy": is_healthy(findings), "findings": [asdict(finding) for finding in findings]}
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.what}; {finding.remedy}" if finding.remedy else finding.what
