@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 
-from pipelines.doctor_findings import Finding
+from pipelines.doctor_findings import Finding, State
 from vtr_core.errors import one_line
 
 SECTION = "packages"
@@ -62,6 +62,7 @@ def package_findings(
 
 def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
     """Absent or broken where it is not installed; where it cannot be imported, which module fails and the remedy."""
+    state: State
     try:
         installed = version(package.name)
     except metadata.PackageNotFoundError:
