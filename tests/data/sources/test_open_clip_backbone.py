@@ -105,7 +105,9 @@ def tiny(open_clip: Any, tmp_path: Path) -> str:
     return "vtr-tiny"
 
 
-def test_a_model_of_open_clip_with_weights_from_a_file(open_clip: Any, tiny: str, tmp_path: Path) -> None:
+def test_a_model_of_open_clip_with_weights_from_a_file(
+    open_clip: Any, tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     from safetensors.torch import save_file
 
     torch.manual_seed(1)
@@ -115,6 +117,7 @@ def test_a_model_of_open_clip_with_weights_from_a_file(open_clip: Any, tiny: str
     images = np.random.default_rng(1).random((2, 3, 24, 24)).astype(np.float32)
     captions = ["a man cooks rice", "two people play chess"]
     hidden = model.visual.transformer(model.visual._embeds(pixels(images)))
+    caplog.clear()
     for file in ("weights.safetensors", "weights.pt"):
         backbone = load_backbone(tiny, str(tmp_path / file), "cpu")
         assert (backbone.dim, backbone.grid, backbone.image_size) == (DIM, 3, 24)
@@ -123,6 +126,7 @@ def test_a_model_of_open_clip_with_weights_from_a_file(open_clip: Any, tiny: str
         np.testing.assert_allclose(tokens[:, 0], model.encode_image(pixels(images)).detach().numpy(), atol=1e-5)
         texts = model.encode_text(open_clip.get_tokenizer("ViT-B-32")(captions)).detach().numpy()
         np.testing.assert_allclose(backbone.captions(captions), texts, atol=1e-5)
+    assert "initialized randomly" not in caplog.text
 
 
 def test_weights_that_are_not_here_are_told_and_nothing_is_downloaded(
@@ -164,3 +168,18 @@ def test_frames_are_prepared_as_by_open_clip(open_clip: Any, tmp_path: Path) -> 
         expected = open_clip.image_transform(24, is_train=False)(Image.open(tmp_path / "a.png")).numpy()
         found = pixels(read_images(locate(str(tmp_path)), ["a.png"], 24))[0].numpy()
         np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_known_weights_are_found_in_the_cache(open_clip: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where open_clip's own download puts them, and with what they want of a model."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--timm--vit_base_patch32_clip_224.openai"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text("0123")
+    file = place / "snapshots" / "0123" / "open_clip_model.safetensors"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    found = open_clip_loading._cached(open_clip, "ViT-B-32", "openai")
+    assert (found.file, found.quick_gelu, found.colours) == (file, True, OPENAI)

@@ -4,6 +4,7 @@ open_clip is an optional extra and is imported only here, and only where it was 
 """
 
 import difflib
+import logging
 import os
 import pickle
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ def load_backbone(name: str, weights: str, device: str) -> OpenClipBackbone:
     config = _model_config(open_clip, name)
     found = _file(weights) if weights.endswith(_SUFFIXES) else _cached(open_clip, name, weights)
     try:
-        model = open_clip.create_model(name, load_weights=False, force_quick_gelu=found.quick_gelu)
+        model = _without_weights(open_clip, name, found.quick_gelu)
         open_clip.load_checkpoint(model, str(found.file), weights_only=True)
     except (*_FAULTS, SafetensorError, pickle.UnpicklingError) as error:
         raise InputError(
@@ -49,6 +50,20 @@ def load_backbone(name: str, weights: str, device: str) -> OpenClipBackbone:
         ) from error
     context = config.get("text_cfg", {}).get("context_length", 77)
     return OpenClipBackbone(model, open_clip.SimpleTokenizer(context_length=context), found.colours, device)
+
+
+def _without_weights(open_clip: Any, name: str, quick_gelu: bool) -> Any:
+    """The model as it is drawn; open_clip's warning of that would mislead, since the weights follow."""
+    root = logging.getLogger()
+    root.addFilter(_is_no_warning)
+    try:
+        return open_clip.create_model(name, load_weights=False, force_quick_gelu=quick_gelu)
+    finally:
+        root.removeFilter(_is_no_warning)
+
+
+def _is_no_warning(record: logging.LogRecord) -> bool:
+    return record.levelno != logging.WARNING
 
 
 def _open_clip() -> Any:
