@@ -110,7 +110,7 @@ def _source(name: str, records: Records) -> type[Any]:
     if records == "videos":
         return _video_source(name)
     match name:
-        case "clip_frames" | "clip_tokens":
+        case "clip_frames" | "clip_tokens" | "synthetic_tokens":
             return _video_source(name)
         case "crosstask":
             from vtr_core.data.sources.crosstask import CrossTask
@@ -124,8 +124,6 @@ def _source(name: str, records: Records) -> type[Any]:
             from vtr_core.data.sources.synthetic_steps import SyntheticSteps
 
             return SyntheticSteps
-        case "synthetic_tokens":
-            return _video_source(name)
         case "howto100m":
             from vtr_core.data.sources.howto100m import HowTo100M
 
