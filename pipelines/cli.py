@@ -15,11 +15,12 @@ usage: vtr <command> [flags]      vtr <command> --help
   tagger     train or measure the part-of-speech tagger that finds them
   train      a preset on a data set, on any number of Ray workers; --resume continues a run
   sweep      settings of a preset searched with many trainings at once; the best one is registered
-  evaluate   a checkpoint on one or more data sets: --task retrieval, or localization of the steps of a task
+  evaluate   a checkpoint on data sets: --task retrieval, localization of the steps of a task, verification of faces
   analyze    which concepts decide a dual encoder's rankings, and what its latent and concept space add to each other
   explain    a page on what each capsule of a checkpoint responds to, or on why videos were found: their tags; --serve
   index      the vectors of a data set's videos, for search
   search     the best videos of an index for a query in words, or for a file of topics
+  verify     whether two images show the same face, by a Siamese network
   tables     a paper's tables, its figures beside ours, trained and measured where the data is at hand
   submit     any of these commands as a job of a Ray cluster: vtr submit -- train <preset> --data URI
   doctor     what is installed and works on this machine, and what to do where it does not; --json
@@ -70,6 +71,10 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import search
 
             search.main(argv)
+        case "verify":
+            from pipelines import verify
+
+            verify.main(argv)
         case "tables":
             from pipelines import tables
 

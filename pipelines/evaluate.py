@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pipelines.arguments import wants_help
 from vtr_core.errors import ConfigError
 
-TASKS = ("retrieval", "localization")
+TASKS = ("retrieval", "localization", "verification")
 HELP = """\
-usage: vtr evaluate CHECKPOINT --data URI… [--task retrieval|localization] [flags]
+usage: vtr evaluate CHECKPOINT --data URI… [--task retrieval|localization|verification] [flags]
 
   --task retrieval      (default) text->video and video->text on data sets of clips; its flags are below
   --task localization   steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags
+  --task verification   whether pairs of images show the same face; vtr evaluate --task verification --help
 
 """
 
@@ -29,6 +30,10 @@ def main(argv: Sequence[str]) -> None:
             from pipelines import evaluate_localization
 
             evaluate_localization.main(rest)
+        case "verification":
+            from pipelines import evaluate_verification
+
+            evaluate_verification.main(rest)
         case _:
             raise ConfigError(f"there is no task {task!r}; tasks: {', '.join(TASKS)}")
 

@@ -19,12 +19,17 @@ def device() -> str:
 
 def require_joint_space(loaded: "LoadedModel", what: str) -> None:
     """ConfigError unless the model embeds clips in one joint space, which `what` needs."""
-    from vtr_core.config.model import reads_videos
+    from vtr_core.config.model import reads_images, reads_videos
 
     if loaded.config.model.kind == "hybrid_encoder":
         raise ConfigError(
             f"{what} needs a model of clips in one joint space; {loaded.uri} is a dual encoder of whole videos, "
             "for which there are vtr evaluate, vtr search and vtr analyze"
+        )
+    if reads_images(loaded.config.model):
+        raise ConfigError(
+            f"{what} needs a model of clips; {loaded.uri} is a Siamese network of images, for which there are "
+            "vtr evaluate --task verification and vtr verify"
         )
     if reads_videos(loaded.config.model):
         raise ConfigError(

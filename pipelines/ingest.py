@@ -9,6 +9,7 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.manifest import Manifest
     from vtr_core.data.word_table import WordTable
 
 Records = Literal["clips", "videos"]
@@ -17,9 +18,12 @@ SOURCES = (
     "clip_frames",
     "clip_tokens",
     "crosstask",
+    "faces",
     "howto100m",
+    "lfw",
     "mining_youtube",
     "msrvtt",
+    "olivetti",
     "pairs",
     "synthetic",
     "synthetic_steps",
@@ -46,6 +50,12 @@ videos with the ordered steps of a task, for vtr evaluate --task localization:
   crosstask        the release's tasks, list of videos and annotations, and per-video .npy features
   mining_youtube   the release's .srt annotations and classes, and per-video .npy features
   synthetic_steps  tasks of the synthetic world, to be localised by a model trained on its clips
+
+images of subjects, for Siamese networks of faces:
+
+  faces     your own, or AT&T's: a folder of images (PGM, PNG, JPEG) for each subject
+  lfw       Labeled Faces in the Wild with the pairs of one of its files; without --root through scikit-learn
+  olivetti  AT&T's 40 subjects in 64 x 64, through scikit-learn
 
 sources: {", ".join(SOURCES)}
 """
@@ -120,6 +130,18 @@ def _source(name: str, records: Records) -> type[Any]:
             from vtr_core.data.sources.mining_youtube import MiningYouTube
 
             return MiningYouTube
+        case "faces":
+            from vtr_core.data.sources.faces import Faces
+
+            return Faces
+        case "lfw":
+            from vtr_core.data.sources.lfw import Lfw
+
+            return Lfw
+        case "olivetti":
+            from vtr_core.data.sources.olivetti import Olivetti
+
+            return Olivetti
         case "synthetic_steps":
             from vtr_core.data.sources.synthetic_steps import SyntheticSteps
 
@@ -271,11 +293,15 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -
 
 def report(result: "IngestResult") -> None:
     """Print the data sets written and what was dropped."""
+    from vtr_core.data.schema import ImageSchema
     from vtr_core.data.sources.kept import KEPT
     from vtr_core.fingerprint import short
 
     for manifest in result.manifests:
         features = ", ".join(f"{f.name} {f.dim}" for f in manifest.schema.features)
+        if isinstance(manifest.schema, ImageSchema):
+            print(_images_line(manifest))
+            continue
         print(
             f"{manifest.uri}: {manifest.schema.label()}, {manifest.rows} rows of {manifest.videos} videos "
             f"in {len(manifest.shards)} shards; {features}; {manifest.vocabulary.num_words} words; "
@@ -290,6 +316,20 @@ def report(result: "IngestResult") -> None:
     if result.drops.shortened:
         most = result.manifests[0].schema.max_words
         print(f"cut {result.drops.shortened} captions, which have more known words than --max-words {most}")
+
+
+def _images_line(manifest: "Manifest") -> str:
+    from vtr_core.data.schema import ImageSchema
+    from vtr_core.fingerprint import short
+
+    schema, pairs = manifest.schema, manifest.source["pairs"]
+    assert isinstance(schema, ImageSchema)
+    return (
+        f"{manifest.uri}: {schema.label()}, {manifest.rows} images of {manifest.videos} subjects, "
+        f"{schema.height} x {schema.width} {'grey' if schema.channels == 1 else 'RGB'}, in {len(manifest.shards)} "
+        f"shards; {pairs['matching']} matching and {pairs['different']} different pairs ({pairs['origin']}); "
+        f"fingerprint {short(manifest.fingerprint)}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What a command finds out about a checkpoint as a run of the experiment, below the run that made the checkpoint."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Report:
     """What was printed, for report.html."""
     figure: "Figure"
     """The main figures, for figures/main.png."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Further pages by file name."""
 
 
 def log_run(
@@ -86,6 +88,8 @@ def log_evaluation(
             tracked.log_metrics(dict(one.metrics), loaded.progress.step, now)
         tracked.log_json("evaluation.json", dict(report.values))
         tracked.log_text("report.html", report.page)
+        for name, content in report.pages.items():
+            tracked.log_text(name, content)
         tracked.log_figure("figures/main.png", report.figure)
 
     log_run(experiment, "evaluate", loaded, [one.name for one in sets], write)

@@ -188,13 +188,18 @@ def _check_register(name: str | None) -> None:
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
+    from vtr_core.config.model import reads_images
+    from vtr_core.data.image_reading import require_other_subjects
     from vtr_core.data.manifest import splits
     from vtr_core.train.inputs import usable_data
 
     inner = splits(flags.data)
     data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
     validation = flags.validation or inner.get("val")
-    return data, usable_data(config.model, validation) if validation else None
+    judged = usable_data(config.model, validation) if validation else None
+    if reads_images(config.model) and judged is not None:
+        require_other_subjects(data, judged, "training and validation")
+    return data, judged
 
 
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
@@ -296,12 +301,17 @@ def _point_line(report: dict[str, Any]) -> str:
     values = {name: value for name, value in report.items() if name.startswith("val/")}
     if not values:
         return f"{place}  skipped"
-    shown = "  ".join(f"{name[4:]} {value:.1f}" for name, value in values.items() if _is_shown(name))
+    shown = "  ".join(
+        f"{name[4:]} {value:.{3 if name in _OF_PAIRS else 1}f}" for name, value in values.items() if _is_shown(name)
+    )
     return f"{place}  validation  {shown}"
 
 
+_OF_PAIRS = ("val/accuracy", "val/accuracy_at_margin", "val/auc", "val/eer")
+
+
 def _is_shown(name: str) -> bool:
-    return name.endswith(("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10"))
+    return name.endswith(("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10")) or name in _OF_PAIRS
 
 
 def _print_end(finished: Finished) -> None:

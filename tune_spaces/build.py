@@ -3,7 +3,7 @@
 import difflib
 import textwrap
 
-from tune_spaces import capsules, dual_encoding, muse
+from tune_spaces import capsules, dual_encoding, muse, siamese
 from tune_spaces.domains import describe
 from tune_spaces.space import Space
 from vtr_core.errors import ConfigError
@@ -18,6 +18,8 @@ SPACES = (
     "concept-dimensions",
     "muse-msrvtt",
     "muse-msrvtt-tiny",
+    "siamese-att",
+    "siamese-att-tiny",
 )
 
 
@@ -42,6 +44,10 @@ def build_space(name: str) -> Space:
             return muse.msrvtt()
         case "muse-msrvtt-tiny":
             return muse.msrvtt_tiny()
+        case "siamese-att":
+            return siamese.att()
+        case "siamese-att-tiny":
+            return siamese.att_tiny()
         case _:
             close = difflib.get_close_matches(name, SPACES, n=1)
             hint = f"did you mean {close[0]}? " if close else ""

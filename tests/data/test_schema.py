@@ -52,9 +52,9 @@ def test_another_version_or_dtype_is_named(schema: Schema) -> None:
         read_schema(wide, "x")
 
 
-@pytest.mark.parametrize(("value", "found"), [({}, "None/None"), ({"kind": "images", "version": 1}, "images/1")])
+@pytest.mark.parametrize(("value", "found"), [({}, "None/None"), ({"kind": "sounds", "version": 1}, "sounds/1")])
 def test_another_kind_is_named(value: dict[str, object], found: str) -> None:
-    with pytest.raises(SchemaMismatch, match=f"x is {found}, this code reads clips/1, videos/1 and steps/1"):
+    with pytest.raises(SchemaMismatch, match=f"x is {found}, this code reads clips/1, videos/1, steps/1 and images/1"):
         read_schema(value, "x")
 
 

@@ -18,7 +18,8 @@ TOKENS = {**FEATURES, "model.inputs.features": {"video": 50 * 16, "text": 16}}
 
 
 def base(name: str) -> TrainConfig:
-    return override(preset(build_space(name).preset), TOKENS if name == "muse-msrvtt" else FEATURES)
+    inputs = {} if name.startswith("siamese") else TOKENS if name == "muse-msrvtt" else FEATURES
+    return override(preset(build_space(name).preset), inputs)
 
 
 @pytest.mark.parametrize("name", SPACES)

@@ -6,6 +6,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.dual_encoder import DualTripletConfig
 from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig
 
 
 class ConstantMargin(Settings):
@@ -156,6 +157,8 @@ LossConfig = Annotated[
     | MaxMarginRankingConfig
     | SigmoidConfig
     | GramVolumeConfig
-    | DualTripletConfig,
+    | DualTripletConfig
+    | PairContrastiveConfig
+    | PairDoubleMarginConfig,
     Field(discriminator="kind"),
 ]

@@ -8,6 +8,7 @@ from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.muse import MuseConfig, TextWords
 from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.siamese import SiameseConfig
 
 
 class SelfAttentionRouting(Settings):
@@ -145,7 +146,12 @@ class SelfAttentionBaselineConfig(JointSpaceSettings):
 
 
 ModelConfig = Annotated[
-    CapsuleNetConfig | FullyConnectedConfig | SelfAttentionBaselineConfig | HybridEncoderConfig | MuseConfig,
+    CapsuleNetConfig
+    | FullyConnectedConfig
+    | SelfAttentionBaselineConfig
+    | HybridEncoderConfig
+    | MuseConfig
+    | SiameseConfig,
     Field(discriminator="kind"),
 ]
 """The union of all systems' models, tagged by `kind`."""
@@ -163,6 +169,8 @@ def trained_vectors(model: ModelConfig) -> str | None:
             return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
         case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
             return "model.words.train_vectors"
+        case SiameseConfig():
+            return None
         case _:
             assert_never(model)
 
@@ -170,6 +178,11 @@ def trained_vectors(model: ModelConfig) -> str | None:
 def reads_videos(model: ModelConfig) -> bool:
     """Whether the model reads whole videos with their frames, and not clips."""
     return isinstance(model, HybridEncoderConfig | MuseConfig)
+
+
+def reads_images(model: ModelConfig) -> bool:
+    """Whether the model reads images of subjects."""
+    return isinstance(model, SiameseConfig)
 
 
 def standardizes(model: ModelConfig) -> bool:

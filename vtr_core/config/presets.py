@@ -10,6 +10,7 @@ from vtr_core.config.dual_presets import DUAL_BASES, DUAL_VARIANTS, dual_variant
 from vtr_core.config.loss import InfoNceConfig, MaskSameVideo
 from vtr_core.config.model import CapsuleNetConfig, SelfAttentionRouting, WordEncoderConfig
 from vtr_core.config.muse_presets import MUSE_BASES, MUSE_VARIANTS, muse_variant
+from vtr_core.config.siamese_presets import SIAMESE_BASES, SIAMESE_VARIANTS, siamese_presets
 from vtr_core.config.train import BatchConfig, OptimizerConfig, ScalingConfig, TrainConfig, TrainingConfig
 from vtr_core.errors import ConfigError
 
@@ -99,6 +100,7 @@ PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
         **{f"{base}-{name}": partial(_dual_variant, base, name) for base in DUAL_BASES for name in DUAL_VARIANTS},
         **MUSE_BASES,
         **{f"{base}-{name}": partial(_muse_variant, base, name) for base in MUSE_BASES for name in MUSE_VARIANTS},
+        **siamese_presets(),
     }
 )
 """The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
@@ -115,7 +117,12 @@ def preset(name: str) -> TrainConfig:
 
 def describe_presets() -> str:
     """The names of all presets, two lines for each family."""
-    families = ((BASES, VARIANTS), (DUAL_BASES, DUAL_VARIANTS), (MUSE_BASES, MUSE_VARIANTS))
+    families = (
+        (BASES, VARIANTS),
+        (DUAL_BASES, DUAL_VARIANTS),
+        (MUSE_BASES, MUSE_VARIANTS),
+        (SIAMESE_BASES, SIAMESE_VARIANTS),
+    )
     return ";\n".join(
         f"presets: {', '.join(bases)};\nvariants of each, <preset>-<variant>: {', '.join(variants)}"
         for bases, variants in families

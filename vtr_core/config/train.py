@@ -45,7 +45,11 @@ class OptimizerConfig(Settings):
     """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
     weight_decay: NonNegativeFloat = 0.0
     """Decoupled (AdamW) where it is not 0."""
-    schedule: Literal["constant", "cosine"] = "cosine"
+    amsgrad: bool = False
+    """Steps are divided by the largest mean of squared gradients so far and not by the present one (Reddi et al. 2018,
+    AMSGrad)."""
+    schedule: Literal["constant", "cosine", "inverse_sqrt"] = "cosine"
+    """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1."""
     warmup_steps: NonNegativeInt = 0
     epoch_decay: Share = 1.0
     """What the rate is multiplied by after every `decay_epochs` epochs, beside the schedule."""

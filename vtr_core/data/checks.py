@@ -5,7 +5,7 @@ import pyarrow.fs as pafs
 from vtr_core import storage
 from vtr_core.config.train import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
-from vtr_core.data.schema import require_videos
+from vtr_core.data.schema import require_images, require_videos
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored
 
@@ -25,6 +25,14 @@ def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     storage.check_readable(storage.locate(uri))
     manifest = Manifest.load(uri)
     require_videos(manifest.schema, manifest.uri)
+    return _complete(manifest, on_bad_shard)
+
+
+def usable_images(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The same of a data set of images, `images`, for Siamese networks."""
+    storage.check_readable(storage.locate(uri))
+    manifest = Manifest.load(uri)
+    require_images(manifest.schema, manifest.uri)
     return _complete(manifest, on_bad_shard)
 
 

@@ -9,10 +9,12 @@ import numpy as np
 from vtr_core import storage
 from vtr_core.config.record import record
 from vtr_core.data.clip_shards import clip_groups
+from vtr_core.data.face_pairs import save_pairs
+from vtr_core.data.image_shards import image_groups
 from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
-from vtr_core.data.schema import ClipSchema, Schema, StepSchema, VideoSchema
-from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
+from vtr_core.data.schema import ClipSchema, ImageSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.sources.source import ClipSource, Drops, ImageSource, StepSource, VideoEntry, VideoSource
 from vtr_core.data.split import assign_splits
 from vtr_core.data.step_shards import step_groups
 from vtr_core.data.video_shards import video_groups
@@ -70,7 +72,7 @@ class ShardTask:
 class IngestPlan:
     """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
 
-    source: ClipSource | VideoSource | StepSource
+    source: ClipSource | VideoSource | StepSource | ImageSource
     out: Location
     schema: Schema
     words: WordTable
@@ -103,7 +105,7 @@ class IngestPlan:
 
 
 def plan_ingest(
-    source: ClipSource | VideoSource | StepSource,
+    source: ClipSource | VideoSource | StepSource | ImageSource,
     out: Location,
     words: WordTable | None,
     options: IngestOptions,
@@ -128,7 +130,7 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _schema(source: ClipSource | VideoSource | StepSource, max_words: int) -> Schema:
+def _schema(source: ClipSource | VideoSource | StepSource | ImageSource, max_words: int) -> Schema:
     match source:
         case ClipSource():
             return ClipSchema(source.features(), max_words)
@@ -136,6 +138,8 @@ def _schema(source: ClipSource | VideoSource | StepSource, max_words: int) -> Sc
             return VideoSchema(source.features(), max_words)
         case StepSource():
             return StepSchema(source.features(), max_words)
+        case ImageSource():
+            return ImageSchema(source.features(), max_words, *source.shape())
         case _:
             assert_never(source)
 
@@ -220,6 +224,9 @@ def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTa
         case StepSchema():
             assert isinstance(plan.source, StepSource)
             return step_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
+        case ImageSchema():
+            assert isinstance(plan.source, ImageSource)
+            return image_groups(plan.source, plan.schema, task.videos)
         case _:
             assert_never(plan.schema)
 
@@ -287,7 +294,17 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
         raise DatasetError(f"{what}, every one was dropped{_first_example(seen)}")
     vocabulary: VocabularyRecord = plan.words.save(folder)
     source = {"adapter": plan.source.name, **plan.source.settings(), "split": split, "ingest": plan.fingerprint}
+    if isinstance(plan.source, ImageSource):
+        source["pairs"] = _pairs(plan, split)
     return Manifest(folder.uri, plan.schema, vocabulary, tuple(shards), source, dict(sorted(dropped.counts.items())))
+
+
+def _pairs(plan: IngestPlan, split: str) -> dict[str, Any]:
+    """Write the pairs of a split's subjects, in the order in which they were listed; the record of their file."""
+    assert isinstance(plan.source, ImageSource)
+    subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
+    found = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
+    return asdict(save_pairs(found, plan.folder(split)))
 
 
 def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]) -> None:
@@ -296,7 +313,7 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
         drops.examples.setdefault(reason, []).extend(examples.get(reason, []))
 
 
-def _given(source: ClipSource | VideoSource | StepSource) -> str:
+def _given(source: ClipSource | VideoSource | StepSource | ImageSource) -> str:
     """The source and the places that it was given."""
     places = [f"{name} {value}" for name, value in source.settings().items() if isinstance(value, str)]
     return f"{source.name} ({', '.join(places)})" if places else source.name

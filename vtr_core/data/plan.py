@@ -15,7 +15,7 @@ from jaxtyping import Int64
 
 from vtr_core.config.train import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import Schema, VideoSchema
+from vtr_core.data.schema import ImageSchema, Schema, VideoSchema
 from vtr_core.errors import DatasetError
 
 
@@ -124,19 +124,28 @@ def row_groups(manifest: Manifest) -> list[RowGroup]:
     return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
 
 
+def _called(schema: Schema) -> str:
+    """What is sampled first: the videos of a batch, and of images their subjects."""
+    return "subjects" if isinstance(schema, ImageSchema) else "videos"
+
+
 class Plan:
     """The batches of every step of a run over one data set."""
 
     def __init__(self, manifest: Manifest, batch: BatchConfig, seed: int) -> None:
         if manifest.videos < batch.videos:
             raise DatasetError(
-                f"{manifest.uri} holds {manifest.videos} videos, fewer than a batch needs; "
+                f"{manifest.uri} holds {manifest.videos} {_called(manifest.schema)}, fewer than a batch needs; "
                 f"use --batch.videos {max(1, manifest.videos)} or less"
             )
         if isinstance(manifest.schema, VideoSchema) and batch.candidates > 1:
             raise DatasetError(
                 f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
                 f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
+            )
+        if isinstance(manifest.schema, ImageSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, which has no captions; leave out --batch.candidates"
             )
         self._batch = batch
         self._schema = manifest.schema

@@ -28,7 +28,7 @@ from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan import BatchPlan, BatchVideos, Plan, RowGroup
 from vtr_core.data.recycling import RecycledMemory
 from vtr_core.data.row_groups import Columns, RowGroupReader
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
+from vtr_core.data.schema import array_dtype
 from vtr_core.errors import VtrError
 
 WINDOWS = 1024
@@ -233,5 +233,4 @@ def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
         return np.frombuffer(data, np.bool_)
     if is_mean_column(name):
         return np.frombuffer(data, np.float32).reshape(rows, -1)
-    dtype = TOKEN_DTYPE if name in ("tokens", "candidate_tokens") else FEATURE_DTYPE
-    return np.frombuffer(data, dtype).reshape(rows, -1)
+    return np.frombuffer(data, array_dtype(name)).reshape(rows, -1)

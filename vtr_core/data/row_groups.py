@@ -10,11 +10,12 @@ from vtr_core.data.binary_columns import as_rows
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.recycling import RecycledMemory
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE, Schema, VideoSchema, require_clips
+from vtr_core.data.schema import FEATURE_DTYPE, PIXELS, ImageSchema, Schema, VideoSchema, array_dtype, require_clips
 from vtr_core.data.shard_file import ShardFile
 
 Columns = dict[str, np.ndarray]
-"""Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, the rest (rows,)."""
+"""Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
+rest (rows,)."""
 
 Take = Callable[[str, int, np.ndarray], None]
 """Called with a column's name, the number of a row, and the bytes of it and the rows that follow: (rows, bytes)."""
@@ -27,8 +28,10 @@ def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
     """The columns that training reads: features, of clips with their presence, tokens and keys, no strings.
 
     With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
-    but clips and whole videos.
+    but clips, whole videos and images.
     """
+    if isinstance(schema, ImageSchema):
+        return [PIXELS, "clip_key", "video_key"]
     if isinstance(schema, VideoSchema):
         return [*(feature.name for feature in schema.features), "tokens", "video_key", "caption_keys"]
     clips = require_clips(schema, "the data set")
@@ -104,14 +107,15 @@ def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> 
         return np.unpackbits(values, count=rows, bitorder="little").view(np.bool_)
     if not pa.types.is_fixed_size_binary(kind):
         return _aligned(values.view(kind.to_pandas_dtype()))
-    if name == "tokens":
-        return _aligned(values.view(TOKEN_DTYPE)).reshape(rows, -1)
+    dtype = array_dtype(name)
+    if dtype != FEATURE_DTYPE:
+        return _aligned(values.view(dtype)).reshape(rows, -1)
     return values.view(FEATURE_DTYPE).reshape(rows, -1)
 
 
 def _from_arrow(array: pa.Array, name: str) -> np.ndarray:
     if pa.types.is_fixed_size_binary(array.type):
-        return as_rows(array, TOKEN_DTYPE if name == "tokens" else FEATURE_DTYPE)
+        return as_rows(array, array_dtype(name))
     return array.to_numpy(zero_copy_only=False)
 
 

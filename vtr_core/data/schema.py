@@ -18,6 +18,9 @@ FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
 CAPTION_VECTORS = "text"
 """A feature of this name of whole videos has a vector for each caption, in their order, instead of each frame."""
+PIXEL_DTYPE = np.dtype(np.uint8)
+PIXELS = "pixels"
+"""The column of an image's values, row by row, of a pixel its colours."""
 MAX_SIZE = 2**24
 """Values in a vector, or words of a caption, at most."""
 _METADATA_KEY = b"vtr"
@@ -70,6 +73,26 @@ STEP_COLUMNS = (
     ),
 )
 """Columns of every `steps` shard beside features. A cell of tokens is (steps, max_words) int32; times in seconds."""
+
+
+IMAGE_COLUMNS = (
+    ("image_id", pa.string()),
+    ("subject", pa.string()),
+    ("clip_key", pa.int64()),
+    ("video_key", pa.int64()),
+)
+"""Columns of every `images` shard beside the pixels. Keys are the 64-bit hashes of image id and subject."""
+
+
+def array_dtype(column: str) -> np.dtype:
+    """The dtype of the values in a column's binary cells: tokens, pixels, and features everywhere else."""
+    match column:
+        case "tokens" | "candidate_tokens":
+            return TOKEN_DTYPE
+        case "pixels":
+            return PIXEL_DTYPE
+        case _:
+            return FEATURE_DTYPE
 
 
 @dataclass(frozen=True)
@@ -185,6 +208,47 @@ class StepSchema(RecordSchema):
         return [*fields, *_frame_fields(self.features)]
 
 
+@dataclass(frozen=True)
+class ImageSchema(RecordSchema):
+    """`images/1`: one row per image; a subject's images are neighbours. All images have one size and depth."""
+
+    kind = "images"
+    version = 1
+
+    height: int = 1
+    width: int = 1
+    channels: int = 1
+    """1 is grey, 3 is red, green and blue."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels."""
+        return self.height, self.width, self.channels
+
+    def _fields(self) -> list[pa.Field]:
+        fields = [pa.field(name, kind, nullable=False) for name, kind in IMAGE_COLUMNS]
+        width = self.height * self.width * self.channels * PIXEL_DTYPE.itemsize
+        return [*fields, pa.field(PIXELS, pa.binary(width), nullable=False)]
+
+    def to_json(self) -> dict[str, object]:
+        """The schema as the manifest and the Parquet metadata hold it."""
+        shape = {"height": self.height, "width": self.width, "channels": self.channels}
+        return {**super().to_json(), PIXELS: {**shape, "dtype": PIXEL_DTYPE.name}}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], where: str) -> "ImageSchema":
+        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
+        plain, pixels = super().from_json(value, where), value[PIXELS]
+        if pixels["dtype"] != PIXEL_DTYPE.name:
+            raise SchemaMismatch(f"{where}: pixels are {pixels['dtype']}, this code reads {PIXEL_DTYPE.name}")
+        for name in ("height", "width", "channels"):
+            _require_size(name, pixels[name])
+        _require_size("an image", pixels["height"] * pixels["width"] * pixels["channels"])
+        if pixels["channels"] not in (1, 3):
+            raise ValueError(f"images have {pixels['channels']} channels; 1 is grey, 3 is red, green and blue")
+        return cls(plain.features, plain.max_words, pixels["height"], pixels["width"], pixels["channels"])
+
+
 def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
     """A binary column of frames and their number for each feature."""
     fields = []
@@ -194,7 +258,7 @@ def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
     return fields
 
 
-Schema = ClipSchema | VideoSchema | StepSchema
+Schema = ClipSchema | VideoSchema | StepSchema | ImageSchema
 
 
 def read_schema(value: dict[str, Any], where: str) -> Schema:
@@ -206,8 +270,11 @@ def read_schema(value: dict[str, Any], where: str) -> Schema:
             return VideoSchema.from_json(value, where)
         case StepSchema.kind:
             return StepSchema.from_json(value, where)
+        case ImageSchema.kind:
+            return ImageSchema.from_json(value, where)
         case _:
-            raise _mismatch(value, where, f"{ClipSchema.label()}, {VideoSchema.label()} and {StepSchema.label()}")
+            known = ", ".join(kind.label() for kind in (ClipSchema, VideoSchema, StepSchema))
+            raise _mismatch(value, where, f"{known} and {ImageSchema.label()}")
 
 
 def require_clips(schema: Schema, where: str) -> ClipSchema:
@@ -218,6 +285,11 @@ def require_clips(schema: Schema, where: str) -> ClipSchema:
         raise SchemaMismatch(
             f"{where} is {schema.label()}, videos with ordered steps; training and retrieval read "
             f"{ClipSchema.label()}; evaluate it with vtr evaluate <checkpoint> --task localization"
+        )
+    if isinstance(schema, ImageSchema):
+        raise SchemaMismatch(
+            f"{where} is {schema.label()}, images of subjects; this reads {ClipSchema.label()}; "
+            "images are for vtr train siamese-att and vtr evaluate <checkpoint> --task verification"
         )
     raise SchemaMismatch(
         f"{where} is {schema.label()}, whole videos with their frames; this model reads {ClipSchema.label()}: "
@@ -232,6 +304,16 @@ def require_videos(schema: Schema, where: str) -> VideoSchema:
     raise SchemaMismatch(
         f"{where} is {schema.label()}; this model reads {VideoSchema.label()}, whole videos with their frames: "
         "make them with vtr ingest clip_tokens, or msrvtt or synthetic … --records videos, --out <another folder>"
+    )
+
+
+def require_images(schema: Schema, where: str) -> ImageSchema:
+    """`schema` if it is of images; SchemaMismatch, with the remedy, for another kind at `where`."""
+    if isinstance(schema, ImageSchema):
+        return schema
+    raise SchemaMismatch(
+        f"{where} is {schema.label()}; Siamese networks read {ImageSchema.label()}, images of subjects: make them with "
+        "vtr ingest faces, olivetti or lfw"
     )
 
 

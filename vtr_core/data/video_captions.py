@@ -7,7 +7,7 @@ from itertools import groupby
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.schema import ClipSchema, StepSchema, VideoSchema
+from vtr_core.data.schema import ClipSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.errors import SchemaMismatch
 
 
@@ -33,6 +33,11 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
         case StepSchema():
             raise SchemaMismatch(
                 f"{manifest.uri} is {manifest.schema.label()}, its texts name steps; concepts are made from the "
+                f"captions of {VideoSchema.label()} or {ClipSchema.label()}: give such a data set"
+            )
+        case ImageSchema():
+            raise SchemaMismatch(
+                f"{manifest.uri} is {manifest.schema.label()}, images without captions; concepts are made from the "
                 f"captions of {VideoSchema.label()} or {ClipSchema.label()}: give such a data set"
             )
 

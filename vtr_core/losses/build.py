@@ -12,6 +12,7 @@ from vtr_core.config.loss import (
     MilNceConfig,
     SigmoidConfig,
 )
+from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig
 from vtr_core.errors import ConfigError
 from vtr_core.losses.gram_volume import GramVolume
 from vtr_core.losses.info_nce import InfoNce
@@ -25,7 +26,7 @@ from vtr_core.losses.sigmoid import Sigmoid
 def build_objective(config: LossConfig) -> Objective:
     """The loss of a batch's embeddings in one joint space, with its learnable parameters where it has any.
 
-    Raises ConfigError for a loss of two spaces.
+    Raises ConfigError for a loss of two spaces, or of pairs of images.
     """
     match config:
         case MaskedMarginSoftmaxConfig():
@@ -42,5 +43,7 @@ def build_objective(config: LossConfig) -> Objective:
             return GramVolume(config)
         case DualTripletConfig():
             raise ConfigError("loss.kind = 'dual_triplet' is for model.kind = 'hybrid_encoder'; choose another loss")
+        case PairContrastiveConfig() | PairDoubleMarginConfig():
+            raise ConfigError(f"loss.kind = {config.kind!r} is for model.kind = 'siamese'; choose another loss")
         case _:
             assert_never(config)

@@ -11,6 +11,7 @@ from torch import nn
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.config.muse import MuseConfig
+from vtr_core.config.siamese import SiameseConfig
 from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
@@ -18,6 +19,7 @@ from vtr_core.models.fully_connected import FullyConnected
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.models.muse import Muse
 from vtr_core.models.self_attention_baseline import SelfAttentionBaseline
+from vtr_core.models.siamese import Siamese
 
 
 def build_model(
@@ -32,6 +34,8 @@ def build_model(
     Raises ConfigError where the parts of `config` do not fit together.
     """
     model = _fresh(config)
+    if isinstance(model, Siamese):
+        return model
     words = model.words if isinstance(model, HybridEncoder | Muse) else model.inputs
     if word_vectors is not None and words is not None:
         words.load_word_vectors(torch.from_numpy(word_vectors.copy()))
@@ -53,7 +57,7 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
-def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse:
+def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse | Siamese:
     match config:
         case CapsuleNetConfig():
             return CapsuleNet(config)
@@ -65,5 +69,7 @@ def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBa
             return HybridEncoder(config)
         case MuseConfig():
             return Muse(config)
+        case SiameseConfig():
+            return Siamese(config)
         case _:
             assert_never(config)

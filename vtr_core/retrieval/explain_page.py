@@ -18,16 +18,17 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
 
     pictures: by video id, one for every hit.
     """
-    return _environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
+    return page_environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
 
 
 def render_explorer(**values: object) -> str:
     """The page of the interactive explanation; its data come from the server's JSON."""
-    return _environment().get_template(EXPLORER).render(**values)
+    return page_environment().get_template(EXPLORER).render(**values)
 
 
 @lru_cache(maxsize=1)
-def _environment() -> jinja2.Environment:
+def page_environment() -> jinja2.Environment:
+    """What renders the pages: everything is escaped, and an unknown name is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("vtr_core.retrieval", "templates"),
         autoescape=True,

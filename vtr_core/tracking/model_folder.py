@@ -13,6 +13,7 @@ from mlflow.types.schema import Array, ColSpec, TensorSpec
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import reads_videos
 from vtr_core.config.muse import MuseConfig
+from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import TrainConfig
 
 DATA = "checkpoint"
@@ -44,7 +45,7 @@ def signature(config: TrainConfig) -> ModelSignature:
     """A text and a vector for each feature in, each of them optional; vectors in the joint space out.
 
     Of a dual encoder: a text in, its latent vector and the probabilities of its concepts out. Of MUSE: a text in, its
-    vector out.
+    vector out. Of a Siamese network: the pixels of an image in, row by row, its encoding out.
     """
     features = config.model.inputs.features
     if isinstance(config.model, HybridEncoderConfig):
@@ -58,6 +59,11 @@ def signature(config: TrainConfig) -> ModelSignature:
             inputs=Schema([ColSpec(DataType.string, "caption")]),
             outputs=Schema([ColSpec(Array(DataType.float), "text", required=False)]),
         )
+    if isinstance(config.model, SiameseConfig):
+        return ModelSignature(
+            inputs=Schema([ColSpec(Array(DataType.long), "pixels")]),
+            outputs=Schema([ColSpec(Array(DataType.float), "encoding")]),
+        )
     vector = Array(DataType.double)
     given: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption", required=False)]
     given += [ColSpec(vector, name, required=False) for name in features]
@@ -70,5 +76,8 @@ def example(config: TrainConfig) -> pd.DataFrame:
     """A row with a caption and a vector of the right length for each feature."""
     if reads_videos(config.model):
         return pd.DataFrame({"caption": ["a person cooks rice"]})
+    if isinstance(config.model, SiameseConfig):
+        image = config.model.image
+        return pd.DataFrame({"pixels": [[i % 256 for i in range(image.height * image.width * image.channels)]]})
     vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in config.model.inputs.features.items()}
     return pd.DataFrame({"caption": ["a person cooks rice"], **vectors})

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from vtr_core.data.batch import RowKeys
@@ -108,10 +108,13 @@ def average_gradients(module: nn.Module) -> None:
 
 def gather_keys(part: RowKeys) -> RowKeys:
     """The keys of the whole batch, in one collective."""
-    if world_size() == 1:
-        return part
-    clip, video, caption = _all_gather(torch.stack([part.clip, part.video, part.caption], dim=1)).unbind(dim=1)
+    clip, video, caption = gather_integers(torch.stack([part.clip, part.video, part.caption], dim=1)).unbind(dim=1)
     return RowKeys(clip=clip, video=video, caption=caption)
+
+
+def gather_integers(part: Int64[Tensor, "part columns"]) -> Int64[Tensor, "batch columns"]:
+    """All workers' rows, in order of rank."""
+    return part if world_size() == 1 else _all_gather(part)
 
 
 def gather_objects(value: Any) -> list[Any]:

@@ -2,18 +2,23 @@
 
 from typing import Any
 
-from vtr_core.config.model import ModelConfig, ModelInputs, reads_videos, trained_vectors
+from vtr_core.config.model import ModelConfig, ModelInputs, reads_images, reads_videos, trained_vectors
 from vtr_core.config.override import override
+from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import OnBadShard, TrainConfig
-from vtr_core.data.checks import usable_clips, usable_videos
+from vtr_core.data.checks import usable_clips, usable_images, usable_videos
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.schema import require_images
 from vtr_core.errors import DatasetError
 from vtr_core.train.tasks.dual_encoding import check_dual
 from vtr_core.train.tasks.retrieval import check_learner
+from vtr_core.train.tasks.verification import check_siamese
 
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The manifest of a data set of the kind that the model reads; see `usable_clips` and `usable_videos`."""
+    """The manifest of a data set of the kind that the model reads; see `usable_clips` and its neighbours."""
+    if reads_images(model):
+        return usable_images(uri, on_bad_shard)
     usable = usable_videos if reads_videos(model) else usable_clips
     return usable(uri, on_bad_shard)
 
@@ -27,6 +32,9 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     """
     check_dual(config)
     check_learner(config.model)
+    check_siamese(config)
+    if isinstance(config.model, SiameseConfig):
+        return _with_images(config, manifest)
     features = {feature.name: feature.dim for feature in manifest.schema.features}
     given = config.model.inputs
     if given.features and given.features != features:
@@ -46,6 +54,13 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     if words.vectors is None and trained is not None:
         changes[trained] = True
     return override(config, changes)
+
+
+def _with_images(config: TrainConfig, manifest: Manifest) -> TrainConfig:
+    """The images' shape; a model of no words has no vocabulary, and of no features none."""
+    schema = require_images(manifest.schema, manifest.uri)
+    shape = {"height": schema.height, "width": schema.width, "channels": schema.channels}
+    return override(config, {"model.image": shape, "model.inputs": ModelInputs().model_dump()})
 
 
 def _listed(features: dict[str, int]) -> str:

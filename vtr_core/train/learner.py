@@ -12,9 +12,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.batch_norm import share_statistics
+from vtr_core.nn.channel_batch_norm import share_channels
 from vtr_core.train.checkpoint import load_weights
 from vtr_core.train.checkpoint_files import Checkpoint
-from vtr_core.train.gather import average_gradients, sum_shares
+from vtr_core.train.gather import average_gradients, sum_shares, world_size
 from vtr_core.train.micro_batches import MicroBatches
 from vtr_core.train.optimizer import build_optimizer, load_state, set_learning_rate
 from vtr_core.train.run_folder import RunFolder
@@ -32,6 +33,8 @@ class Learner:
         self._config = config
         self._bare = model
         share_statistics(model, sum_shares)
+        if world_size() > 1:  # alone, torch's own is faster
+            share_channels(model, sum_shares)
         rows = config.batch.micro_rows
         self.model = distribute(model if rows is None else MicroBatches(model, rows))
         self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)

@@ -9,7 +9,7 @@ from vtr_core.data.frames import mean_column
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.data.row_groups import Columns, RowGroupReader
-from vtr_core.data.schema import FeatureSpec, VideoSchema
+from vtr_core.data.schema import FeatureSpec, ImageSchema, VideoSchema
 from vtr_core.errors import DatasetError
 
 _MOST_NAMED = 5
@@ -43,6 +43,8 @@ def keys_not_finite(columns: Columns, features: Sequence[FeatureSpec]) -> set[in
 
 def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> Suspects:
     """Name the clips, or whole videos, with `keys` among the row groups of a batch, by reading the ids in those."""
+    if isinstance(manifest.schema, ImageSchema):  # pixels are whole numbers
+        return Suspects(_first([_name(manifest, place) for place in places]), ())
     found: dict[str, list[str]] = {}
     missing = set(keys)
     whole = isinstance(manifest.schema, VideoSchema)

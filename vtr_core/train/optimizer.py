@@ -38,7 +38,7 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
         for parameters, factor in ((base, 1.0), (learning, config.learner_factor))
         for decays in (True, False)
     ]
-    return AdamW([group for group in groups if group["params"]], lr=config.learning_rate)
+    return AdamW([group for group in groups if group["params"]], lr=config.learning_rate, amsgrad=config.amsgrad)
 
 
 def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
@@ -82,10 +82,12 @@ def learning_rate_at(
 
 
 def _scheduled(config: OptimizerConfig, step: int, total_steps: int) -> float:
-    """A linear warm-up, then constant or half a cosine down to 0."""
+    """A linear warm-up, then constant, half a cosine down to 0, or the rate over √t (Reddi et al. 2018)."""
     if step < config.warmup_steps:
         return config.learning_rate * (step + 1) / config.warmup_steps
     if config.schedule == "constant":
         return config.learning_rate
+    if config.schedule == "inverse_sqrt":
+        return config.learning_rate / math.sqrt(step - config.warmup_steps + 1)
     progress = (step - config.warmup_steps) / max(1, total_steps - config.warmup_steps)
     return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(1.0, progress)))

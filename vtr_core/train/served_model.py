@@ -13,11 +13,14 @@ from vtr_core.data.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.models.muse import Muse
+from vtr_core.models.siamese import Siamese
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.dual_rows import embed_dual_captions
 from vtr_core.retrieval.embed import embed_columns
 from vtr_core.retrieval.embed_videos import embed_words
 from vtr_core.retrieval.frame import captions_of, columns_of, dual_frame, embeddings_frame
+from vtr_core.retrieval.frame_pixels import pixels_of
+from vtr_core.retrieval.verification import encode_pixels
 from vtr_core.storage import locate
 from vtr_core.tracking.model_files import kept_checkpoint
 from vtr_core.train.checkpoint import LoadedModel, load_model
@@ -32,7 +35,8 @@ class ServedModel:
 
     Of a dual encoder, in: the column `caption` alone; out: `latent` and `concepts`, the probability of each concept in
     the order of the checkpoint's concepts.json, as far as the model has these spaces. Of MUSE with an encoder of words,
-    in: the column `caption` alone; out: `text`.
+    in: the column `caption` alone; out: `text`. Of a Siamese network, in: `pixels`, the values of an image row by row
+    from 0 to 255; out: `encoding`.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -49,6 +53,10 @@ class ServedModel:
             return dual_frame(embed_dual_captions(self._loaded, captions), model_input)
         if isinstance(self._loaded.model, Muse):
             return self._of_muse(self._loaded.model, model_input)
+        if isinstance(self._loaded.model, Siamese):
+            pixels = pixels_of(model_input, self._loaded.model.config.image)
+            vectors = encode_pixels(self._loaded.model, pixels, config.evaluation.batch_rows)
+            return pd.DataFrame({"encoding": list(vectors)}, index=model_input.index, dtype=object)
         columns = columns_of(model_input, self._features, self._loaded.vocabulary, config.model.inputs.max_words)
         chunks = _pieces(columns, config.evaluation.batch_rows)
         return embeddings_frame(embed_columns(self._loaded.model, self._features, chunks), model_input)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float16
+from jaxtyping import Float16, UInt8
 
+from vtr_core.data.face_pairs import PairList
 from vtr_core.data.schema import FeatureSpec
 from vtr_core.errors import InputError
 
@@ -68,6 +69,14 @@ class StepVideo:
     """By name, (seconds, dim): one frame a second."""
 
 
+@dataclass(frozen=True)
+class FaceImage:
+    """One row to be: an image of a subject."""
+
+    image_id: str
+    pixels: UInt8[np.ndarray, "height width channels"]
+
+
 @dataclass
 class Drops:
     """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError.
@@ -94,7 +103,8 @@ class Drops:
 class Source(Protocol):
     """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data.
 
-    Every source is a ClipSource, a VideoSource or a StepSource; the kind of records that an ingest writes follows.
+    Every source is a ClipSource, a VideoSource, a StepSource or an ImageSource; the kind of records that an ingest
+    writes follows.
     """
 
     name: ClassVar[str]
@@ -140,4 +150,21 @@ class StepSource(Source, Protocol):
 
     def step_video(self, video: VideoEntry, drops: Drops) -> StepVideo | None:
         """The video with its steps, its frames checked; None, dropped and counted, where it cannot be used."""
+        ...
+
+
+@runtime_checkable
+class ImageSource(Source, Protocol):
+    """A source of `images`: one row per image; its videos are the subjects."""
+
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of every image; InputError where no file tells."""
+        ...
+
+    def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
+        """The images of one subject; InputError, naming the file, for one that cannot be used."""
+        ...
+
+    def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
+        """The pairs that verification is judged by, of the subjects of one split."""
         ...

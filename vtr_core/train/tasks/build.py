@@ -5,11 +5,13 @@ from typing import assert_never
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
 from vtr_core.config.muse import MuseConfig
+from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.concept_table import ConceptTable
 from vtr_core.train.task import Task
 from vtr_core.train.tasks.dual_encoding import DualEncodingTask
 from vtr_core.train.tasks.retrieval import RetrievalTask
+from vtr_core.train.tasks.verification import VerificationTask
 
 
 def build_task(config: TrainConfig, rank: int, world: int, concepts: ConceptTable | None = None) -> Task:
@@ -19,5 +21,7 @@ def build_task(config: TrainConfig, rank: int, world: int, concepts: ConceptTabl
             return RetrievalTask(config, rank, world)
         case HybridEncoderConfig():
             return DualEncodingTask(config, rank, world, concepts)
+        case SiameseConfig():
+            return VerificationTask(config, rank, world)
         case _:
             assert_never(config.model)

@@ -3,8 +3,9 @@ import torch
 
 from tests.reference import routing as reference
 from vtr_core.config.model import DynamicRouting
+from vtr_core.nn.capsules.agreement import squash
 from vtr_core.nn.capsules.capsules import Capsules
-from vtr_core.nn.capsules.routing.dynamic import Dynamic, squash
+from vtr_core.nn.capsules.routing.dynamic import Dynamic
 
 
 def test_squash_equals_slow_code():

@@ -5,19 +5,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vtr_core.config.model import DynamicRouting
+from vtr_core.nn.capsules.agreement import agree
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.secondary import SecondaryActivations
-
-_SQUARED_LENGTH_FLOOR = 1e-12
-
-
-def squash(poses: Float[Tensor, "... dim"]) -> Float[Tensor, "... dim"]:
-    """v = s·‖s‖ / (1 + ‖s‖²): the direction of s, and a length below 1 (Sabour et al., Eq. 1).
-
-    1e-12 is added to ‖s‖² under the root, so the gradient at s = 0 is finite.
-    """
-    squared_length = poses.square().sum(dim=-1, keepdim=True)
-    return poses * (squared_length + _SQUARED_LENGTH_FLOOR).sqrt() / (1 + squared_length)
 
 
 class Dynamic(nn.Module):
@@ -30,7 +20,8 @@ class Dynamic(nn.Module):
     Activations are the softmax of Equation 2 rather than the length of v_j, so f_out is given the same kind of
     input whatever the routing; the length stays in the pose. The gradient is that of the whole procedure, through every
     round. So was the paper's, by its memory: Table 3 has 11.4 GB more than self-attention, about 14 times the votes of
-    three modalities if it counts one of four GPUs. Here the votes are kept once.
+    three modalities if it counts one of four GPUs. Here the votes and
+    their gradient are kept once.
 
     W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ, whatever C.
     """
@@ -44,7 +35,8 @@ class Dynamic(nn.Module):
 
     def forward(self, capsules: Capsules) -> Capsules:
         """The secondary capsules."""
-        return self.activations(self._agree(self._votes(capsules.weighted_poses())))
+        votes = self._votes(capsules.weighted_poses())
+        return self.activations(agree(votes, self.num_iterations, "squash"))
 
     def _votes(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary capsules pose"]:
         """One matrix product per primary capsule; what comes out of it is only viewed anew, never copied."""
@@ -52,11 +44,3 @@ class Dynamic(nn.Module):
         weight = self.weight.transpose(1, 2).reshape(primary, -1, secondary * pose_dim)
         votes = torch.bmm(poses.transpose(0, 1), weight)
         return votes.unflatten(2, (secondary, pose_dim)).permute(1, 2, 0, 3)
-
-    def _agree(self, votes: Float[Tensor, "batch secondary capsules pose"]) -> Float[Tensor, "batch secondary pose"]:
-        logits = votes.new_zeros(votes.shape[:3])
-        routed = squash(votes.mean(dim=2))  # the first round: every coupling is 1/C
-        for _ in range(self.num_iterations - 1):
-            logits = logits + torch.einsum("bjid,bjd->bji", votes, routed)
-            routed = squash(torch.einsum("bji,bjid->bjd", logits.softmax(dim=1), votes))
-        return routed

@@ -1,0 +1,52 @@
+"""Made faces: every subject has an arrangement of blobs of its own, every image of it moves and noises these."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+
+def face(subject: int, number: int, size: tuple[int, int] = (48, 40)) -> np.ndarray:
+    """An image of (height, width) uint8."""
+    own, of_image = np.random.default_rng([7, subject]), np.random.default_rng([8, subject, number])
+    rows, columns = np.mgrid[: size[0], : size[1]]
+    values = np.full(size, 90.0)
+    shift = of_image.uniform(-1.5, 1.5, size=2)
+    for _ in range(8):
+        centre = own.uniform(0.15, 0.85, size=2) * size + shift
+        width, light = own.uniform(2, 7), own.uniform(-90, 130)
+        values += light * np.exp(-((rows - centre[0]) ** 2 + (columns - centre[1]) ** 2) / (2 * width**2))
+    values = values * of_image.uniform(0.8, 1.2) + of_image.normal(0, 4, size)
+    return np.clip(values, 0, 255).astype(np.uint8)
+
+
+def made_faces(
+    root: Path, subjects: int = 8, images: int = 4, size: tuple[int, int] = (48, 40), suffix: str = "pgm"
+) -> Path:
+    """A folder with folders s1, s2, … of files 1.pgm, 2.pgm, …"""
+    for subject in range(1, subjects + 1):
+        folder = root / f"s{subject}"
+        folder.mkdir(parents=True)
+        for number in range(1, images + 1):
+            Image.fromarray(face(subject, number, size)).save(folder / f"{number}.{suffix}")
+    return root
+
+
+def ingested(source: object, out: Path, videos_per_shard: int = 3, **options: object) -> dict[str, str]:
+    """The data sets of `source` by split, written without Ray."""
+    from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
+    from vtr_core.data.manifest import splits
+    from vtr_core.storage import locate
+
+    settings = IngestOptions(videos_per_shard=videos_per_shard, **options)  # type: ignore[arg-type]
+    plan = plan_ingest(source, locate(str(out)), None, settings)  # type: ignore[arg-type]
+    for task in begin(plan):
+        do(plan, task)
+    finish(plan)
+    return splits(str(out)) or {"": str(out)}
+
+
+def names(first: int, last: int) -> Sequence[str]:
+    """s<first>, …, s<last>."""
+    return tuple(f"s{number}" for number in range(first, last + 1))

@@ -1,0 +1,179 @@
+"""Siamese networks of faces: the tower that both images go through, what regularises it, and what images become."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+Nonlinearity = Literal["tanh", "squash"]
+Couplings = Literal["outputs", "inputs"]
+Colours = Literal[1, 3]
+Scales = Annotated[float, Field(ge=0.0, lt=0.5)]
+
+
+class ImageShape(Settings):
+    """Rows, columns and colours of every image of a data set; filled in from its manifest when a run starts."""
+
+    height: PositiveInt = 100
+    width: PositiveInt = 100
+    channels: Colours = 1
+    """1 is grey, 3 is red, green and blue."""
+
+
+class PlainDropout(Settings):
+    """Dropout at one rate on every layer of the tower but the last."""
+
+    kind: Literal["plain"] = "plain"
+    rate: Probability = 0.2
+
+
+class ConcreteDropout(Settings):
+    """Plain dropout below the face capsules, and on these a rate that each capsule learns (Gal et al. 2017)."""
+
+    kind: Literal["concrete"] = "concrete"
+    rate: Probability = 0.2
+    """Of the layers below."""
+    initial_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
+    """The rate of every face capsule before training."""
+    temperature: PositiveFloat = 0.1
+    """t, of the relaxed mask: the smaller, the nearer to 0 and 1."""
+    weight_penalty: NonNegativeFloat = 1e-4
+    """Of the squared weights that read a capsule, over 1 − p."""
+    entropy_penalty: NonNegativeFloat = 1e-3
+    """Of the negative entropy of the capsules' rates, which draws these to a half."""
+    compat: Literal["none", "paper"] = "none"
+    """`paper`: Equations 2 and 3 as printed: the temperature divides the logit of p alone, and entropy is added with
+    the sign that drives it down."""
+
+
+DropoutConfig = Annotated[PlainDropout | ConcreteDropout, Field(discriminator="kind")]
+
+
+class CapsuleTower(Settings):
+    """Convolution, primary capsules, face capsules by routing (Siamese Capsule Networks, section 4)."""
+
+    kind: Literal["capsules"] = "capsules"
+    channels: PositiveInt = 256
+    """Of the first convolution, 9 × 9 with stride 3."""
+    primary_types: PositiveInt = 32
+    """Primary capsules at every place of the grid."""
+    primary_dim: PositiveInt = 8
+    """Convolutions, 9 × 9 with stride 2, that make them: one for each number of a pose."""
+    num_face_capsules: PositiveInt = 32
+    """32 as the text says, 512 numbers into the last layer; 10 has the printed number of parameters, 5,898,240."""
+    face_dim: PositiveInt = 16
+    """Numbers in a face capsule's pose."""
+    iterations: PositiveInt = 4
+    """Rounds of agreement: 4 on AT&T, 6 on LFW."""
+    couplings: Couplings = "outputs"
+    """What a softmax of couplings is over: the face capsules that a primary capsule chooses among, or (`inputs`) the
+    primary capsules that a face capsule chooses among."""
+    nonlinearity: Nonlinearity = "tanh"
+    """Of all poses: tanh of each number, or the squashed length of Sabour et al."""
+    dropout: DropoutConfig = PlainDropout()
+    reconstruction_weight: NonNegativeFloat = 0.0
+    """λ of the squared error of the images that the face capsules are decoded to; 0: no decoder."""
+
+
+class LeNetTower(Settings):
+    """LeNet-5's two convolutions and two layers (LeCun et al. 1998), with ReLU and maximum pooling."""
+
+    kind: Literal["lenet"] = "lenet"
+    dropout: Probability = 0.2
+    """On the input of each fully connected layer but the last."""
+
+
+class AlexNetTower(Settings):
+    """AlexNet's five convolutions and two layers (Krizhevsky et al. 2012), of one column."""
+
+    kind: Literal["alexnet"] = "alexnet"
+    hidden_dim: PositiveInt = 4096
+    """Width of the fully connected layers."""
+    dropout: Probability = 0.2
+    """On the input of each fully connected layer but the last."""
+
+
+class ResNetTower(Settings):
+    """ResNet-34 (He et al. 2016)."""
+
+    kind: Literal["resnet34"] = "resnet34"
+    dropout: Probability = 0.2
+    """On the pooled features."""
+
+
+TowerConfig = Annotated[CapsuleTower | LeNetTower | AlexNetTower | ResNetTower, Field(discriminator="kind")]
+
+
+class Augmentation(Settings):
+    """Images of a training batch are moved a little, each by draws of its own; all 0 and false: as they are."""
+
+    shift: Scales = 0.0
+    """Up to this share of the side, up or down, left or right."""
+    rotation: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
+    """Degrees to either side, at most."""
+    zoom: Scales = 0.0
+    """The side becomes 1 ± this share, at most."""
+    mirror: bool = False
+    """Left and right are exchanged in half of the images."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether images stay as they are."""
+        return not (self.shift or self.rotation or self.zoom or self.mirror)
+
+
+class SiameseConfig(Settings):
+    """One tower for both images of a pair; their encodings of length 1 are compared."""
+
+    kind: Literal["siamese"] = "siamese"
+    inputs: ModelInputs = ModelInputs()
+    image: ImageShape = ImageShape()
+    size: PositiveInt | None = 100
+    """Side of the square that images are brought to (None: they stay as they are)."""
+    tower: TowerConfig = CapsuleTower()
+    encoding_dim: PositiveInt = 20
+    """Units of the last layer."""
+    normalize: bool = True
+    """Encodings have length 1."""
+    augmentation: Augmentation = Augmentation()
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the images that the tower sees."""
+        return (self.image.height, self.image.width) if self.size is None else (self.size, self.size)
+
+
+class PairContrastiveConfig(Settings):
+    """Contrastive loss of all pairs of a batch (Siamese Capsule Networks, Eq. 4)."""
+
+    kind: Literal["pair_contrastive"] = "pair_contrastive"
+    margin: PositiveFloat = 0.4
+    """m, beyond which the distance of different faces costs nothing."""
+    distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
+    """Between encodings: their squared difference, 1 − exp(−‖·‖₁²), or 1 − cosine."""
+    pairs: Literal["balanced", "all", "hardest"] = "balanced"
+    """How pairs weigh: matching ones as much as different ones; each alike; or matching ones as much as as many of the
+    nearest different ones."""
+
+
+class PairDoubleMarginConfig(Settings):
+    """Contrastive loss with a margin for matching pairs as well (Eq. 5; Lin et al. 2015)."""
+
+    kind: Literal["pair_double_margin"] = "pair_double_margin"
+    margin_positive: PositiveFloat = 0.5
+    """m_p, beyond which the distance of different faces costs nothing."""
+    margin_negative: NonNegativeFloat = 0.2
+    """m_n, up to which the distance of matching faces costs nothing."""
+    distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
+    pairs: Literal["balanced", "all", "hardest"] = "balanced"
+
+    @model_validator(mode="after")
+    def _margins_are_in_order(self) -> "PairDoubleMarginConfig":
+        if self.margin_negative >= self.margin_positive:
+            raise ValueError(
+                f"margin_negative = {self.margin_negative} must be below margin_positive = {self.margin_positive}: "
+                "matching faces are to be nearer than different ones"
+            )
+        return self

@@ -1,0 +1,199 @@
+"""Whether pairs of images show the same face, decided by a threshold on their distance."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.stats import rankdata
+
+from vtr_core.errors import InputError
+
+FALSE_ACCEPT_RATES = (1e-3, 1e-2, 1e-1)
+_Z = 1.959963984540054
+"""Of a two-sided 95 % interval."""
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """The rates at every threshold that tells pairs apart, from accepting nothing to accepting everything.
+
+    Pairs are accepted, that is called the same face, where their distance is at most the threshold.
+    """
+
+    threshold: Float[np.ndarray, " points"]
+    false_accept: Float[np.ndarray, " points"]
+    """Share of different pairs that are accepted, rising."""
+    true_accept: Float[np.ndarray, " points"]
+    """Share of matching pairs that are accepted, rising."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class VerificationMetrics:
+    """Figures of a list of pairs; rates in [0, 1]."""
+
+    accuracy: float
+    """At the threshold that was given."""
+    accuracy_interval: Interval
+    """Wilson's, as if pairs were independent; pairs of one subject are not, so it is rather too narrow."""
+    threshold: float
+    best_accuracy: float
+    """At the best threshold for these very pairs: an upper bound, no result."""
+    best_threshold: float
+    auc: float
+    """Area under the ROC curve: the chance that a different pair is farther than a matching one, ties a half."""
+    equal_error_rate: float
+    true_accept: dict[float, float]
+    """TAR at each false accept rate: the largest share of matching pairs accepted with no more false accepts."""
+    num_matching: int
+    num_different: int
+
+    def flat(self) -> dict[str, float]:
+        """The figures by the names that metrics have; rates in [0, 1]."""
+        tar = {f"tar_far_{rate:g}".replace("-", "m").replace(".", "p"): v for rate, v in self.true_accept.items()}
+        return {
+            "accuracy": self.accuracy,
+            "accuracy_low": self.accuracy_interval.low,
+            "accuracy_high": self.accuracy_interval.high,
+            "threshold": self.threshold,
+            "best_accuracy": self.best_accuracy,
+            "auc": self.auc,
+            "eer": self.equal_error_rate,
+            **tar,
+        }
+
+
+def verification_metrics(
+    distances: Float[np.ndarray, " pairs"],
+    different: Bool[np.ndarray, " pairs"],
+    threshold: float,
+    *,
+    false_accept_rates: Sequence[float] = FALSE_ACCEPT_RATES,
+) -> VerificationMetrics:
+    """The figures of pairs: a pair is called different where its distance is above `threshold`.
+
+    A distance equal to the threshold is the same face. Raises InputError without pairs of both kinds, or for a distance
+    or a threshold that is not finite.
+    """
+    _check(distances, different, threshold)
+    curve = roc_curve(distances, different)
+    best, best_accuracy = best_threshold(distances, different)
+    right = int(((distances > threshold) == different).sum())
+    return VerificationMetrics(
+        accuracy=right / len(distances),
+        accuracy_interval=wilson(right, len(distances)),
+        threshold=float(threshold),
+        best_accuracy=best_accuracy,
+        best_threshold=best,
+        auc=area(distances, different),
+        equal_error_rate=equal_error_rate(curve),
+        true_accept={rate: true_accept_at(curve, rate) for rate in false_accept_rates},
+        num_matching=int((~different).sum()),
+        num_different=int(different.sum()),
+    )
+
+
+def roc_curve(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> RocCurve:
+    """The curve over all distinct distances, preceded by the point that accepts nothing (threshold −∞)."""
+    order = np.argsort(distances, kind="stable")
+    ordered, apart = distances[order], different[order]
+    last = np.flatnonzero(np.append(np.diff(ordered) > 0, True))  # equal distances are accepted together
+    accepted_apart, accepted_matching = np.cumsum(apart)[last], np.cumsum(~apart)[last]
+    return RocCurve(
+        threshold=np.concatenate([[-np.inf], ordered[last]]).astype(np.float64),
+        false_accept=np.concatenate([[0.0], accepted_apart / different.sum()]),
+        true_accept=np.concatenate([[0.0], accepted_matching / (~different).sum()]),
+    )
+
+
+def best_threshold(
+    distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]
+) -> tuple[float, float]:
+    """The threshold of highest accuracy, and that accuracy; of equal ones the middle one.
+
+    It lies in the middle between two neighbouring distances, or 1e-6 outside all of them.
+    """
+    ordered = np.unique(distances)
+    cuts = np.concatenate([[ordered[0] - 1e-6], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + 1e-6]])
+    matching, apart = np.sort(distances[~different]), np.sort(distances[different])
+    right = np.searchsorted(matching, cuts, "right") + len(apart) - np.searchsorted(apart, cuts, "right")
+    best = np.flatnonzero(right == right.max())
+    chosen = best[len(best) // 2]
+    return float(cuts[chosen]), float(right[chosen] / len(distances))
+
+
+def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
+    """P(D different > D matching) + ½ P(equal), by ranks (Mann-Whitney)."""
+    ranks, apart = rankdata(distances), int(different.sum())
+    matching = len(distances) - apart
+    return float((ranks[different].sum() - apart * (apart + 1) / 2) / (apart * matching))
+
+
+def equal_error_rate(curve: RocCurve) -> float:
+    """Where false accepts and false rejects are equal, on the straight lines between the curve's points."""
+    reject = 1 - curve.true_accept
+    after = int(np.argmax(curve.false_accept >= reject))
+    a, b = after - 1, after
+    gap = (reject[a] - curve.false_accept[a], reject[b] - curve.false_accept[b])
+    share = gap[0] / (gap[0] - gap[1])
+    return float(curve.false_accept[a] + share * (curve.false_accept[b] - curve.false_accept[a]))
+
+
+def true_accept_at(curve: RocCurve, false_accept_rate: float) -> float:
+    """The largest share of matching pairs accepted at a false accept rate of at most the given one."""
+    return float(curve.true_accept[curve.false_accept <= false_accept_rate].max())
+
+
+def wilson(right: int, total: int) -> Interval:
+    """Wilson's 95 % interval of a share: (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
+    share, z2n = right / total, _Z**2 / total
+    centre = (share + z2n / 2) / (1 + z2n)
+    half = _Z * math.sqrt(share * (1 - share) / total + z2n / (4 * total)) / (1 + z2n)
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+@dataclass(frozen=True)
+class FoldAccuracy:
+    """The mean over folds and its standard error, as LFW's View 2 reports them."""
+
+    mean: float
+    standard_error: float
+    folds: tuple[float, ...]
+
+
+def fold_accuracy(
+    distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"], fold: Sequence[int]
+) -> FoldAccuracy:
+    """Each fold's accuracy at the threshold that is best on all other folds (LFW View 2, Huang et al. 2007).
+
+    The standard error is the deviation over folds (n − 1) divided by √n. Raises InputError with fewer than two folds.
+    """
+    folds = np.asarray(fold)
+    names = np.unique(folds)
+    if len(names) < 2:
+        raise InputError(f"pairs of {len(names)} fold cannot be cross-validated; give pairs of at least 2, LFW has 10")
+    found = []
+    for name in names:
+        inside = folds == name
+        threshold, _ = best_threshold(distances[~inside], different[~inside])
+        found.append(float(((distances[inside] > threshold) == different[inside]).mean()))
+    return FoldAccuracy(float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found))), tuple(found))
+
+
+def _check(distances: np.ndarray, different: np.ndarray, threshold: float) -> None:
+    if not different.any() or different.all():
+        raise InputError(
+            f"{int(different.sum())} different pairs and {int((~different).sum())} matching ones; "
+            "verification needs both kinds"
+        )
+    if not np.isfinite(distances).all() or not math.isfinite(threshold):
+        raise InputError("a distance or the threshold is not finite; see the checkpoint's training")

@@ -1,0 +1,137 @@
+"""Agreement between votes, round by round, with a backward pass that writes the votes' gradient once."""
+
+from typing import Any, Literal, assert_never
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Nonlinearity = Literal["tanh", "squash"]
+Couplings = Literal["outputs", "inputs"]
+_SQUARED_LENGTH_FLOOR = 1e-12
+
+
+def squash(poses: Float[Tensor, "... dim"]) -> Float[Tensor, "... dim"]:
+    """v = s·‖s‖ / (1 + ‖s‖²): the direction of s, and a length below 1 (Sabour et al., Eq. 1).
+
+    1e-12 is added to ‖s‖² under the root, so the gradient at s = 0 is finite.
+    """
+    squared_length = poses.square().sum(dim=-1, keepdim=True)
+    return poses * (squared_length + _SQUARED_LENGTH_FLOOR).sqrt() / (1 + squared_length)
+
+
+def bound(poses: Float[Tensor, "... dim"], nonlinearity: Nonlinearity) -> Float[Tensor, "... dim"]:
+    """The poses with tanh of each number, or squashed."""
+    match nonlinearity:
+        case "tanh":
+            return poses.tanh()
+        case "squash":
+            return squash(poses)
+        case _:
+            assert_never(nonlinearity)
+
+
+def agree(
+    votes: Float[Tensor, "batch outputs inputs dim"],
+    iterations: int,
+    nonlinearity: Nonlinearity = "squash",
+    couplings: Couplings = "outputs",
+) -> Float[Tensor, "batch outputs dim"]:
+    """The poses that the votes agree on (Sabour et al. 2017, procedure 1).
+
+    From b = 0, `iterations` times:  c = softmax of b,  s_j = Σᵢ c_ij û_ij,  v_j = bound(s_j),  b_ij ← b_ij + û_ij · v_j
+
+    The softmax is over the outputs that an input chooses among, or (`inputs`) over the inputs of an output. The
+    gradient is that of the whole procedure. Written out with autograd every round keeps products as large as the votes
+    and adds a gradient as large to theirs, twice; here the rounds are sums over votes that stay where they are, and the
+    gradient is one product of what the rounds kept, (inputs × rounds) by (rounds × dim), for every output.
+
+    votes: any strides; those of (inputs, batch, outputs, dim) in memory need no copy.
+    """
+    routed: Tensor = _Agree.apply(votes, iterations, nonlinearity, _AXES[couplings])
+    return routed
+
+
+_AXES: dict[Couplings, int] = {"outputs": 1, "inputs": 2}
+"""Of couplings, (batch, outputs, inputs)."""
+
+
+class _Agree(torch.autograd.Function):
+    """Couplings and poses are float32 or more whatever autocast says; votes are read in their own precision."""
+
+    @staticmethod
+    def forward(ctx: Any, votes: Tensor, iterations: int, nonlinearity: Nonlinearity, axis: int) -> Tensor:
+        with torch.autocast(votes.device.type, enabled=False):
+            couplings, sums, poses = _rounds(votes, iterations, nonlinearity, axis)
+        ctx.save_for_backward(votes, *couplings, *sums, *poses)
+        ctx.iterations, ctx.nonlinearity, ctx.axis = iterations, nonlinearity, axis
+        return poses[-1].to(votes.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        votes, *kept = ctx.saved_tensors
+        count = ctx.iterations
+        couplings, sums, poses = kept[:count], kept[count : 2 * count], kept[2 * count :]
+        with torch.autocast(votes.device.type, enabled=False):
+            return _votes_gradient(votes, couplings, sums, poses, grad, ctx), None, None, None
+
+
+def _rounds(
+    votes: Tensor, iterations: int, nonlinearity: Nonlinearity, axis: int
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """The couplings c, sums s and poses v of every round."""
+    exact = votes.dtype if votes.dtype == torch.float64 else torch.float32
+    logits = votes.new_zeros(votes.shape[:3], dtype=exact)
+    couplings, sums, poses = [], [], []
+    for number in range(iterations):
+        couplings.append(logits.softmax(dim=axis))
+        sums.append(_weighted(couplings[-1], votes).to(exact))
+        poses.append(bound(sums[-1], nonlinearity))
+        if number < iterations - 1:
+            logits = logits + _along(votes, poses[-1]).to(exact)
+    return couplings, sums, poses
+
+
+def _votes_gradient(
+    votes: Tensor, couplings: list[Tensor], sums: list[Tensor], poses: list[Tensor], grad: Tensor, ctx: Any
+) -> Tensor:
+    """∂L/∂û_ij = Σ over rounds t of c_ij ∂L/∂s_j + ∂L/∂b_ij v_j, from the last round to the first.
+
+    Round t's logits are those of round t − 1 plus û · v of it, so ∂L/∂b adds up on the way.
+    """
+    by_input, by_dim = [], []
+    of_logits = torch.zeros_like(couplings[0])
+    of_pose = grad.to(sums[0])
+    for number in reversed(range(len(couplings))):
+        of_sum = _before_bound(sums[number], of_pose, ctx.nonlinearity)
+        by_input.append(couplings[number])
+        by_dim.append(of_sum)
+        if number == 0:  # its logits are constant
+            break
+        of_coupling = couplings[number] * _along(votes, of_sum).to(of_sum)
+        of_logits = of_logits + of_coupling - couplings[number] * of_coupling.sum(dim=ctx.axis, keepdim=True)
+        by_input.append(of_logits)
+        by_dim.append(poses[number - 1])
+        of_pose = _weighted(of_logits, votes).to(of_sum)
+    left = torch.stack(by_input, dim=3).flatten(0, 1).to(votes.dtype)
+    right = torch.stack(by_dim, dim=2).flatten(0, 1).to(votes.dtype)
+    return torch.bmm(left, right).view(votes.shape)
+
+
+def _weighted(weights: Tensor, votes: Tensor) -> Tensor:
+    """Σ over inputs of w_ij û_ij, (batch, outputs, dim)."""
+    flat = votes.flatten(0, 1)
+    return torch.bmm(weights.to(votes.dtype).flatten(0, 1).unsqueeze(1), flat).view(*votes.shape[:2], votes.shape[3])
+
+
+def _along(votes: Tensor, poses: Tensor) -> Tensor:
+    """û_ij · v_j, (batch, outputs, inputs)."""
+    return torch.bmm(votes.flatten(0, 1), poses.to(votes.dtype).flatten(0, 1).unsqueeze(2)).view(votes.shape[:3])
+
+
+def _before_bound(sums: Tensor, grad: Tensor, nonlinearity: Nonlinearity) -> Tensor:
+    """The gradient of s from that of v = bound(s)."""
+    with torch.enable_grad():
+        leaf = sums.detach().requires_grad_()
+        (found,) = torch.autograd.grad(bound(leaf, nonlinearity), leaf, grad)
+    return found

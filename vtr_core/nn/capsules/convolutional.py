@@ -1,0 +1,64 @@
+"""Primary capsules of images: convolutions whose channels at a place are the poses of the capsules there."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vtr_core.nn.capsules.agreement import Couplings, Nonlinearity, agree, bound
+
+KERNEL, STRIDE = 9, 2
+INITIAL_GAIN = 0.1
+"""Size of the first sums of votes, relative to the poses that vote."""
+
+
+class ConvolutionalCapsules(nn.Module):
+    """`types` capsules of dimension `dim` at every place: `dim` convolutions 9 × 9 with stride 2 (Sabour et al. 2017).
+
+    They are one convolution to dim · types channels; channel k · types + c holds number k of the poses of type c.
+    """
+
+    def __init__(self, channels: int, types: int, dim: int, nonlinearity: Nonlinearity) -> None:
+        super().__init__()
+        self.dim, self.nonlinearity = dim, nonlinearity
+        self.convolution = nn.Conv2d(channels, dim * types, KERNEL, STRIDE)
+
+    def forward(self, maps: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch capsules dim"]:
+        """The poses, type by type, and of a type row by row."""
+        poses = self.convolution(maps).unflatten(1, (self.dim, -1))
+        return bound(poses.flatten(2).transpose(1, 2), self.nonlinearity)
+
+
+class RoutedCapsules(nn.Module):
+    """`outputs` capsules from `inputs` ones by agreement, every pair with a matrix of its own: see `agree`.
+
+    The matrices are drawn with deviation 0.1 · outputs / √(inputs · in_dim): the sum of votes at equal couplings,
+    1/outputs, then has a tenth of the size of the given poses' numbers, whatever their count. With sums as large as the
+    poses tanh begins saturated, and little is learned.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        in_dim: int,
+        outputs: int,
+        out_dim: int,
+        iterations: int,
+        nonlinearity: Nonlinearity,
+        couplings: Couplings,
+    ) -> None:
+        super().__init__()
+        self.outputs, self.iterations = outputs, iterations
+        self.nonlinearity: Nonlinearity = nonlinearity
+        self.couplings: Couplings = couplings
+        self.weight = nn.Parameter(torch.empty(inputs, in_dim, outputs * out_dim))
+        share = outputs if couplings == "outputs" else inputs
+        nn.init.normal_(self.weight, std=INITIAL_GAIN * share / (inputs * in_dim) ** 0.5)
+
+    def forward(self, poses: Float[Tensor, "batch inputs in_dim"]) -> Float[Tensor, "batch outputs out_dim"]:
+        """The routed poses."""
+        return agree(self.votes(poses), self.iterations, self.nonlinearity, self.couplings)
+
+    def votes(self, poses: Float[Tensor, "batch inputs in_dim"]) -> Float[Tensor, "batch outputs inputs out_dim"]:
+        """û_ij = u_i W_ij: one matrix product for each input capsule, whose result is only viewed anew."""
+        votes = torch.bmm(poses.transpose(0, 1), self.weight)
+        return votes.unflatten(2, (self.outputs, -1)).permute(1, 2, 0, 3)

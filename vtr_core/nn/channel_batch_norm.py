@@ -1,0 +1,56 @@
+"""Batch normalisation of feature maps, over the images of all workers."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vtr_core.nn.batch_norm import Total
+
+
+class ChannelBatchNorm(nn.BatchNorm2d):
+    """torch's BatchNorm2d, with μ and σ² of the images of all workers where `total` adds up theirs.
+
+    Alone it is torch's own. With others every worker's mean and variance become sums in float64, and these the
+    statistics of the whole batch; running averages are of them, that of σ² unbiased, as torch's.
+    """
+
+    total: Total | None = None
+
+    def forward(self, input: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch channels _ _"]:
+        """The normalised maps."""
+        if not self.training or self.total is None:
+            return super().forward(input)
+        mean, variance = self._shared(input)
+        scale = (self.weight * torch.rsqrt(variance + self.eps)).to(input.dtype)
+        shift = (self.bias - mean * self.weight * torch.rsqrt(variance + self.eps)).to(input.dtype)
+        return input * scale[:, None, None] + shift[:, None, None]
+
+    def _shared(self, maps: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
+        assert self.total is not None
+        values = maps.float() if maps.dtype in (torch.float16, torch.bfloat16) else maps
+        variance, mean = torch.var_mean(values, dim=(0, 2, 3), correction=0)
+        count = mean.new_tensor([maps.numel() / max(1, maps.shape[1])], dtype=torch.float64)
+        sums = torch.cat([count, count * mean.double(), count * (variance.double() + mean.double().square())])
+        whole = self.total(sums)
+        mean, square = (whole[1:] / whole[0].clamp(min=1)).chunk(2)
+        variance = (square - mean.square()).clamp(min=0)
+        self._remember(mean.detach(), variance.detach() * whole[0] / (whole[0] - 1).clamp(min=1))
+        return mean.to(values), variance.to(values)
+
+    @torch.no_grad()
+    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        assert self.momentum is not None
+        self.num_batches_tracked.add_(1)
+        if torch.isfinite(mean).all() and torch.isfinite(variance).all():
+            self.running_mean.lerp_(mean.to(self.running_mean), self.momentum)
+            self.running_var.lerp_(variance.to(self.running_var), self.momentum)
+
+
+def share_channels(model: nn.Module, total: Total) -> None:
+    """Let every `ChannelBatchNorm` of `model` take its statistics over all workers, whose sums `total` gives."""
+    for module in model.modules():
+        if isinstance(module, ChannelBatchNorm):
+            module.total = total

@@ -1,0 +1,36 @@
+"""How far apart the encodings of two images are: small where they show the same face."""
+
+from typing import Literal, assert_never
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from vtr_core.nn.precision import full_precision
+
+PairDistance = Literal["euclidean", "manhattan", "cosine"]
+
+
+@full_precision
+def pair_distance(
+    first: Float[Tensor, "... dim"], second: Float[Tensor, "... dim"], kind: PairDistance
+) -> Float[Tensor, "..."]:
+    """D of encodings row by row, with any leading axes that broadcast.
+
+    euclidean   ‖a − b‖₂²                in [0, 4] of vectors of length 1
+    manhattan   1 − exp(−‖a − b‖₁²)      in [0, 1)
+    cosine      1 − a·b / (‖a‖ ‖b‖)      in [0, 2]; a zero vector is at distance 1 of everything
+
+    The paper's exp(−‖·‖₁²) and cosine grow with likeness; here all three grow with difference, so that one loss and one
+    threshold serve them. Source: Siamese Capsule Networks, section 4.1.
+    """
+    match kind:
+        case "euclidean":
+            return (first - second).square().sum(dim=-1)
+        case "manhattan":
+            return -torch.expm1(-(first - second).abs().sum(dim=-1).square())
+        case "cosine":
+            return 1 - (normalize(first, dim=-1) * normalize(second, dim=-1)).sum(dim=-1)
+        case _:
+            assert_never(kind)

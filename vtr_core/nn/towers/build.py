@@ -1,0 +1,26 @@
+"""The tower that a configuration names."""
+
+from typing import assert_never
+
+from vtr_core.config.siamese import AlexNetTower, CapsuleTower, LeNetTower, ResNetTower, TowerConfig
+from vtr_core.nn.towers.alexnet import AlexNet
+from vtr_core.nn.towers.capsules import CapsuleFaces
+from vtr_core.nn.towers.lenet import LeNet
+from vtr_core.nn.towers.resnet import ResNet34
+
+Tower = CapsuleFaces | LeNet | AlexNet | ResNet34
+
+
+def build_tower(config: TowerConfig, channels: int, grid: tuple[int, int]) -> Tower:
+    """A module from images to features of its `dim`; ValueError for images that are too small for it."""
+    match config:
+        case CapsuleTower():
+            return CapsuleFaces(config, channels, grid)
+        case LeNetTower():
+            return LeNet(channels, grid, config.dropout)
+        case AlexNetTower():
+            return AlexNet(channels, grid, config.hidden_dim, config.dropout)
+        case ResNetTower():
+            return ResNet34(channels, config.dropout)
+        case _:
+            assert_never(config)

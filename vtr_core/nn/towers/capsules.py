@@ -1,0 +1,66 @@
+"""The capsule tower: a convolution, primary capsules, and face capsules by routing."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vtr_core.config.siamese import CapsuleTower, ConcreteDropout
+from vtr_core.nn.capsules.convolutional import KERNEL, STRIDE, ConvolutionalCapsules, RoutedCapsules
+from vtr_core.nn.channel_batch_norm import ChannelBatchNorm
+from vtr_core.nn.concrete_dropout import CapsuleDropout
+
+FIRST_STRIDE = 3
+
+
+class CapsuleFaces(nn.Module):
+    """Convolution 9 × 9 with stride 3, batch norm, ReLU → primary capsules → face capsules (SCN, section 4).
+
+    Of 100 × 100 grey: 20,992 parameters; 5,308,672; 12 · 12 · 32 = 4,608 capsules of 8 numbers; with 10 face capsules
+    of 16 numbers 5,898,240. Sizes follow from that of the images.
+    """
+
+    def __init__(self, config: CapsuleTower, channels: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(channels, config.channels, KERNEL, FIRST_STRIDE)
+        self.norm = ChannelBatchNorm(config.channels)
+        self.primary = ConvolutionalCapsules(
+            config.channels, config.primary_types, config.primary_dim, config.nonlinearity
+        )
+        self.faces = RoutedCapsules(
+            primary_capsules(config, grid),
+            config.primary_dim,
+            config.num_face_capsules,
+            config.face_dim,
+            config.iterations,
+            config.nonlinearity,
+            config.couplings,
+        )
+        self.dropout = nn.Dropout(config.dropout.rate)
+        self.concrete = (
+            CapsuleDropout(config.num_face_capsules, config.dropout)
+            if isinstance(config.dropout, ConcreteDropout)
+            else None
+        )
+        self.dim = config.num_face_capsules * config.face_dim
+
+    def forward(self, images: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch dim"]:
+        """The poses of all face capsules, one after the other."""
+        maps = images.contiguous(memory_format=torch.channels_last)
+        maps = self.dropout(torch.relu(self.norm(self.convolution(maps))))
+        poses = self.faces(self.dropout(self.primary(maps)))
+        return (self.dropout(poses) if self.concrete is None else self.concrete(poses)).flatten(1)
+
+
+def primary_capsules(config: CapsuleTower, grid: tuple[int, int]) -> int:
+    """Primary capsules of an image of these rows and columns; ValueError for one that is too small."""
+    places = [_after(_after(side, FIRST_STRIDE), STRIDE) for side in grid]
+    if min(places) < 1:
+        raise ValueError(
+            f"images of {grid[0]} × {grid[1]} are too small for the capsule tower; it takes 33 × 33 or more"
+        )
+    return config.primary_types * places[0] * places[1]
+
+
+def _after(side: int, stride: int) -> int:
+    """The side of a convolution's maps."""
+    return (side - KERNEL) // stride + 1 if side >= KERNEL else 0

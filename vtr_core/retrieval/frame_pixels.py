@@ -1,0 +1,34 @@
+"""Tables in: images as lists of numbers, as MLflow's clients send them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from vtr_core.config.siamese import ImageShape
+from vtr_core.errors import InputError
+
+
+def pixels_of(table: pd.DataFrame, image: ImageShape) -> UInt8[Tensor, "rows channels height width"]:
+    """The images of the column `pixels`: whole numbers from 0 to 255, row by row, of a pixel its colours."""
+    if "pixels" not in table.columns:
+        raise InputError(f"the table has the columns {', '.join(map(str, table.columns))}; the model takes pixels")
+    rows = [_image(value, row, image) for row, value in enumerate(table["pixels"])]
+    stacked = np.stack(rows) if rows else np.zeros((0, image.height, image.width, image.channels), np.uint8)
+    return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()
+
+
+def _image(value: Any, row: int, image: ImageShape) -> UInt8[np.ndarray, "height width channels"]:
+    shape = (image.height, image.width, image.channels)
+    try:
+        values = np.asarray(value, np.float64).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"pixels of row {row} are no image of {image.height} × {image.width} × {image.channels} ({error})"
+        ) from error
+    if not ((values >= 0) & (values <= 255) & (values == np.rint(values))).all():
+        raise InputError(f"pixels of row {row} are not whole numbers from 0 to 255")
+    return values.astype(np.uint8)

@@ -1,0 +1,104 @@
+"""Training of a Siamese network: all pairs of a batch of images, and verification as its validation."""
+
+import torch
+from torch import nn
+
+from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.image_batch import image_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan import row_groups
+from vtr_core.data.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.batch_pairs import PairObjective
+from vtr_core.losses.share import Share
+from vtr_core.metrics.verification import best_threshold, verification_metrics
+from vtr_core.models.siamese import Siamese
+from vtr_core.nn.images import Moves, draw_moves
+from vtr_core.retrieval.verification import (
+    concatenate_faces,
+    encode_faces,
+    mean_loss,
+    pair_loss,
+    paper_threshold,
+    score_pairs,
+)
+from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.train.gather import gather_integers, gather_objects, gather_rows, sum_shares
+from vtr_core.train.task import StepOutput
+
+
+class VerificationTask:
+    """L = Σ over pairs of the whole batch + the tower's own penalties; see `PairObjective`.
+
+    A batch has `batch.clips_per_video` images of each of `batch.videos` subjects. Raises ConfigError for a
+    configuration whose parts do not go together.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int) -> None:
+        check_siamese(config)
+        assert isinstance(config.model, SiameseConfig)
+        self._config, self._model = config, config.model
+        self._rank, self._world = rank, world
+        self.objective = PairObjective(pair_loss(config))
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """Encode this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        image = self._model.image
+        batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
+        found = model(batch, self._moves(batch.rows, step))
+        keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
+        pairs = self.objective(gather_rows(found.vectors), keys[:, 0], keys[:, 1], Share(self._rank, self._world))
+        own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
+        total, of_pairs = sum_shares(torch.stack([pairs.total + own, pairs.total])).unbind()
+        metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}
+        return StepOutput(total, {"train/loss_pairs": of_pairs.detach(), **metrics})
+
+    def _moves(self, rows: int, step: int) -> Moves | None:
+        """Those of this worker's images: drawn for the whole batch, so that they do not depend on the workers."""
+        settings = self._model.augmentation
+        if settings.is_none:
+            return None
+        generator = torch.Generator().manual_seed((self._config.seed * 1_000_003 + step) % 2**63)
+        first = self._rank * rows
+        return draw_moves(rows * self._world, settings, generator)[first : first + rows]
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
+        """Verification of the validation pairs; the model remembers the threshold that decides them best."""
+        assert isinstance(model, Siamese)
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(encode_faces(model, self._config, manifest, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            scored = score_pairs(concatenate_faces(parts), manifest, self._config)
+            threshold, _ = best_threshold(scored.distance, scored.different)
+            at_best = verification_metrics(scored.distance, scored.different, threshold)
+            at_margin = verification_metrics(scored.distance, scored.different, paper_threshold(self._config))
+            values = {f"val/{name}": value for name, value in at_best.flat().items()}
+            values |= {"val/accuracy_at_margin": at_margin.accuracy, "val/loss": mean_loss(scored, self._config)}
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        model.decides_at(shared["val/threshold"])
+        return shared
+
+
+def check_siamese(config: TrainConfig) -> None:
+    """ConfigError unless the parts of a configuration go together, be it of a Siamese network or not."""
+    is_siamese = isinstance(config.model, SiameseConfig)
+    if is_siamese != isinstance(config.loss, PairContrastiveConfig | PairDoubleMarginConfig):
+        raise ConfigError(
+            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
+            "'siamese' and 'pair_contrastive' or 'pair_double_margin' go together, and with no other"
+        )
+    if not is_siamese:
+        return
+    if config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'siamese': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.clips_per_video where memory is short"
+        )
+    if config.batch.videos < 2 or config.batch.clips_per_video < 2:
+        raise ConfigError(
+            f"batch.videos = {config.batch.videos} subjects with batch.clips_per_video = "
+            f"{config.batch.clips_per_video} images each make no pairs of both kinds; use 2 or more of each"
+        )
