@@ -4,6 +4,7 @@ Time and peak memory of forward pass, loss, backward pass and Adam with the pape
 20 words of 300, D = 4096), of the routings alone, and of self-attention with C = 32 to 256. All in one run, in turns:
 
     python -m benchmarks.routing [--device cuda] [--repeats 20]
+    python -m benchmarks.routing --faces 16
     python -m benchmarks.routing --em-steps 10000 --em-data runs/synthetic/train
 """
 
@@ -20,6 +21,7 @@ import torch
 from torch import nn
 
 from benchmarks.em_stability import train_em
+from benchmarks.face_routing import compare_faces, faces_markdown
 from benchmarks.machine import processor, versions
 from benchmarks.routing_page import markdown
 from benchmarks.training_step import INPUTS, TrainingStep, interleaved_seconds, paired_ratio, peak_bytes, random_clips
@@ -56,13 +58,15 @@ class Flags:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: the GPU where there is one."""
     out: str = str(Path(__file__).parent / "results")
-    """Folder for routing.json and routing.md, or routing_em.json."""
+    """Folder for routing.json and routing.md, or routing_em.json, or face_routing.json and face_routing.md."""
     repeats: int = 5
     """Rounds that are timed; medians are reported."""
     rows: int | None = None
     """Clips in a batch for the routings (default: 512 on a CPU, 4096 on a GPU)."""
     capsule_rows: int | None = None
     """Clips in a batch for the numbers of capsules (default: 64 on a CPU, 4096 on a GPU)."""
+    faces: int | None = None
+    """Instead of the comparison, measure routing to face capsules with so many images, on a CPU."""
     em_steps: int | None = None
     """Instead of the comparison, train a network with EM routing for so many steps and report what was not finite."""
     em_data: str = "runs/synthetic/train"
@@ -78,6 +82,15 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.routing")
     out = Path(flags.out)
     out.mkdir(parents=True, exist_ok=True)
+    if flags.faces is not None:
+        torch.set_num_threads(1)
+        measured_faces = compare_faces(flags.faces, flags.repeats)
+        found = {**measured_faces, "repeats": flags.repeats, **_machine("cpu", argv)}
+        (out / "face_routing.json").write_text(json.dumps(found, indent=1) + "\n")
+        page = faces_markdown(found)
+        (out / "face_routing.md").write_text(page)
+        print(page)
+        return
     if flags.em_steps is not None:
         found = asdict(train_em(flags.em_data, flags.em_steps, flags.em_capsules, flags.em_rows)) | _machine(
             "cpu", argv

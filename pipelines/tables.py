@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from vtr_core.errors import ConfigError
 
-PAPERS = ("capsules", "muse")
+PAPERS = ("capsules", "muse", "siamese")
 HELP = f"""\
 usage: vtr tables <paper> [flags]      vtr tables <paper> --help
 
   capsules   the multimodal capsule network, Tables 1 to 6
   muse       MUSE's ablations, Tables 4 to 8
+  siamese    face verification by Siamese capsule networks, Table 1 on AT&T
 
 papers: {", ".join(PAPERS)}
 """
@@ -28,6 +29,10 @@ def main(argv: Sequence[str]) -> None:
             from pipelines import tables_muse
 
             tables_muse.main(argv[1:])
+        case "siamese":
+            from pipelines import tables_siamese
+
+            tables_siamese.main(argv[1:])
         case other:
             raise ConfigError(f"there are no tables of {other!r}; papers: {', '.join(PAPERS)}")
 

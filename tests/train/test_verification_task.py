@@ -103,7 +103,7 @@ def test_figures_of_pairs_by_hand(data: dict[str, Manifest]):
     model = build_model(settings.model).eval()
     faces = encode_faces(model, settings, data["val"])
     scored = score_pairs(faces, data["val"], settings)
-    at = {name: vector for name, vector in zip(faces.image_id, faces.vectors, strict=True)}
+    at = dict(zip(faces.image_id, faces.vectors, strict=True))
     for pair, distance, subjects in zip(scored.pairs, scored.distance, scored.subjects, strict=True):
         assert distance == pytest.approx(float(((at[pair.first] - at[pair.second]) ** 2).sum()), abs=1e-5)
         assert (subjects[0] != subjects[1]) == pair.different

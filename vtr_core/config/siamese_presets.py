@@ -3,15 +3,21 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from vtr_core.config.override import override
-from vtr_core.config.siamese import Augmentation, CapsuleTower, PairContrastiveConfig, PlainDropout, SiameseConfig
+from vtr_core.config.siamese import (
+    Augmentation,
+    CapsuleTower,
+    ConcreteDropout,
+    PairContrastiveConfig,
+    PlainDropout,
+    SiameseConfig,
+)
 from vtr_core.config.train import (
     BatchConfig,
     EvaluationConfig,
     OptimizerConfig,
-    ScalingConfig,
     TrainConfig,
     TrainingConfig,
 )
@@ -20,10 +26,10 @@ Changes = dict[str, Any]
 
 
 def siamese_att() -> TrainConfig:
-    """The capsule network on AT&T's faces, 100 × 100, 32 face capsules, 4 rounds, AMSGrad.
+    """The capsule network at its published sizes: AT&T's faces in 100 × 100, 32 face capsules, 4 rounds, m = 0.4.
 
     A batch is four images of each of ten subjects and has all of their 780 pairs; an epoch visits every subject once,
-    so 100 passes over all images are 250 epochs.
+    so 250 epochs are 100 passes over ten images of each.
     """
     return TrainConfig(
         preset="siamese-att",
@@ -36,22 +42,42 @@ def siamese_att() -> TrainConfig:
     )
 
 
+def siamese_att_small() -> TrainConfig:
+    """For CPUs: 42 × 42, a quarter of the first convolution's channels, and so 128 primary capsules.
+
+    Settings were chosen on validation subjects of one split: without dropout and with m = 1 the network learns several
+    times as fast as with 0.2 and 0.4, and averaged weights choose a steadier threshold.
+    """
+    return override(
+        siamese_att(),
+        {
+            "preset": "siamese-att-small",
+            "model.size": 42,
+            "model.tower.channels": 64,
+            "model.tower.dropout.rate": 0.0,
+            "loss.margin": 1.0,
+            "optimizer.weight_decay": 0.05,
+            "training.epochs": 180,
+            "training.validate_every": 30,
+            "training.ema_decay": 0.98,
+        },
+    )
+
+
 def siamese_att_tiny() -> TrainConfig:
-    """The same network with fewer channels on 42 × 42, for two CPU cores and a minute."""
-    base = siamese_att()
-    return TrainConfig(
-        preset="siamese-att-tiny",
-        model=SiameseConfig(
-            size=42,
-            tower=CapsuleTower(channels=32, primary_types=8, num_face_capsules=10, dropout=PlainDropout(rate=0.0)),
-            augmentation=_moves(),
-        ),
-        loss=PairContrastiveConfig(margin=1.0),
-        batch=BatchConfig(videos=10, clips_per_video=4, window=8),
-        optimizer=base.optimizer,
-        training=TrainingConfig(epochs=80, validate_every=20, metric="val/auc"),
-        scaling=ScalingConfig(workers=2),
-        evaluation=base.evaluation,
+    """Smaller still, for two CPU cores and a minute."""
+    return override(
+        siamese_att_small(),
+        {
+            "preset": "siamese-att-tiny",
+            "model.tower.channels": 32,
+            "model.tower.primary_types": 8,
+            "model.tower.num_face_capsules": 10,
+            "training.epochs": 80,
+            "training.validate_every": 20,
+            "training.ema_decay": None,
+            "scaling.workers": 2,
+        },
     )
 
 
@@ -74,34 +100,61 @@ def siamese_lfw() -> TrainConfig:
 def siamese_variant(base: TrainConfig, name: str) -> TrainConfig:
     """The variant `name` of `base`, a preset of a Siamese network; its preset is called `<base>-<name>`."""
     assert isinstance(base.model, SiameseConfig)
-    return override(base, {**SIAMESE_VARIANTS[name], "preset": f"{base.preset}-{name}"})
+    return override(base, {**SIAMESE_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
 
 
 def _moves() -> Augmentation:
     return Augmentation(shift=0.08, rotation=10.0, zoom=0.08, mirror=True)
 
 
-_VARIANTS: dict[str, Changes] = {
-    "drop-caps": {"model.tower.dropout.kind": "concrete"},
-    "lenet": {"model.tower.kind": "lenet"},
-    "alexnet": {"model.tower.kind": "alexnet"},
-    "resnet-34": {"model.tower.kind": "resnet34"},
-    "faces-10": {"model.tower.num_face_capsules": 10},
-    "squash": {"model.tower.nonlinearity": "squash"},
-    "reconstruction": {"model.tower.reconstruction_weight": 1e-4},
-    "double-margin": {"loss.kind": "pair_double_margin"},
-    "manhattan": {"loss.distance": "manhattan"},
-    "cosine": {"loss.distance": "cosine"},
-    "published": {
+def _drop_caps(model: SiameseConfig) -> Changes:
+    """SDropCapNet: concrete dropout on the face capsules; the layers below keep their rate."""
+    assert isinstance(model.tower, CapsuleTower)
+    return {"model.tower.dropout": ConcreteDropout(rate=model.tower.dropout.rate).model_dump()}
+
+
+def _tower(kind: Literal["lenet", "alexnet", "resnet34"], model: SiameseConfig) -> Changes:  # noqa: ARG001
+    """A baseline of Table 1, with the dropout of its own."""
+    return {"model.tower.kind": kind}
+
+
+def _changes(changes: Changes, model: SiameseConfig) -> Changes:  # noqa: ARG001  all variants are called alike
+    return changes
+
+
+def _published(model: SiameseConfig) -> Changes:  # noqa: ARG001
+    """Section 4's optimiser with its rate over √t, dropout of 0.2, and images as they are."""
+    return {
         "optimizer.schedule": "inverse_sqrt",
+        "optimizer.warmup_steps": 0,
         "model.augmentation": Augmentation().model_dump(),
-        "model.tower.dropout.rate": 0.2,
-    },
-}
+        "model.tower.dropout": PlainDropout().model_dump(),
+    }
+
+
 SIAMESE_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
-    {"siamese-att": siamese_att, "siamese-att-tiny": siamese_att_tiny, "siamese-lfw": siamese_lfw}
+    {
+        "siamese-att": siamese_att,
+        "siamese-att-small": siamese_att_small,
+        "siamese-att-tiny": siamese_att_tiny,
+        "siamese-lfw": siamese_lfw,
+    }
 )
-SIAMESE_VARIANTS: Mapping[str, Changes] = MappingProxyType(_VARIANTS)
+SIAMESE_VARIANTS: Mapping[str, Callable[[SiameseConfig], Changes]] = MappingProxyType(
+    {
+        "drop-caps": _drop_caps,
+        "lenet": partial(_tower, "lenet"),
+        "alexnet": partial(_tower, "alexnet"),
+        "resnet-34": partial(_tower, "resnet34"),
+        "faces-10": partial(_changes, {"model.tower.num_face_capsules": 10}),
+        "squash": partial(_changes, {"model.tower.nonlinearity": "squash"}),
+        "reconstruction": partial(_changes, {"model.tower.reconstruction_weight": 1e-4}),
+        "double-margin": partial(_changes, {"loss.kind": "pair_double_margin"}),
+        "manhattan": partial(_changes, {"loss.distance": "manhattan"}),
+        "cosine": partial(_changes, {"loss.distance": "cosine"}),
+        "published": _published,
+    }
+)
 """A row of the paper's table, or one of its remarks: what it changes in the base."""
 
 

@@ -9,7 +9,9 @@ from torch import nn
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
+from vtr_core.errors import ConfigError
 from vtr_core.models.muse import Muse
+from vtr_core.models.siamese import Siamese
 from vtr_core.retrieval.dual_rows import check_frames
 from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.embed_videos import embed_videos, embed_words
@@ -37,7 +39,12 @@ def embed_queries(
 
 
 def check_rows(model: nn.Module, config: TrainConfig, manifest: Manifest) -> None:
-    """DatasetError unless the data set has the features that the model takes."""
+    """DatasetError unless the data set has the features that the model takes; ConfigError for a model of images."""
+    if isinstance(model, Siamese):
+        raise ConfigError(
+            "a Siamese network compares images, and retrieves nothing by text; for it there are "
+            "vtr evaluate --task verification and vtr verify"
+        )
     if isinstance(model, Muse):
         check_frames(manifest, model.config)
     else:

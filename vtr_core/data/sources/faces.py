@@ -32,6 +32,8 @@ class Faces(SubjectSplits):
     """Bring every image to this many rows and columns (default: as it is)."""
     grey: bool = True
     """Turn images in colour grey."""
+    subjects: tuple[str, ...] = ()
+    """Only these subjects (default: all)."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  faults are errors here
         """The subjects; `VideoEntry.content` are the names of their files."""
@@ -72,7 +74,7 @@ class Faces(SubjectSplits):
         """The image files of each folder that has any, both in the order of their numbers."""
         found = {}
         for folder in sorted(storage.children(self._location), key=lambda one: by_number(one.name)):
-            if not _is_folder(folder):
+            if not _is_folder(folder) or (self.subjects and folder.name not in self.subjects):
                 continue
             names = [file.name for file in storage.children(folder) if file.name.lower().endswith(SUFFIXES)]
             if names:

@@ -1,0 +1,100 @@
+"""Siamese networks from folders of made faces to a decision on two files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.evaluate_verification import VerificationFlags, evaluate
+from pipelines.ingest import IngestFlags, ingest
+from pipelines.train import TrainFlags, train
+from pipelines.verify import VerifyFlags, verify
+from tests.drills.runs import losses
+from tests.made_faces import made_faces, names
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.data.sources.faces import Faces
+from vtr_core.errors import ConfigError, DatasetError, InputError
+
+pytestmark = pytest.mark.integration
+SMALL = {
+    "model.size": 36,
+    "model.tower.channels": 8,
+    "model.tower.primary_types": 4,
+    "batch.videos": 6,
+    "batch.clips_per_video": 3,
+    "training.epochs": 16,
+    "training.validate_every": 8,
+    "training.log_every": 1,
+    "scaling.workers": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_faces(tmp_path_factory.mktemp("raw") / "faces", subjects=24)
+
+
+@pytest.fixture(scope="module")
+def data(raw: Path, tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+    out = tmp_path_factory.mktemp("data") / "faces"
+    source = Faces(root=str(raw), validation=names(1, 4), test=names(5, 8))
+    ingest(source, IngestFlags(out=str(out), videos_per_shard=5))
+    return out
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    train(override(preset("siamese-att-tiny"), SMALL), TrainFlags(data=str(data), out=str(out), experiment="faces"))
+    return out
+
+
+def test_training_lowers_the_loss(trained: Path) -> None:
+    found = losses(trained)
+    assert len(found) == 32
+    assert sum(found[-8:]) < 0.8 * sum(found[:8])
+
+
+def test_evaluation_of_unseen_subjects(trained: Path, data: Path, tmp_path: Path) -> None:
+    page, figures = tmp_path / "hardest.html", tmp_path / "figures.json"
+    flags = VerificationFlags(
+        checkpoint=str(trained), data=(str(data / "test"),), page=str(page), json=str(figures), hardest=2
+    )
+    (result,) = evaluate(flags)
+    assert result.metrics.auc > 0.75
+    assert (result.metrics.num_matching, result.metrics.num_different) == (24, 24)
+    assert page.read_text().count("data:image/png;base64,") == 2 * 2 * 2
+    saved = json.loads(figures.read_text())["sets"]["test"]
+    assert set(saved["subjects"]) <= set(names(5, 8))
+    assert saved["figures"]["accuracy"] == result.metrics.accuracy
+
+
+def test_two_files(trained: Path, raw: Path) -> None:
+    same = VerifyFlags(str(trained), str(raw / "s5" / "1.pgm"), str(raw / "s5" / "1.pgm"))
+    assert verify(same).same
+    assert verify(same).distance == pytest.approx(0, abs=1e-6)
+    other = verify(VerifyFlags(str(trained), str(raw / "s5" / "1.pgm"), str(raw / "s7" / "2.pgm"), threshold=-1.0))
+    assert not other.same
+    with pytest.raises(InputError, match="there is no file"):
+        verify(VerifyFlags(str(trained), str(raw / "s5" / "1.pgm"), str(raw / "s5" / "99.pgm")))
+
+
+def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    ingest(Faces(root=str(raw), test=names(1, 2)), IngestFlags(out=str(other)))
+    with pytest.raises(DatasetError, match=r"training and test .*share 20 subjects|share 20 subjects"):
+        evaluate(VerificationFlags(checkpoint=str(trained), data=(str(other / "train"),)))
+    settings = override(preset("siamese-att-tiny"), SMALL)
+    flags = TrainFlags(data=str(other / "train"), validation=str(data / "train"), out=str(tmp_path / "x"))
+    with pytest.raises(DatasetError, match="training and validation share 16 subjects"):
+        train(settings, flags)
+    assert not (tmp_path / "x").exists()
+
+
+def test_without_validation_there_is_no_threshold(data: Path, raw: Path, tmp_path: Path) -> None:
+    settings = override(preset("siamese-att-tiny"), {**SMALL, "training.epochs": 1, "scaling.workers": 1})
+    done = train(settings, TrainFlags(data=str(data / "train"), out=str(tmp_path / "run")))
+    with pytest.raises(ConfigError, match="knows no threshold; give one with --threshold"):
+        evaluate(VerificationFlags(checkpoint=done.checkpoint, data=(str(data / "test"),)))
+    evaluate(VerificationFlags(checkpoint=done.checkpoint, data=(str(data / "test"),), threshold=0.5))

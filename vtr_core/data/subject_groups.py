@@ -1,0 +1,52 @@
+"""Disjoint groups of subjects: which of them are held out, and which choose checkpoint, threshold and margin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vtr_core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class GroupSplit:
+    """The subjects of one round; nobody is in two of the three."""
+
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def held_out_groups(subjects: Sequence[str], size: int, seed: int) -> list[tuple[str, ...]]:
+    """The subjects in the random order of `seed`, cut into groups of `size`; what is left over is in no group.
+
+    Raises ConfigError where there are not three groups, one each to test, to validate and to train with.
+    """
+    if size < 2 or len(subjects) // size < 3:
+        raise ConfigError(
+            f"{len(subjects)} subjects make {len(subjects) // max(1, size)} groups of {size}; at least 3 groups of 2 "
+            "or more are needed, to test, to validate and to train with"
+        )
+    order = np.random.default_rng(seed).permutation(len(subjects)).tolist()
+    return [tuple(subjects[i] for i in order[first : first + size]) for first in range(0, len(order) - size + 1, size)]
+
+
+def group_split(subjects: Sequence[str], groups: Sequence[tuple[str, ...]], number: int) -> GroupSplit:
+    """Group `number` tests, the next one, in a circle, validates, and all other subjects train."""
+    test, validation = groups[number], groups[(number + 1) % len(groups)]
+    return GroupSplit(tuple(s for s in subjects if s not in test and s not in validation), validation, test)
+
+
+def folds(subjects: Sequence[str], count: int, seed: int) -> list[GroupSplit]:
+    """`count` rounds of cross-validation by subject: every subject validates once; nobody tests.
+
+    Folds differ by one subject at most. Raises ConfigError where a fold would have fewer than two subjects.
+    """
+    if count < 2 or len(subjects) // count < 2:
+        raise ConfigError(f"{len(subjects)} subjects make no {count} folds of two or more; use fewer folds")
+    order = np.random.default_rng(seed).permutation(len(subjects))
+    parts = [{subjects[i] for i in part.tolist()} for part in np.array_split(order, count)]
+    return [
+        GroupSplit(tuple(s for s in subjects if s not in part), tuple(s for s in subjects if s in part), ())
+        for part in parts
+    ]
