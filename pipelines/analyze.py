@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vtr_core.errors import ConfigError
 
-ANALYSES = ("causality", "complementarity")
+ANALYSES = ("causality", "complementarity", "information")
 HELP = """\
 usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> --help
 
@@ -12,6 +12,8 @@ usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> 
                     contributions, C@k, a search for the best transform, calibration of the concept detectors
   complementarity   what the latent and the concept space add to each other: dimensions, principal components,
                     canonical correlations, ensembles of several trainings with their significance
+  information       how much the captions of a corpus tell, as three readings of CIDEr's statistics: their distribution,
+                    head and tail captions; takes a data set or annotations in place of checkpoints
 """
 
 
@@ -28,6 +30,10 @@ def main(argv: Sequence[str]) -> None:
             from pipelines import analyze_complementarity
 
             analyze_complementarity.main(rest)
+        case ["information", *rest]:
+            from pipelines import analyze_information
+
+            analyze_information.main(rest)
         case [word, *_]:
             raise ConfigError(f"vtr analyze {word}: there is no such analysis; analyses: {', '.join(ANALYSES)}")
 

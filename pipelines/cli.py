@@ -15,8 +15,11 @@ usage: vtr <command> [flags]      vtr <command> --help
   tagger     train or measure the part-of-speech tagger that finds them
   train      a preset on a data set, on any number of Ray workers; --resume continues a run
   sweep      settings of a preset searched with many trainings at once; the best one is registered
-  evaluate   a checkpoint on data sets: --task retrieval, localization of the steps of a task, verification of faces
-  analyze    which concepts decide a dual encoder's rankings, and what its latent and concept space add to each other
+  evaluate   a checkpoint on data sets: --task retrieval, localization of the steps of a task, verification of faces,
+             captioning
+  caption    what a trained captioner says of videos, as JSON lines and as a page of examples
+  analyze    which concepts decide a dual encoder's rankings, what its latent and concept space add to each other,
+             and how much the captions of a corpus tell
   explain    a page on what each capsule of a checkpoint responds to, or on why videos were found: their tags; --serve
   index      the vectors of a data set's videos, for search
   search     the best videos of an index for a query in words, or for a file of topics
@@ -55,6 +58,10 @@ def run(command: str, argv: Sequence[str]) -> None:
             from pipelines import evaluate
 
             evaluate.main(argv)
+        case "caption":
+            from pipelines import caption
+
+            caption.main(argv)
         case "analyze":
             from pipelines import analyze
 

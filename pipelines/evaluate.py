@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pipelines.arguments import wants_help
 from vtr_core.errors import ConfigError
 
-TASKS = ("retrieval", "localization", "verification")
+TASKS = ("retrieval", "localization", "verification", "captioning")
 HELP = """\
-usage: vtr evaluate CHECKPOINT --data URI… [--task retrieval|localization|verification] [flags]
+usage: vtr evaluate CHECKPOINT --data URI… [--task retrieval|localization|verification|captioning] [flags]
 
-  --task retrieval      (default) text->video and video->text on data sets of clips; its flags are below
+  --task retrieval      (default) text->video and video->text on clips or whole videos; its flags are below
   --task localization   steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags
   --task verification   whether pairs of images show the same face; vtr evaluate --task verification --help
+  --task captioning     generated captions of whole videos; vtr evaluate --task captioning --help
 
 """
 
@@ -34,6 +35,10 @@ def main(argv: Sequence[str]) -> None:
             from pipelines import evaluate_verification
 
             evaluate_verification.main(rest)
+        case "captioning":
+            from pipelines import evaluate_captioning
+
+            evaluate_captioning.main(rest)
         case _:
             raise ConfigError(f"there is no task {task!r}; tasks: {', '.join(TASKS)}")
 

@@ -72,6 +72,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.retrieval_figures import log, print_result, write_json
     from vtr_core.data.manifest import Manifest
+    from vtr_core.models.captioner import Captioner
     from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.bank import check_bank
     from vtr_core.retrieval.embed_rows import check_rows
@@ -88,6 +89,10 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
         from pipelines.evaluate_dual import evaluate_dual_encoder
 
         return evaluate_dual_encoder(loaded, flags)
+    if isinstance(loaded.model, Captioner):
+        raise ConfigError(
+            f"{loaded.uri} is a captioner, which finds nothing; use vtr evaluate --task captioning, or vtr caption"
+        )
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         check_rows(loaded.model, loaded.config, manifest)

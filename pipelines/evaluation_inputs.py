@@ -31,6 +31,11 @@ def require_joint_space(loaded: "LoadedModel", what: str) -> None:
             f"{what} needs a model of clips; {loaded.uri} is a Siamese network of images, for which there are "
             "vtr evaluate --task verification and vtr verify"
         )
+    if loaded.config.model.kind == "captioner":
+        raise ConfigError(
+            f"{what} needs a model of clips in one joint space; {loaded.uri} is a captioner, for which there are "
+            "vtr evaluate --task captioning and vtr caption"
+        )
     if reads_videos(loaded.config.model):
         raise ConfigError(
             f"{what} needs a model of clips; {loaded.uri} is a {loaded.config.model.kind!r} model of whole videos, "

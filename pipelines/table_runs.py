@@ -15,7 +15,7 @@ class TestSet:
     name: str
     uri: str
     kind: str
-    """"retrieval" or "localization"."""
+    """"retrieval", "localization" or "captioning"."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Sweep:
         match one.kind:
             case "localization":
                 return _localization(checkpoint, one, self.experiment)
+            case "captioning":
+                return _captioning(checkpoint, one, self.experiment)
             case _:
                 return _retrieval(checkpoint, one, self.experiment)
 
@@ -87,6 +89,13 @@ def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, A
 
     (result,) = evaluate(LocalizationFlags(checkpoint, (one.uri,), experiment=experiment))
     return {"uri": one.uri, "figures": result.metric_values(one.name), "chance": result.chance_values(one.name)}
+
+
+def _captioning(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+    from pipelines.evaluate_captioning import CaptioningFlags, evaluate
+
+    (result,) = evaluate(CaptioningFlags(checkpoint, (one.uri,), experiment=experiment))
+    return {"uri": one.uri, "figures": result.metrics(one.name), "chance": {}}
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from vtr_core.errors import ConfigError
 
-PAPERS = ("capsules", "muse", "siamese")
+PAPERS = ("capsules", "gmc", "muse", "siamese")
 HELP = f"""\
 usage: vtr tables <paper> [flags]      vtr tables <paper> --help
 
   capsules   the multimodal capsule network, Tables 1 to 6
+  gmc        video captioning with granularity bias as the margin, Tables 1 and 2
   muse       MUSE's ablations, Tables 4 to 8
   siamese    face verification by Siamese capsule networks, Table 1 on AT&T
 
@@ -25,6 +26,10 @@ def main(argv: Sequence[str]) -> None:
             from pipelines import tables_capsules
 
             tables_capsules.main(argv[1:])
+        case "gmc":
+            from pipelines import tables_gmc
+
+            tables_gmc.main(argv[1:])
         case "muse":
             from pipelines import tables_muse
 

@@ -311,7 +311,8 @@ _OF_PAIRS = ("val/accuracy", "val/accuracy_at_margin", "val/auc", "val/eer")
 
 
 def _is_shown(name: str) -> bool:
-    return name.endswith(("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10")) or name in _OF_PAIRS
+    ends = ("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10", "/cider", "/bleu4", "/rouge_l")
+    return name.endswith(ends) or name in _OF_PAIRS
 
 
 def _print_end(finished: Finished) -> None:

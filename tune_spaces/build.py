@@ -3,7 +3,7 @@
 import difflib
 import textwrap
 
-from tune_spaces import capsules, dual_encoding, muse, siamese
+from tune_spaces import capsules, captioning, dual_encoding, muse, siamese
 from tune_spaces.domains import describe
 from tune_spaces.space import Space
 from vtr_core.errors import ConfigError
@@ -20,6 +20,8 @@ SPACES = (
     "muse-msrvtt-tiny",
     "siamese-att",
     "siamese-att-tiny",
+    "caption-msrvtt",
+    "caption-msrvtt-tiny",
 )
 
 
@@ -48,6 +50,10 @@ def build_space(name: str) -> Space:
             return siamese.att()
         case "siamese-att-tiny":
             return siamese.att_tiny()
+        case "caption-msrvtt":
+            return captioning.msrvtt()
+        case "caption-msrvtt-tiny":
+            return captioning.msrvtt_tiny()
         case _:
             close = difflib.get_close_matches(name, SPACES, n=1)
             hint = f"did you mean {close[0]}? " if close else ""

@@ -58,5 +58,5 @@ def test_what_is_missing_is_said(flags: dict[str, object], complaint: str, tmp_p
 def test_the_papers_are_listed_and_others_refused(capsys: pytest.CaptureFixture[str]) -> None:
     main([])
     assert "capsules" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="no tables of 'clip'; papers: capsules, muse, siamese"):
+    with pytest.raises(ConfigError, match="no tables of 'clip'; papers: capsules, gmc, muse, siamese"):
         main(["clip"])

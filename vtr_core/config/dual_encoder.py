@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.granularity import GranularityMarginConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.settings import PositiveInt, Settings
 
@@ -72,5 +73,7 @@ class DualTripletConfig(Settings):
     """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
     causality_concepts: PositiveInt = 10
     """k, the concepts that a matched pair's similarity should come from."""
+    granularity_margin: GranularityMarginConfig | None = None
+    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
     compat: Compat = "none"
     """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""

@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.captioner import CaptioningLossConfig
 from vtr_core.config.dual_encoder import DualTripletConfig
+from vtr_core.config.granularity import GranularityMarginConfig
 from vtr_core.config.settings import PositiveInt, Settings
 from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig
 
@@ -82,6 +84,8 @@ class ContrastiveLossConfig(Settings):
     """How other clips of the same video count as negatives."""
     block_rows: PositiveInt | None = None
     """Rows of the similarity matrix computed at once, which bounds memory (default: all of the worker's share)."""
+    granularity_margin: GranularityMarginConfig | None = None
+    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
 
 
 class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):
@@ -159,6 +163,12 @@ LossConfig = Annotated[
     | GramVolumeConfig
     | DualTripletConfig
     | PairContrastiveConfig
-    | PairDoubleMarginConfig,
+    | PairDoubleMarginConfig
+    | CaptioningLossConfig,
     Field(discriminator="kind"),
 ]
+
+
+def margin_of(loss: LossConfig) -> GranularityMarginConfig | None:
+    """The loss's margin from the captions' granularity; None where it has none, or can have none."""
+    return None if isinstance(loss, PairContrastiveConfig | PairDoubleMarginConfig) else loss.granularity_margin

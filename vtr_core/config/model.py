@@ -4,6 +4,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, PositiveFloat
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.muse import MuseConfig, TextWords
@@ -151,7 +152,8 @@ ModelConfig = Annotated[
     | SelfAttentionBaselineConfig
     | HybridEncoderConfig
     | MuseConfig
-    | SiameseConfig,
+    | SiameseConfig
+    | CaptionerConfig,
     Field(discriminator="kind"),
 ]
 """The union of all systems' models, tagged by `kind`."""
@@ -160,7 +162,7 @@ ModelConfig = Annotated[
 def trained_vectors(model: ModelConfig) -> str | None:
     """The dotted name of the setting that says whether word vectors are trained, which data without vectors sets.
 
-    None for a model that reads no words.
+    None for a model that reads no given word vectors.
     """
     match model:
         case HybridEncoderConfig():
@@ -169,7 +171,7 @@ def trained_vectors(model: ModelConfig) -> str | None:
             return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
         case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
             return "model.words.train_vectors"
-        case SiameseConfig():
+        case SiameseConfig() | CaptionerConfig():
             return None
         case _:
             assert_never(model)
@@ -177,7 +179,7 @@ def trained_vectors(model: ModelConfig) -> str | None:
 
 def reads_videos(model: ModelConfig) -> bool:
     """Whether the model reads whole videos with their frames, and not clips."""
-    return isinstance(model, HybridEncoderConfig | MuseConfig)
+    return isinstance(model, HybridEncoderConfig | MuseConfig | CaptionerConfig)
 
 
 def reads_images(model: ModelConfig) -> bool:
@@ -187,4 +189,4 @@ def reads_images(model: ModelConfig) -> bool:
 
 def standardizes(model: ModelConfig) -> bool:
     """Whether the model keeps the training data's mean and deviation of its features."""
-    return isinstance(model, JointSpaceSettings) and model.standardize
+    return isinstance(model, JointSpaceSettings | CaptionerConfig) and model.standardize

@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from vtr_core.config.capsule_variants import VARIANTS, variant
+from vtr_core.config.caption_presets import CAPTION_BASES, CAPTION_VARIANTS, caption_variant
 from vtr_core.config.dual_presets import DUAL_BASES, DUAL_VARIANTS, dual_variant
 from vtr_core.config.loss import InfoNceConfig, MaskSameVideo
 from vtr_core.config.model import CapsuleNetConfig, SelfAttentionRouting, WordEncoderConfig
@@ -92,6 +93,10 @@ def _muse_variant(base: str, name: str) -> TrainConfig:
     return muse_variant(MUSE_BASES[base](), name)
 
 
+def _caption_variant(base: str, name: str) -> TrainConfig:
+    return caption_variant(CAPTION_BASES[base](), name)
+
+
 PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
     {
         **BASES,
@@ -101,6 +106,12 @@ PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
         **MUSE_BASES,
         **{f"{base}-{name}": partial(_muse_variant, base, name) for base in MUSE_BASES for name in MUSE_VARIANTS},
         **siamese_presets(),
+        **CAPTION_BASES,
+        **{
+            f"{base}-{name}": partial(_caption_variant, base, name)
+            for base in CAPTION_BASES
+            for name in CAPTION_VARIANTS
+        },
     }
 )
 """The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
@@ -122,6 +133,7 @@ def describe_presets() -> str:
         (DUAL_BASES, DUAL_VARIANTS),
         (MUSE_BASES, MUSE_VARIANTS),
         (SIAMESE_BASES, SIAMESE_VARIANTS),
+        (CAPTION_BASES, CAPTION_VARIANTS),
     )
     return ";\n".join(
         f"presets: {', '.join(bases)};\nvariants of each, <preset>-<variant>: {', '.join(variants)}"

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from vtr_core.config.captioner import CaptioningLossConfig
 from vtr_core.config.dual_encoder import DualTripletConfig
 from vtr_core.config.loss import (
     GramVolumeConfig,
@@ -45,5 +46,7 @@ def build_objective(config: LossConfig) -> Objective:
             raise ConfigError("loss.kind = 'dual_triplet' is for model.kind = 'hybrid_encoder'; choose another loss")
         case PairContrastiveConfig() | PairDoubleMarginConfig():
             raise ConfigError(f"loss.kind = {config.kind!r} is for model.kind = 'siamese'; choose another loss")
+        case CaptioningLossConfig():
+            raise ConfigError("loss.kind = 'captioning' is for model.kind = 'captioner'; choose another loss")
         case _:
             assert_never(config)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float32
 from torch import nn
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.config.muse import MuseConfig
@@ -15,6 +16,7 @@ from vtr_core.config.siamese import SiameseConfig
 from vtr_core.data.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
+from vtr_core.models.captioner import Captioner
 from vtr_core.models.fully_connected import FullyConnected
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.models.muse import Muse
@@ -31,10 +33,15 @@ def build_model(
 
     word_vectors: given vectors of the vocabulary's words; without them a model learns its own, if it reads words.
     statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
+    A captioner has vectors of its own for the words that it says, whatever is given.
     Raises ConfigError where the parts of `config` do not fit together.
     """
     model = _fresh(config)
     if isinstance(model, Siamese):
+        return model
+    if isinstance(model, Captioner):
+        if statistics is not None:
+            model.load_statistics(statistics)
         return model
     words = model.words if isinstance(model, HybridEncoder | Muse) else model.inputs
     if word_vectors is not None and words is not None:
@@ -57,7 +64,10 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
-def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse | Siamese:
+_Model = CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse | Siamese | Captioner
+
+
+def _fresh(config: ModelConfig) -> _Model:
     match config:
         case CapsuleNetConfig():
             return CapsuleNet(config)
@@ -71,5 +81,7 @@ def _fresh(config: ModelConfig) -> CapsuleNet | FullyConnected | SelfAttentionBa
             return Muse(config)
         case SiameseConfig():
             return Siamese(config)
+        case CaptionerConfig():
+            return Captioner(config)
         case _:
             assert_never(config)

@@ -26,6 +26,6 @@ class Standardization(nn.Module):
         self.mean.copy_(torch.from_numpy(statistics.mean))
         self.std.copy_(torch.from_numpy(statistics.std))
 
-    def forward(self, features: Float[Tensor, "batch dim"]) -> Float[Tensor, "batch dim"]:
+    def forward(self, features: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
         """The standardised features."""
         return (features - self.mean) / self.std

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor, nn
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.muse import MuseConfig
 from vtr_core.config.train import TrainConfig
@@ -110,7 +111,7 @@ def dual_encoder(loaded: DualModel) -> HybridEncoder:
     return loaded.model
 
 
-def check_frames(manifest: Manifest, config: HybridEncoderConfig | MuseConfig) -> None:
+def check_frames(manifest: Manifest, config: HybridEncoderConfig | MuseConfig | CaptionerConfig) -> None:
     """DatasetError unless the data set has the features that the model takes, in their dimensions."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
     for name in config.columns if isinstance(config, MuseConfig) else (config.feature,):

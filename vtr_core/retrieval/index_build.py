@@ -6,6 +6,7 @@ from torch import Tensor
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.errors import ConfigError
+from vtr_core.models.captioner import Captioner
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.dual_rows import DualModel, embed_dual
 from vtr_core.retrieval.embed_rows import embed_rows
@@ -21,6 +22,8 @@ def build_index(loaded: DualModel, uri: str, manifest: Manifest, backend: Backen
     loaded: the model of the checkpoint `uri`. Raises ConfigError for a faiss index of a space that has no inner
     product, and whatever embedding raises.
     """
+    if isinstance(loaded.model, Captioner):
+        raise ConfigError(f"{uri} is a captioner, which has no vectors to search; index a model of retrieval")
     if isinstance(loaded.model, HybridEncoder):
         return _dual(loaded, uri, manifest, backend)
     return _joint(loaded, uri, manifest, backend)

@@ -1,6 +1,6 @@
 """Tables 1 to 6 of the capsule paper (Duarte et al., "Routing with self-attention for multimodal capsule networks")."""
 
-from vtr_core.tables.table import Column, Row, Table
+from vtr_core.tables.table import LOCALIZATION, Column, Row, Table
 
 TRAINING_DATA = "HowTo100M"
 
@@ -65,6 +65,7 @@ TABLE_2 = Table(
         Row("MIL-NCE*", (33.2, 30.2, 16.3, 14.9, 26.4, 17.8), "mil-nce", note=_PLAIN_NETWORK),
         Row("Ours", (35.2, 32.6, 21.4, 18.0, 31.6, 22.9), ""),
     ),
+    kind=LOCALIZATION,
 )
 
 TABLE_3 = Table(

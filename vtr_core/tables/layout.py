@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vtr_core.tables.interval import Estimate, estimate
-from vtr_core.tables.table import Column, Results, Row, Table
+from vtr_core.tables.table import CAPTIONING, LOCALIZATION, Column, Results, Row, Table
 
 NOTHING = "–"
 
@@ -15,15 +15,24 @@ class OwnSet:
 
     name: str
     kind: str
-    """"retrieval" or "localization": it stands in the tables of that task."""
+    """RETRIEVAL, LOCALIZATION or CAPTIONING: it stands in the tables of that task."""
 
     def columns(self) -> tuple[Column, ...]:
         """The figures shown of it."""
-        if self.kind == "localization":
+        if self.kind == LOCALIZATION:
             figures = (("recall_task", "recall"), ("iod_segment", "IoD"), ("iou_segment", "IoU"))
             return tuple(Column(self.name, metric, heading) for metric, heading in figures)
-        headings = (("r1", "R@1"), ("r10", "R@10"), ("medr", "MedR"))
-        return tuple(Column(self.name, f"{{direction}}/{metric}", heading) for metric, heading in headings)
+        if self.kind == CAPTIONING:
+            headings = (
+                ("bleu1", "B@1"),
+                ("bleu4", "B@4"),
+                ("meteor", "METEOR"),
+                ("rouge_l", "ROUGE-L"),
+                ("cider", "CIDEr"),
+            )
+            return tuple(Column(self.name, metric, heading) for metric, heading in headings)
+        ranks = (("r1", "R@1"), ("r10", "R@10"), ("medr", "MedR"))
+        return tuple(Column(self.name, f"{{direction}}/{metric}", heading) for metric, heading in ranks)
 
 
 def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) -> str:
@@ -32,8 +41,7 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
     On data sets of our own there is no figure of the paper, only ours. A set without audio shows text → video in rows
     that hear audio elsewhere.
     """
-    kind = "localization" if any(column.data_set == "crosstask" for column in table.columns) else "retrieval"
-    own = tuple(column for one in own_sets if one.kind == kind for column in one.columns())
+    own = tuple(column for one in own_sets if one.kind == table.kind for column in one.columns())
     columns = (*table.columns, *own)
     heads = ["Method", *(f"{column.data_set} {column.heading}" for column in columns)]
     lines = [f"## Table {table.number}: {table.title}", "", _line(heads), _line(["---"] + ["---:"] * len(columns))]
@@ -42,7 +50,7 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
         cells = [_cell(table, row, column, figure, results) for column, figure in zip(columns, printed, strict=True)]
         lines.append(_line([row.title, *cells]))
     if own and results.chance:
-        lines.append(_line(["*chance*", *(_chance(column, results) for column in columns)]))
+        lines.append(_line([f"*{table.yardstick}*", *(_chance(column, results) for column in columns)]))
     return "\n".join([*lines, "", *_remarks(table, results), ""])
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+RETRIEVAL, LOCALIZATION, CAPTIONING = "retrieval", "localization", "captioning"
+"""The tasks that tables are of."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -38,6 +41,10 @@ class Table:
     rows: tuple[Row, ...]
     relative_to: str | None = None
     """The variant whose time and memory are 1 in the columns of the benchmark."""
+    kind: str = RETRIEVAL
+    """The task: own sets of the same one have columns here."""
+    yardstick: str = "chance"
+    """What the row below our own sets' figures is of."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -50,6 +57,6 @@ class Results:
 
     figures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     chance: Mapping[str, float] = field(default_factory=dict)
-    """By metric name, the figure of a random ranking."""
+    """By metric name, the figure of a random ranking, or of the table's yardstick."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """By data set, why there is nothing to show."""

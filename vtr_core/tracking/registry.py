@@ -14,6 +14,7 @@ from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.override import validate
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
@@ -60,12 +61,16 @@ def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, ali
     and has a copy of the checkpoint, or its URI where that is on an object store (see model_files). A checkpoint that
     is a version of that model already is not registered again; only the alias moves.
 
-    Raises CheckpointError where the checkpoint is incomplete or damaged, or MLflow refuses or cannot be reached;
-    ConfigError where `name` cannot be a model's.
+    Raises CheckpointError where the checkpoint is incomplete, damaged or of a captioner, or MLflow refuses or cannot be
+    reached; ConfigError where `name` cannot be a model's.
     """
     check_model_name(name)
     place = locate(checkpoint_uri)
     config = validate(TrainConfig, parse_json(checked_file(place, "config.json")), str(place / "config.json"))
+    if isinstance(config.model, CaptionerConfig):
+        raise CheckpointError(
+            f"{place} is a captioner, and a registered model embeds tables; use the checkpoint itself"
+        )
     with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
         kept = keep_files(place, Path(folder) / DATA)
         made = _Made(tracked, name, place, config, kept, Path(folder))

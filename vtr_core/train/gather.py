@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from vtr_core.data.batch import RowKeys
+from vtr_core.losses.fusion import Sequences
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 
 
@@ -70,6 +72,22 @@ def gather_embeddings(part: Embeddings) -> Embeddings:
         present={name: presence[:, i] for i, name in enumerate(names)},
         candidates=None if part.candidates is None else whole[:, len(names) :],
     )
+
+
+def gather_sequences(part: Sequences) -> Sequences:
+    """The sequences of the whole batch, with gradient, padded to the longest of all workers."""
+    if world_size() == 1:
+        return part
+    longest = torch.tensor(part.mask.shape[1], device=part.mask.device)
+    dist.all_reduce(longest, dist.ReduceOp.MAX)
+    missing = int(longest.item()) - part.mask.shape[1]
+    tokens, mask = pad(part.tokens, (0, 0, 0, missing)), pad(part.mask, (0, missing))
+    return Sequences(gather_rows(tokens), _all_gather(mask.to(torch.uint8)).bool())
+
+
+def gather_flags(part: Bool[Tensor, " part"]) -> Bool[Tensor, " batch"]:
+    """All workers' flags, in order of rank."""
+    return part if world_size() == 1 else _all_gather(part.to(torch.uint8)).bool()
 
 
 def gather_dual(part: DualEmbeddings) -> DualEmbeddings:

@@ -2,14 +2,18 @@
 
 from typing import Any
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.model import ModelConfig, ModelInputs, reads_images, reads_videos, trained_vectors
 from vtr_core.config.override import override
 from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import OnBadShard, TrainConfig
 from vtr_core.data.checks import usable_clips, usable_images, usable_videos
+from vtr_core.data.information import check_told
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.schema import require_images
+from vtr_core.data.video_captions import video_captions
 from vtr_core.errors import DatasetError
+from vtr_core.train.tasks.captioning import check_captioning
 from vtr_core.train.tasks.dual_encoding import check_dual
 from vtr_core.train.tasks.retrieval import check_learner
 from vtr_core.train.tasks.verification import check_siamese
@@ -28,13 +32,16 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
 
     A configuration that already has inputs, as every run's config.json does, must agree with the data: DatasetError.
     Without given word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do not
-    go together.
+    go together, DatasetError for a video without captions where captions are learned.
     """
     check_dual(config)
     check_learner(config.model)
     check_siamese(config)
     if isinstance(config.model, SiameseConfig):
         return _with_images(config, manifest)
+    check_captioning(config)
+    if isinstance(config.model, CaptionerConfig):
+        check_told(video_captions(manifest), manifest.uri)
     features = {feature.name: feature.dim for feature in manifest.schema.features}
     given = config.model.inputs
     if given.features and given.features != features:

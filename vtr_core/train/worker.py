@@ -10,8 +10,10 @@ import ray.train.torch
 import torch
 from torch import Tensor, nn
 
+from vtr_core.config.loss import margin_of
 from vtr_core.config.model import standardizes
 from vtr_core.config.train import TrainConfig
+from vtr_core.data.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.reading import Part, stream
@@ -86,8 +88,13 @@ class Worker:
         self._total = total_steps(self._config, self._plan)
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
-        self._task = build_task(self._config, self._rank, self._world, table)
+        self._task = build_task(self._config, self._rank, self._world, table, self._information())
         self._build()
+
+    def _information(self) -> InformationTable | None:
+        """Of the training captions, where the loss has their granularity as margin."""
+        margin = margin_of(self._config.loss)
+        return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
     def _build(self) -> None:
         """Initial weights from the seed; then the newest checkpoint's, where there is one."""

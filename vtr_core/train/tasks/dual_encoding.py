@@ -9,11 +9,13 @@ from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.concept_table import ConceptTable
 from vtr_core.data.frame_batch import frame_batch
+from vtr_core.data.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.dual import DualObjective
+from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.share import Share
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
@@ -28,28 +30,43 @@ class DualEncodingTask:
 
     concepts: the soft labels of the videos, where the model has a concept space. Raises ConfigError for a configuration
     whose parts do not go together.
+    With `loss.granularity_margin` also L_b and L_mcl of captions and videos, by the cosine of the latent space, or of
+    the concept scores where there is none; information: of the training captions.
     """
 
-    def __init__(self, config: TrainConfig, rank: int, world: int, concepts: ConceptTable | None) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        rank: int,
+        world: int,
+        concepts: ConceptTable | None,
+        information: InformationTable | None = None,
+    ) -> None:
         check_dual(config)
         assert isinstance(config.model, HybridEncoderConfig)
         assert isinstance(config.loss, DualTripletConfig)
         assert (concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
         self._config, self._model = config, config.model
         self._rank, self._world, self._concepts = rank, world, concepts
-        self.objective = DualObjective(config.loss, config.model.concept_similarity)
+        self._losses = DualObjective(config.loss, config.model.concept_similarity)
+        self._margin = granularity_margin(config.loss.granularity_margin, information)
+        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
-    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:  # noqa: ARG002
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
         batch = frame_batch(columns, [self._model.feature]).to(device)
         embeddings, keys = gather_dual(model(batch)), gather_keys(batch.keys)
-        losses = self.objective(embeddings, self._labels(keys.video), keys, Share(self._rank, self._world))
+        share = Share(self._rank, self._world)
+        losses = self._losses(embeddings, self._labels(keys.video), keys, share)
         _bare(model).note_ranges(widest(losses.ranges))
-        terms = list(losses.by_term)
-        total, *by_term = sum_shares(torch.stack([losses.total, *losses.by_term.values()])).unbind()
-        return StepOutput(
-            total, {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
-        )
+        space = embeddings.latent or embeddings.concept
+        assert space is not None, "a dual encoder has a space"
+        margin = embedding_margin(self._margin, space, keys, step, share)
+        terms = {**losses.by_term, **margin.by_term}
+        whole = sum(margin.by_term.values(), losses.total)
+        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in margin.metrics.items()})
 
     def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
         if self._concepts is None or self._model.num_concepts is None:

@@ -3,16 +3,19 @@
 import torch
 from torch import nn
 
+from vtr_core.config.loss import margin_of
 from vtr_core.config.model import ModelConfig
 from vtr_core.config.muse import MuseConfig, NoLearner
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.batch import ClipBatch, clip_batch
 from vtr_core.data.frame_batch import FrameBatch, frame_batch
+from vtr_core.data.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.build import build_objective
+from vtr_core.losses.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.share import Share
 from vtr_core.retrieval.embed import concatenate
 from vtr_core.retrieval.embed_rows import embed_rows
@@ -23,23 +26,32 @@ from vtr_core.train.task import StepOutput
 
 
 class RetrievalTask:
-    """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4)."""
+    """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
 
-    def __init__(self, config: TrainConfig, rank: int, world: int) -> None:
+    With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None = None) -> None:
         self._config = config
         self._rank = rank
         self._world = world
-        self.objective = build_objective(config.loss)
+        self._losses = build_objective(config.loss)
+        self._margin = granularity_margin(margin_of(config.loss), information)
+        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
         batch = self._batch(columns).to(device)
         embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
-        losses = self.objective(embeddings, keys, step, Share(self._rank, self._world))
-        pairs = list(losses.by_pair)
-        total, *by_pair = sum_shares(torch.stack([losses.total, *losses.by_pair.values()])).unbind()
-        metrics = {f"train/loss_{pair}": value.detach() for pair, value in zip(pairs, by_pair, strict=True)}
-        return StepOutput(total, metrics | {f"train/{name}": value for name, value in losses.metrics.items()})
+        share = Share(self._rank, self._world)
+        losses = self._losses(embeddings, keys, step, share)
+        margin = embedding_margin(self._margin, embeddings, keys, step, share)
+        terms = {**losses.by_pair, **margin.by_term}
+        whole = sum(margin.by_term.values(), losses.total)
+        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        logged = {**losses.metrics, **margin.metrics}
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()})
 
     def _batch(self, columns: Columns) -> ClipBatch | FrameBatch:
         model = self._config.model

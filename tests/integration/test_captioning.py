@@ -1,0 +1,98 @@
+"""The captioner from described videos to captions: ingest, training on two workers, resumption, figures, captions."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.caption import CaptionFlags, caption
+from pipelines.evaluate_captioning import CaptioningFlags, evaluate
+from pipelines.ingest import IngestFlags, ingest
+from pipelines.train import TrainFlags, resume, train
+from tests.drills.runs import losses, weights
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.config.train import TrainConfig
+from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+from vtr_core.errors import ConfigError
+
+pytestmark = pytest.mark.integration
+EPOCHS, STEPS_PER_EPOCH = 8, 10
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+    out = tmp_path_factory.mktemp("data") / "described"
+    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40))
+    return out
+
+
+def config(**changes: object) -> TrainConfig:
+    small = {
+        "model.hidden_dim": 64,
+        "model.mlp_dim": 128,
+        "model.decoding.beams": 2,
+        "batch.videos": 32,
+        "loss.granularity_margin.warmup_steps": 40,
+        "loss.score.weight": 0.2,
+        "optimizer.learning_rate": 3e-3,
+        "training.epochs": EPOCHS,
+        "training.log_every": 1,
+        "training.validate_every": 4,
+        "training.keep_checkpoints": EPOCHS,
+    }
+    return override(preset("caption-msrvtt-tiny"), {**small, **changes})
+
+
+@pytest.fixture(scope="module")
+def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    train(config(), TrainFlags(data=str(described), out=str(out), experiment="captions"))
+    return out
+
+
+def test_training_lowers_the_loss_and_captions_beat_a_fixed_one(trained: Path, described: Path) -> None:
+    assert len(losses(trained)) == EPOCHS * STEPS_PER_EPOCH
+    (result,) = evaluate(CaptioningFlags(str(trained), (str(described / "test"),), meteor=False))
+    assert result.figures.num_items == len(result.videos.hypotheses)
+    assert result.figures.bleu[1] > 0.2
+    assert all(text for text in result.videos.hypotheses.values())
+
+
+def test_terms_follow_the_schedule(trained: Path) -> None:
+    points = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    by_step = {point["step"]: point["metrics"] for point in points if "train/loss_gen" in point["metrics"]}
+    assert {"train/loss_bias", "train/loss_fusion"} <= by_step[10].keys()
+    assert "train/loss_margin" not in by_step[40]
+    assert {"train/loss_margin", "train/margin_bin_correlation"} <= by_step[41].keys()
+    assert "train/loss_bias" not in by_step[41]
+    assert by_step[80]["train/loss_gen"] < 0.9 * by_step[1]["train/loss_gen"]
+
+
+def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) -> None:
+    videos = caption(CaptionFlags(str(trained), str(described / "test"), str(tmp_path / "out")))
+    lines = (tmp_path / "out" / "captions.jsonl").read_text().splitlines()
+    assert len(lines) == len(videos.hypotheses)
+
+
+def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
+    """From a checkpoint of the warm-up into the margin: the extractor's state is part of it."""
+    cut = tmp_path / "cut"
+    shutil.copytree(trained, cut)
+    record = json.loads((cut / "run.json").read_text())
+    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
+    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[1:]:
+        shutil.rmtree(checkpoint)
+    resume(str(cut))
+    last = EPOCHS * STEPS_PER_EPOCH
+    expected, found = weights(trained, last), weights(cut, last)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
+def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:
+    flags = TrainFlags(data=str(described / "train"), out=str(tmp_path / "x"))
+    with pytest.raises(ConfigError, match="'captioner' and 'captioning' go together"):
+        train(config(**{"loss.kind": "info_nce"}), flags)
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,123 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reference import captioning as reference
+from vtr_core.errors import ConfigError, InputError
+from vtr_core.metrics import captioning
+from vtr_core.metrics.captioning import bleu, caption_metrics, cider, meteor, rouge_l
+from vtr_core.metrics.java_metrics import java_missing
+
+REFERENCES = {
+    "a": ["a man is cooking food", "a person cooks in a kitchen", "someone is cooking"],
+    "b": ["a dog runs in the park", "the dog is running outside", "a brown dog runs"],
+    "c": ["a woman sings a song", "a lady is singing", "someone sings on stage"],
+}
+HYPOTHESES = {"a": "a man is cooking in a kitchen", "b": "a dog is running", "c": "a woman is singing a song"}
+
+captions = st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join)
+sets = st.lists(st.tuples(captions, st.lists(captions, min_size=1, max_size=4)), min_size=1, max_size=5)
+
+
+def as_dicts(drawn: list[tuple[str, list[str]]]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    return {str(i): one for i, (one, _) in enumerate(drawn)}, {str(i): texts for i, (_, texts) in enumerate(drawn)}
+
+
+def test_cider_has_the_published_definition_s_values() -> None:
+    found = cider(HYPOTHESES, REFERENCES)
+    assert list(found.by_id.values()) == pytest.approx([3.01023038, 2.20895511, 1.44079055], abs=1e-8)
+    assert found.mean == pytest.approx(2.2199920165, abs=1e-9)
+
+
+def test_cider_of_one_video_is_zero() -> None:
+    assert cider({"a": HYPOTHESES["a"]}, {"a": REFERENCES["a"]}).mean == 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(sets)
+def test_figures_are_those_of_plain_code(drawn: list[tuple[str, list[str]]]) -> None:
+    hypotheses, references = as_dicts(drawn)
+    found = cider(hypotheses, references)
+    assert found.by_id == pytest.approx(reference.cider(hypotheses, references))
+    assert found.mean == pytest.approx(sum(found.by_id.values()) / len(drawn))
+    expected = reference.bleu(hypotheses, references)
+    assert [one.mean for one in bleu(hypotheses, references).values()] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    rouge = {n: reference.rouge_l(h.split(), [r.split() for r in references[n]]) for n, h in hypotheses.items()}
+    assert rouge_l(hypotheses, references).by_id == pytest.approx(rouge)
+
+
+def test_pairs_are_compared_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = cider(HYPOTHESES, REFERENCES)
+    for pairs in (1, 2, 7):
+        monkeypatch.setattr("vtr_core.text.consensus._PAIRS", pairs)
+        assert cider(HYPOTHESES, REFERENCES).by_id == pytest.approx(expected.by_id, rel=1e-12)
+
+
+def test_figures_equal_pycocoevalcap_s() -> None:
+    pytest.importorskip("pycocoevalcap", reason="the extra `captioning` is not installed")
+    from pycocoevalcap.bleu.bleu import Bleu
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    given, expected = {n: [h] for n, h in HYPOTHESES.items()}, dict(REFERENCES)
+    assert cider(HYPOTHESES, REFERENCES).mean == pytest.approx(Cider().compute_score(expected, given)[0], rel=1e-12)
+    assert rouge_l(HYPOTHESES, REFERENCES).mean == pytest.approx(Rouge().compute_score(expected, given)[0], rel=1e-12)
+    theirs = Bleu(4).compute_score(expected, given, verbose=0)
+    ours = bleu(HYPOTHESES, REFERENCES)
+    assert [one.mean for one in ours.values()] == pytest.approx(theirs[0], rel=1e-12)
+    for n, one in ours.items():
+        assert list(one.by_id.values()) == pytest.approx(theirs[1][n - 1], rel=1e-12)
+
+
+def test_meteor_runs_with_java_and_says_why_it_does_not_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    if (missing := java_missing()) is None:
+        assert 0.2 < caption_metrics(HYPOTHESES, REFERENCES).meteor < 0.9
+    else:
+        assert caption_metrics(HYPOTHESES, REFERENCES).meteor_absent == missing
+    monkeypatch.setattr(captioning, "java_missing", lambda: "there is no java on the PATH")
+    assert meteor(HYPOTHESES, REFERENCES) is None
+    figures = caption_metrics(HYPOTHESES, REFERENCES)
+    assert (figures.meteor, figures.meteor_absent) == (None, "there is no java on the PATH")
+    with pytest.raises(ConfigError, match="treebank cannot run: there is no java"):
+        cider(HYPOTHESES, REFERENCES, tokenizer="treebank")
+
+
+def test_treebank_words_are_lower_case_without_punctuation() -> None:
+    if (missing := java_missing()) is not None:
+        pytest.skip(missing)
+    found = cider({"a": "A man, cooking.", "b": "x"}, {"a": ["a man cooking"], "b": ["a dog"]}, tokenizer="treebank")
+    assert found.by_id == pytest.approx(
+        cider({"a": "a man cooking", "b": "x"}, {"a": ["a man cooking"], "b": ["a dog"]}).by_id
+    )
+
+
+def test_the_tokenizer_decides_and_is_told() -> None:
+    shouted = {name: text.upper() + "!" for name, text in HYPOTHESES.items()}
+    assert cider(shouted, REFERENCES).mean == 0.0
+    figures = caption_metrics(shouted, REFERENCES, tokenizer="words", with_meteor=False)
+    assert figures.cider == pytest.approx(2.2199920165, abs=1e-9)
+    assert (figures.tokenizer, figures.num_items, figures.meteor_absent is None) == ("words", 3, False)
+
+
+def test_an_empty_hypothesis_scores_nothing() -> None:
+    empty = {**HYPOTHESES, "b": ""}
+    assert cider(empty, REFERENCES).by_id["b"] == 0.0
+    assert rouge_l(empty, REFERENCES).by_id["b"] == 0.0
+    assert bleu(empty, REFERENCES)[1].by_id["b"] == pytest.approx(0.0, abs=1e-5)
+    assert not math.isnan(bleu({"a": ""}, {"a": [""]})[4].mean)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        ({}, {}, "no hypothesis to score"),
+        ({"a": "x"}, {"b": ["x"]}, "1 ids have no reference, the first is 'a'"),
+        ({"a": "x"}, {"a": ["x"], "b": ["y"]}, "1 ids have no hypothesis, the first is 'b'"),
+        ({"a": "x"}, {"a": []}, "1 ids have no reference, the first is 'a'"),
+    ],
+)
+def test_ids_must_be_the_same(hypotheses: dict[str, str], references: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cider(hypotheses, references)

@@ -1,0 +1,52 @@
+"""Granularity bias as the margin of a contrastive loss (Gu and Yao 2023)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+
+Reading = Literal["leave_one_out", "corpus", "idf"]
+"""What the information content of a caption is: see vtr_core.text.information."""
+MarginCompat = Literal["none", "bcloss"]
+
+
+class GranularityMarginConfig(Settings):
+    """L_b and L_mcl: a bias extractor learns how well a caption's information content fits its video's; the angle that
+    it finds is the margin of the pair."""
+
+    reading: Reading = "leave_one_out"
+    """What the information content of a caption is."""
+    codebook_dim: PositiveInt = 64
+    """Dimension of the embedding of a bin."""
+    bias_temperature: PositiveFloat = 0.2
+    """τ₁, of L_b."""
+    temperature: PositiveFloat = 0.07
+    """τ₃, of L_mcl."""
+    warmup_steps: NonNegativeInt = 14000
+    """Steps of L_b before L_mcl begins: 14,000 on MSR-VTT, 6,000 on MSVD."""
+    freeze_bias: bool = True
+    """The extractor stays as it is afterwards."""
+    detach: bool = True
+    """No gradient goes through the margin."""
+    weight: NonNegativeFloat = 1.0
+    """What L_mcl is multiplied by."""
+    compat: MarginCompat = "none"
+    """`bcloss`: the denominator holds the positive without its margin, as in the published code of BC loss."""
+
+
+class FusionConfig(Settings):
+    """L_bfc, and the score of a pair that L_mcl uses too."""
+
+    score: Literal["fusion", "cosine"] = "fusion"
+    """`fusion`: self-attention over both sequences and an MLP; `cosine`: of the mean of each sequence."""
+    temperature: PositiveFloat = 1.0
+    """τ₂, of L_bfc."""
+    weight: NonNegativeFloat = 1.0
+    """What L_bfc is multiplied by; 0 leaves the score to L_mcl."""
+    heads: PositiveInt = 8
+    """Attention heads of the fusion."""
+    pooled: bool = False
+    """Fuse the mean of each sequence, two tokens, and not the sequences."""
+    block_pairs: Annotated[int, Field(gt=0)] = 1024
+    """Pairs that are fused at once, which bounds memory."""

@@ -1,0 +1,120 @@
+"""Scores of all pairs of a batch's videos and captions, by fusing their sequences, and the loss on them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from torch.utils.checkpoint import checkpoint
+
+from vtr_core.config.granularity import FusionConfig
+from vtr_core.losses.bias import row_cross_entropy
+from vtr_core.nn.precision import at_least_float32, full_precision
+from vtr_core.nn.transformer import TransformerBlock
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Tokens of a batch's videos or captions; those where the mask is false mean nothing."""
+
+    tokens: Float[Tensor, "rows length dim"]
+    mask: Bool[Tensor, "rows length"]
+
+    def mean(self) -> Float[Tensor, "rows dim"]:
+        """The mean token of every row; 0 of a row without any."""
+        mask = self.mask.unsqueeze(2)
+        return (self.tokens * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+
+    def pooled(self) -> "Sequences":
+        """The mean token as a sequence of one."""
+        return Sequences(self.mean().unsqueeze(1), self.mask.any(dim=1, keepdim=True))
+
+
+@full_precision
+def fusion_contrastive_loss(
+    scores: Float[Tensor, "batch batch"], temperature: float, negatives: Bool[Tensor, "batch batch"] | None = None
+) -> Float[Tensor, ""]:
+    """L_bfc: the mean of the cross-entropies of rows and of columns of S/τ₂ (Gu and Yao 2023, Eq. 3 and 4).
+
+    scores: of every video (rows) with every caption, matches on the diagonal. The positive is in the denominator.
+    `negatives` false takes an entry out, and so does false at its mirror.
+    """
+    logits = scores / temperature
+    turned = None if negatives is None else negatives.T
+    rows, columns = row_cross_entropy(logits, 0, negatives), row_cross_entropy(logits.T, 0, turned)
+    return (rows.mean() + columns.mean()) / 2
+
+
+class PairScorer(nn.Module):
+    """cos θ̂ of every video with every caption.
+
+    `cosine`: of the projected means of both sequences. `fusion`: both sequences side by side through self-attention,
+    their mean through an MLP, tanh of its output: a number that the paper calls a cosine and that has a cosine's range.
+    Pairs are fused `block_pairs` at once, and again in the backward pass, so that memory holds the fused sequences of
+    one block and not of all pairs.
+    """
+
+    def __init__(self, dim: int, config: FusionConfig) -> None:
+        super().__init__()
+        self._config = config
+        self.video, self.caption = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.fusion = self.head = None
+        if config.score == "fusion":
+            self.fusion = TransformerBlock(dim, config.heads, 4 * dim, dropout=0.0)
+            self.head = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, 1))
+
+    def forward(self, videos: Sequences, captions: Sequences) -> Float[Tensor, "videos captions"]:
+        """The scores, in [−1, 1]."""
+        match self._config.score:
+            case "cosine":
+                sides = self.video(videos.mean()), self.caption(captions.mean())
+                return _cosines(*sides)
+            case "fusion":
+                if self._config.pooled:
+                    videos, captions = videos.pooled(), captions.pooled()
+                videos = Sequences(self.video(videos.tokens), videos.mask)
+                captions = Sequences(self.caption(captions.tokens), captions.mask)
+                scores = [self._block(videos, captions, pairs) for pairs in self._blocks(videos, captions)]
+                return torch.cat(scores).view(len(videos.tokens), len(captions.tokens))
+            case _:
+                assert_never(self._config.score)
+
+    def _blocks(self, videos: Sequences, captions: Sequences) -> Iterator[Int64[Tensor, " pairs"]]:
+        pairs = torch.arange(len(videos.tokens) * len(captions.tokens), device=videos.tokens.device)
+        yield from pairs.split(self._config.block_pairs)
+
+    def _block(self, videos: Sequences, captions: Sequences, pairs: Int64[Tensor, " pairs"]) -> Tensor:
+        arrays = (videos.tokens, videos.mask, captions.tokens, captions.mask, pairs)
+        if len(videos.tokens) * len(captions.tokens) <= self._config.block_pairs:
+            return self._fused(*arrays)
+        scores = checkpoint(self._fused, *arrays, use_reentrant=False, preserve_rng_state=False)
+        assert isinstance(scores, Tensor)
+        return scores
+
+    def _fused(
+        self,
+        videos: Float[Tensor, "videos frames dim"],
+        video_mask: Bool[Tensor, "videos frames"],
+        captions: Float[Tensor, "captions words dim"],
+        caption_mask: Bool[Tensor, "captions words"],
+        pairs: Int64[Tensor, " pairs"],
+    ) -> Float[Tensor, " pairs"]:
+        assert self.fusion is not None
+        assert self.head is not None
+        video, caption = pairs // len(captions), pairs % len(captions)
+        tokens = torch.cat([videos[video], captions[caption]], dim=1)
+        mask = torch.cat([video_mask[video], caption_mask[caption]], dim=1)
+        seen = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
+        fused = Sequences(self.fusion(tokens, seen), mask).mean()
+        with torch.autocast(fused.device.type, enabled=False):  # near ±1 half precision knows few numbers
+            return torch.tanh(self.head(at_least_float32(fused)).squeeze(1))
+
+
+@full_precision
+def _cosines(
+    videos: Float[Tensor, "videos dim"], captions: Float[Tensor, "captions dim"]
+) -> Float[Tensor, "videos captions"]:
+    return normalize(videos, dim=1) @ normalize(captions, dim=1).T

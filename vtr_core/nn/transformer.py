@@ -1,0 +1,63 @@
+"""A transformer block that can go on from the keys and values of earlier tokens."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from vtr_core.nn.attention import check_heads
+
+
+@dataclass(frozen=True)
+class KeyValues:
+    """What later tokens attend to of earlier ones."""
+
+    keys: Float[Tensor, "rows heads length width"]
+    values: Float[Tensor, "rows heads length width"]
+
+    def then(self, later: "KeyValues") -> "KeyValues":
+        """Both, one after the other."""
+        return KeyValues(torch.cat([self.keys, later.keys], dim=2), torch.cat([self.values, later.values], dim=2))
+
+    def first(self, length: int) -> "KeyValues":
+        """Of the first tokens alone."""
+        return KeyValues(self.keys[:, :, :length], self.values[:, :, :length])
+
+    def of(self, rows: Int64[Tensor, " chosen"]) -> "KeyValues":
+        """Of some rows, in the order given."""
+        return KeyValues(self.keys[rows], self.values[rows])
+
+
+class TransformerBlock(nn.Module):
+    """x + attention(norm(x)), then x + MLP(norm(x)): the block with the norms first (Xiong et al. 2020)."""
+
+    def __init__(self, dim: int, heads: int, mlp_dim: int, dropout: float) -> None:
+        super().__init__()
+        check_heads("hidden_dim", dim, heads)
+        self._heads = heads
+        self.attention_norm, self.mlp_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.projections, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.mlp = nn.Sequential(nn.Linear(dim, mlp_dim), nn.GELU(), nn.Linear(mlp_dim, dim))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, tokens: Float[Tensor, "rows length dim"], seen: Bool[Tensor, "#rows length length"]
+    ) -> Float[Tensor, "rows length dim"]:
+        """seen[·, i, j]: token i attends to token j; every token to one at least."""
+        return self.go_on(tokens, seen, None)[0]
+
+    def go_on(
+        self,
+        tokens: Float[Tensor, "rows length dim"],
+        seen: Bool[Tensor, "#rows length all"],
+        past: KeyValues | None,
+    ) -> tuple[Float[Tensor, "rows length dim"], KeyValues]:
+        """The tokens after those of `past`, which `seen` counts first; and the keys and values of all of them."""
+        query, key, value = self.projections(self.attention_norm(tokens)).unflatten(2, (3, self._heads, -1)).unbind(2)
+        own = KeyValues(key.transpose(1, 2), value.transpose(1, 2))
+        whole = own if past is None else past.then(own)
+        attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, seen.unsqueeze(1))
+        tokens = tokens + self.dropout(self.out(attended.transpose(1, 2).flatten(2)))
+        return tokens + self.dropout(self.mlp(self.mlp_norm(tokens))), whole

@@ -1,0 +1,55 @@
+"""The n-grams of many captions at once, as arrays: which caption holds which how often."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+LONGEST = 4
+"""n-grams of 1, …, so many words."""
+
+
+@dataclass(frozen=True)
+class NGrams:
+    """Entry e says that caption `caption[e]` holds `count[e]` times the n-gram `gram[e]`, which is of `order[e]` + 1
+    words. Ids count from 0 over all orders; a pair of caption and n-gram has one entry at most.
+    """
+
+    caption: Int64[np.ndarray, " entries"]
+    gram: Int64[np.ndarray, " entries"]
+    order: Int64[np.ndarray, " entries"]
+    count: Int64[np.ndarray, " entries"]
+    words: Int64[np.ndarray, " captions"]
+    """Words of every caption."""
+    num_grams: int
+
+    def of(self, captions: Bool[np.ndarray, " captions"]) -> "NGrams":
+        """The entries of some of the captions; ids and positions stay."""
+        kept = captions[self.caption]
+        caption, gram, order, count = self.caption[kept], self.gram[kept], self.order[kept], self.count[kept]
+        return NGrams(caption, gram, order, count, self.words, self.num_grams)
+
+
+def ngrams(captions: Sequence[Sequence[str]], longest: int = LONGEST) -> NGrams:
+    """The n-grams of 1 to `longest` words of every caption, which is given as its words."""
+    ids: dict[str, int] = {}
+    word = np.fromiter((ids.setdefault(word, len(ids)) for words in captions for word in words), np.int64)
+    lengths = np.fromiter((len(words) for words in captions), np.int64, len(captions))
+    caption = np.repeat(np.arange(len(captions)), lengths)
+    rest = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(word))
+    first, gram, num_grams = np.arange(len(word)), word, 0
+    parts = []
+    for order in range(longest):
+        if order:  # a longer n-gram is a shorter one and the word that follows it
+            follows = rest[first] > order
+            first = first[follows]
+            code = gram[follows] * max(1, len(ids)) + word[first + order]
+            gram = np.unique(code, return_inverse=True)[1].astype(np.int64)
+        distinct = int(gram.max(initial=-1)) + 1
+        pair, count = np.unique(caption[first] * max(1, distinct) + gram, return_counts=True)
+        owner, own = np.divmod(pair, max(1, distinct))
+        parts.append((owner, own + num_grams, np.full(len(pair), order), count.astype(np.int64)))
+        num_grams += distinct
+    owner, gram, orders, count = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return NGrams(owner, gram, orders, count, lengths, num_grams)
