@@ -28,7 +28,7 @@ TOKENS = 1 + 3**2 + 7**2 + 14**2
 """Of a frame, at scales 1, 3, 7 and 14."""
 ROWS = 16
 """Table 4's batch."""
-LEARNERS = ("mamba", "transformer", "flash", "mamba_out", "none")
+LEARNERS = ("mamba", "mamba_recompute", "transformer", "flash", "mamba_out", "none")
 CONFIG: TypeAdapter[LearnerConfig] = TypeAdapter(LearnerConfig)
 
 
@@ -39,13 +39,11 @@ class Flags:
     frames: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 48, 64)
     """Frames of a video."""
     learners: tuple[str, ...] = LEARNERS
-    """Video learners."""
+    """Video learners; mamba_recompute is Mamba with `recompute`, which keeps the inputs of its scans alone."""
     layers: int = 4
     """Layers of each."""
     dim: int = 512
     """Channels."""
-    recompute: bool = False
-    """Mamba keeps the inputs of its scans alone, and computes them again (model.learner.recompute)."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: the GPU where there is one."""
     limit_gb: float = 12.0
@@ -61,10 +59,7 @@ class LearnerStep:
 
     def __init__(self, learner: str, frames: int, rows: int, flags: Flags, device: torch.device) -> None:
         torch.manual_seed(0)
-        settings: dict[str, Any] = {"kind": learner} if learner == "none" else {"kind": learner, "layers": flags.layers}
-        if learner == "mamba":
-            settings["recompute"] = flags.recompute
-        self._learner = build_learner(flags.dim, CONFIG.validate_python(settings), zero_gates=False).to(device)
+        self._learner = build_learner(flags.dim, _config(learner, flags.layers), zero_gates=False).to(device)
         self._tokens = torch.randn(rows, TOKENS * frames, flags.dim).to(device).requires_grad_()
         parameters = list(self._learner.parameters())
         self._optimizer = torch.optim.Adam(parameters, 1e-4) if parameters else None
@@ -86,6 +81,16 @@ class LearnerStep:
         states = () if self._optimizer is None else self._optimizer.state.values()
         moments = [value for state in states for value in state.values() if isinstance(value, torch.Tensor)]
         return sum(tensor.nbytes for tensor in (*self._learner.parameters(), *moments))
+
+
+def _config(learner: str, layers: int) -> LearnerConfig:
+    match learner:
+        case "none":
+            return CONFIG.validate_python({"kind": "none"})
+        case "mamba_recompute":
+            return CONFIG.validate_python({"kind": "mamba", "layers": layers, "recompute": True})
+        case _:
+            return CONFIG.validate_python({"kind": learner, "layers": layers})
 
 
 def measure(flags: Flags, device: torch.device) -> list[dict[str, Any]]:

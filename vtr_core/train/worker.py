@@ -88,6 +88,7 @@ class Worker:
         self._total = total_steps(self._config, self._plan)
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
+        torch.manual_seed(self._config.seed)  # what the loss learns begins alike in all workers
         self._task = build_task(self._config, self._rank, self._world, table, self._information())
         self._build()
 
