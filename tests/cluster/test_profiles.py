@@ -1,5 +1,7 @@
 """Profiles fit every preset, and change where a run runs, not what it computes."""
 
+from typing import cast
+
 import pytest
 
 from cluster.profiles import PROFILE_NAMES, describe_profiles, profile
@@ -21,10 +23,16 @@ def test_an_unknown_name_is_refused() -> None:
 
 @pytest.mark.parametrize("chosen", PRESETS)
 @pytest.mark.parametrize("name", PROFILE_NAMES)
-def test_every_preset_can_run_so(name: str, chosen: str) -> None:
-    """The batch can be divided by the workers; nothing but `scaling` differs."""
-    before = preset(chosen)
-    after = override(before, profile(name).changes)
+def test_every_preset_can_run_so_or_names_batches_that_can(name: str, chosen: str) -> None:
+    """Nothing but `scaling` differs; a published batch that so many workers cannot divide is refused with advice."""
+    before, changes = preset(chosen), profile(name).changes
+    if before.batch.rows % cast("int", changes["scaling.workers"]):
+        assert name == "8x8xh100"
+        assert chosen.startswith(("siamese-att", "caption-msrvtt"))
+        with pytest.raises(ConfigError, match="choose a batch size that is a multiple of the workers"):
+            override(before, changes)
+        return
+    after = override(before, changes)
     assert after.worker_counts == (after.scaling.workers,)
     assert after.model_copy(update={"scaling": before.scaling}) == before
 
