@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtr_core.config.train import TrainConfig
+from vtr_core.errors import ConfigError
 from vtr_core.tables.table import Results
 
 
@@ -18,6 +19,14 @@ class TestSet:
     """"retrieval", "localization" or "captioning"."""
 
 
+def parse_test_set(word: str, kind: str) -> TestSet:
+    """The test set that `name=URI` names; ConfigError for anything else."""
+    name, equals, uri = word.partition("=")
+    if not equals or not name or not uri:
+        raise ConfigError(f"{word!r} is no data set; write name=URI, for instance msrvtt=s3://bucket/msrvtt-1k-a")
+    return TestSet(name, uri, kind)
+
+
 @dataclass(frozen=True)
 class Sweep:
     """All runs of a set of tables, in one folder."""
@@ -28,6 +37,14 @@ class Sweep:
     test_sets: Sequence[TestSet]
     seeds: int
     experiment: str
+
+    def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
+        """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
+        from vtr_core.config.override import override
+        from vtr_core.config.presets import preset
+
+        for variant in variants:
+            self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))
 
     def run(self, variant: str, config: TrainConfig) -> None:
         """Train and evaluate `config` with every seed; what an earlier call finished is not done again."""

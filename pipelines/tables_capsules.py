@@ -87,30 +87,22 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
 
 def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
     from pipelines.table_runs import Sweep
-    from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
 
     if not sets:
         raise ConfigError("vtr tables --data needs something to evaluate on: --test name=URI or --steps name=URI")
     assert flags.data is not None
     sweep = Sweep(flags.out, flags.data, flags.validation, sets, flags.seeds, flags.experiment)
-    for variant in variants:
-        name = f"{flags.preset}-{variant}" if variant else flags.preset
-        sweep.run(variant, override(preset(name), changes))
+    sweep.run_variants(flags.preset, variants, changes)
 
 
 def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
-    from pipelines.table_runs import TestSet
+    from pipelines.table_runs import parse_test_set
 
-    found = []
-    for word in words:
-        name, equals, uri = word.partition("=")
-        if not equals or not name or not uri:
-            raise ConfigError(f"{word!r} is no data set; write name=URI, for instance msrvtt=s3://bucket/msrvtt-1k-a")
-        other = LOCALIZATION_SETS if kind == "retrieval" else RETRIEVAL_SETS
-        if name in other:
-            raise ConfigError(f"{name} is no {kind} set; give it with {'--steps' if kind == 'retrieval' else '--test'}")
-        found.append(TestSet(name, uri, kind))
+    found = [parse_test_set(word, kind) for word in words]
+    for one in found:
+        if one.name in (LOCALIZATION_SETS if kind == "retrieval" else RETRIEVAL_SETS):
+            flag = "--steps" if kind == "retrieval" else "--test"
+            raise ConfigError(f"{one.name} is no {kind} set; give it with {flag}")
     return found
 
 

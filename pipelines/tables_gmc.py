@@ -47,15 +47,16 @@ def main(argv: Sequence[str]) -> None:
 def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
     from pipelines.links import print_link
-    from pipelines.table_runs import Sweep, read_results
+    from pipelines.table_runs import Sweep, parse_test_set, read_results
     from vtr_core import storage
     from vtr_core.config.override import override
     from vtr_core.config.presets import preset
     from vtr_core.storage import locate
     from vtr_core.tables.gmc import TABLES
     from vtr_core.tables.layout import OwnSet, markdown
+    from vtr_core.tables.table import CAPTIONING
 
-    test_sets = _sets(flags.test)
+    test_sets = [parse_test_set(word, CAPTIONING) for word in flags.test]
     chosen = [table for table in TABLES if not flags.only or table.number in flags.only]
     if not chosen:
         raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables 1 and 2")
@@ -85,19 +86,6 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
     has_margin = margin_of(preset(name).loss) is not None
     return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
-
-
-def _sets(words: Sequence[str]) -> "list[TestSet]":
-    from pipelines.table_runs import TestSet
-    from vtr_core.tables.table import CAPTIONING
-
-    found = []
-    for word in words:
-        name, equals, uri = word.partition("=")
-        if not equals or not name or not uri:
-            raise ConfigError(f"{word!r} is no data set; write name=URI, for instance msvd=s3://bucket/msvd/test")
-        found.append(TestSet(name, uri, CAPTIONING))
-    return found
 
 
 def _yardstick(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:

@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
     from pipelines.links import print_link
-    from pipelines.table_runs import read_results
+    from pipelines.table_runs import parse_test_set, read_results
     from vtr_core import storage
     from vtr_core.storage import locate
     from vtr_core.tables.layout import OwnSet, markdown
@@ -65,7 +65,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     if not chosen:
         raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the ablations are tables 4 to 8")
     flags = _with_synthetic(flags) if flags.synthetic else flags
-    test_sets = _sets(flags.test)
+    test_sets = [parse_test_set(word, "retrieval") for word in flags.test]
     alike = _alike(flags, changes, [row.variant for table in chosen for row in table.rows if row.variant is not None])
     if flags.data is not None:
         _run(flags, changes, sorted(set(alike.values())), test_sets)
@@ -99,28 +99,12 @@ def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[st
 
 def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
     from pipelines.table_runs import Sweep
-    from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
 
     if not sets:
         raise ConfigError("vtr tables muse --data needs something to evaluate on: --test name=URI")
     assert flags.data is not None
     sweep = Sweep(flags.out, flags.data, flags.validation, sets, flags.seeds, flags.experiment)
-    for variant in variants:
-        name = f"{flags.preset}-{variant}" if variant else flags.preset
-        sweep.run(variant, override(preset(name), changes))
-
-
-def _sets(words: Sequence[str]) -> "list[TestSet]":
-    from pipelines.table_runs import TestSet
-
-    found = []
-    for word in words:
-        name, equals, uri = word.partition("=")
-        if not equals or not name or not uri:
-            raise ConfigError(f"{word!r} is no data set; write name=URI, for instance msrvtt=s3://bucket/msrvtt-1k-a")
-        found.append(TestSet(name, uri, "retrieval"))
-    return found
+    sweep.run_variants(flags.preset, variants, changes)
 
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
