@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.run_events import counts_line, event_line
+from vtr_core.config.model import ModelConfig, reads_images
 from vtr_core.config.override import override, validate
 from vtr_core.config.presets import describe_presets, preset
 from vtr_core.config.train import OnBadShard, TrainConfig
@@ -78,6 +79,8 @@ class Finished:
     """What went wrong on the way, counted; empty where nothing did."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
+    task: str = "retrieval"
+    """What `vtr evaluate --task` measures such a model by."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -249,7 +252,14 @@ def _run(
         mlflow_run_id=tracking.run_id,
         faults=counts_line(events.counts),
         registered=registered,
+        task=_task(config.model),
     )
+
+
+def _task(model: ModelConfig) -> str:
+    if reads_images(model):
+        return "verification"
+    return "captioning" if model.kind == "captioner" else "retrieval"
 
 
 def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
@@ -323,7 +333,8 @@ def _print_end(finished: Finished) -> None:
         print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
         if finished.tracking_uri.startswith("sqlite:"):
             print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
-    print(f"next        vtr evaluate {finished.registered or finished.checkpoint} --data <data set> …")
+    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data <data set> …")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ def config(**changes: object) -> TrainConfig:
 @pytest.fixture(scope="module")
 def trained(described: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "trained"
-    train(config(), TrainFlags(data=str(described), out=str(out), experiment="captions"))
+    finished = train(config(), TrainFlags(data=str(described), out=str(out), experiment="captions"))
+    assert finished.task == "captioning"
     return out
 
 
