@@ -92,7 +92,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run what is missing, print rows and differences, and write them to benchmarks/results."""
     flags = parse(Flags, argv, "python -m benchmarks.muse_worlds")
-    command = "python -m benchmarks.muse_worlds --data ../shared/data"
+    command = "python -m benchmarks.muse_worlds --data ../shared/data --worlds " + " ".join(flags.worlds)
     pages, found = ["# MUSE where it can be tried", ""], {}
     for world in (SMALL_THINGS, MSRVTT):
         if world.name not in flags.worlds:
