@@ -85,16 +85,15 @@ def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[st
     from vtr_core.config.override import override
     from vtr_core.config.presets import preset
 
-    trained: list[tuple[Any, str]] = [(override(preset(flags.preset), changes), "")]
-    found = {"": ""} if "" in variants else {}
-    for variant in dict.fromkeys(variants):
+    trained: list[tuple[Any, str]] = []
+    found = {}
+    for variant in dict.fromkeys(["", *variants]):
         name = f"{flags.preset}-{variant}" if variant else flags.preset
         config = override(preset(name), {**changes, "preset": flags.preset})
-        same = next((other for made, other in trained if made == config), None)
-        if same is None:
+        found[variant] = next((other for made, other in trained if made == config), variant)
+        if found[variant] == variant:
             trained.append((config, variant))
-        found[variant] = variant if same is None else same
-    return found
+    return {variant: found[variant] for variant in variants}
 
 
 def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
