@@ -12,10 +12,11 @@ from pydantic import model_validator
 from vtr_core.config.settings import Settings
 from vtr_core.data.schema import FEATURE_DTYPE
 from vtr_core.data.sources.caption_table import read_captions
+from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.msrvtt_annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.text.vocabulary import tokenise
 
 TEST = "test"
@@ -98,6 +99,26 @@ class CaptionListing(Settings):
         """The captions of `videos`."""
         for video in videos:
             yield from video.content.captions
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The row of a video."""
+        told: Told = video.content
+        if not told.captions:
+            self._wordless(video, drops)
+            return None
+        try:
+            return Video(video.video_id, told.captions, self._features(video.video_id, told))
+        except UnusableError as fault:
+            count_fault(fault, told.keep, 1, drops)
+            return Video(video.video_id, told.captions, self._nothing(told)) if told.keep else None
+
+    @abstractmethod
+    def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        """The features of a video; raises UnusableError where its content cannot be used."""
+
+    @abstractmethod
+    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        """The features of a video that is kept without content."""
 
     def _wordless(self, video: VideoEntry, drops: Drops) -> None:
         """Count a video that has no caption left."""

@@ -13,10 +13,9 @@ from vtr_core.data.schema import CAPTION_VECTORS, FeatureSpec
 from vtr_core.data.sources.caption_listing import CaptionListing, Told, vectors_of_nothing
 from vtr_core.data.sources.clip_backbone import ClipBackbone
 from vtr_core.data.sources.clip_file import num_tokens
-from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.video_images import image_names, read_images, sample
 from vtr_core.storage import Location, locate
 
@@ -47,19 +46,6 @@ class ClipFrames(CaptionListing):
         grid, dim = self._sizes
         return FeatureSpec("video", num_tokens(grid) * dim), FeatureSpec(CAPTION_VECTORS, dim)
 
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video."""
-        told: Told = video.content
-        if not told.captions:
-            self._wordless(video, drops)
-            return None
-        try:
-            return Video(video.video_id, told.captions, self._features(video.video_id, told))
-        except UnusableError as fault:
-            count_fault(fault, told.keep, 1, drops)
-            nothing = {CAPTION_VECTORS: vectors_of_nothing(told, self._sizes[1])}
-            return Video(video.video_id, told.captions, nothing) if told.keep else None
-
     def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
         if told.file is None:
             raise self._missing(video_id)
@@ -73,6 +59,9 @@ class ClipFrames(CaptionListing):
             "video": to_float16(tokens.reshape(len(tokens), -1), f"the tokens of {folder}"),
             CAPTION_VECTORS: to_float16(vectors, f"the captions of {video_id}"),
         }
+
+    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        return {CAPTION_VECTORS: vectors_of_nothing(told, self._sizes[1])}
 
     def _files(self, drops: Drops) -> Mapping[str, str]:  # noqa: ARG002  (a folder has a name once)
         names = (child.name for child in storage.children(self._location))

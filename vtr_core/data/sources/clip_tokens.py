@@ -16,10 +16,9 @@ from vtr_core.data.sources.clip_file import ClipFile, check_caption_vectors, num
 from vtr_core.data.sources.features import FeatureArray, parse_npy
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.folder import commonest
-from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.data.sources.source import Drops
 from vtr_core.storage import Location, locate
 
 _SUFFIXES = (".npy", ".npz")
@@ -48,18 +47,6 @@ class ClipTokens(CaptionListing):
         dim, has_text = self._layout
         frames = FeatureSpec("video", num_tokens(self.grid) * dim)
         return (frames, FeatureSpec(CAPTION_VECTORS, dim)) if has_text else (frames,)
-
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video."""
-        told: Told = video.content
-        if not told.captions:
-            self._wordless(video, drops)
-            return None
-        try:
-            return Video(video.video_id, told.captions, self._features(video.video_id, told))
-        except UnusableError as fault:
-            count_fault(fault, told.keep, 1, drops)
-            return Video(video.video_id, told.captions, self._nothing(told)) if told.keep else None
 
     def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
         if told.file is None:
