@@ -120,3 +120,12 @@ def test_most_similar_are_the_first_of_the_sorted_matrix(k):
 def test_most_similar_for_no_queries():
     found, items = most_similar_by_jaccard(torch.zeros(0, 4), torch.rand(3, 4), 2)
     assert found.shape == items.shape == (0, 2)
+
+
+def test_a_nan_is_passed_on_by_the_compiled_loop_too():
+    a, b = torch.rand(20, 6), torch.rand(18, 6)
+    a[3, 2] = b[5, 1] = float("nan")
+    scores = generalized_jaccard(a, b)
+    assert scores[3].isnan().all()
+    assert scores[:, 5].isnan().all()
+    assert scores.isnan().sum() == 18 + 20 - 1

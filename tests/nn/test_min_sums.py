@@ -12,10 +12,10 @@ def _sums(a, b):
 
 
 @pytest.mark.parametrize("concepts", [1, 31, 32, 33, 100])
-@pytest.mark.parametrize(("queries", "items"), [(1, 1), (7, 5), (9, 40), (30, 17)])
-def test_equals_loops_whatever_the_tiles(queries, items, concepts, monkeypatch):
+@pytest.mark.parametrize(("queries", "items"), [(1, 1), (7, 5), (9, 40), (30, 130)])
+def test_equals_loops_whatever_the_blocks(queries, items, concepts, monkeypatch):
     monkeypatch.setattr(min_sums, "ROW_BLOCK", 10)
-    monkeypatch.setattr(min_sums, "PAIRS", 48)
+    monkeypatch.setattr(min_sums, "_LINES", 3)
     generator = torch.Generator().manual_seed(concepts)
     a = torch.rand(queries, concepts, generator=generator, dtype=torch.float64)
     b = torch.rand(items, concepts, generator=generator, dtype=torch.float64)

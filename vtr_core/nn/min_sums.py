@@ -1,18 +1,23 @@
-"""Σ_k min(a_ik, b_jk) of all pairs of rows, from blocks that stay in a processor's cache."""
+"""Σ_k min(a_ik, b_jk) of all pairs of rows, by a loop that is compiled for this processor when it is first called."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from inspect import unwrap
+from itertools import repeat
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import pad
 
-ROWS, CONCEPTS, PAIRS = 8, 32, 4096
-"""For each thread: rows of a tile, concepts that are added up at once, and pairs of a tile (512 KiB of float32)."""
 ROW_BLOCK = 1024
-"""Rows that are transposed at once."""
-_LANES = 64
-"""The items of a tile are a multiple of this: torch.sum adds up the columns beyond its vectors in another order."""
+"""Rows of a block."""
+_TILE = 64
+"""Items that stay in the processor's cache while all queries of a thread pass them: 128 KiB of 512 concepts."""
+_LINES = 32
+"""Rows that a thread does at once."""
 
 
 def min_sum_blocks(
@@ -20,44 +25,41 @@ def min_sum_blocks(
 ) -> Iterator[tuple[slice, Float[Tensor, "rows items"]]]:
     """Blocks of rows of Σ_k min(a_ik, b_jk), in order; each is a tensor of its own.
 
-    A (queries, items, concepts) tensor would be written to memory and read again; tiles of a few queries, some hundred
-    items and `CONCEPTS` concepts are not. On the CPU, without gradients. Sums of `CONCEPTS` are added up, so that
-    rounding stays near that of a pairwise sum. What a pair gets does not depend on its place in `a` and `b`.
+    Minima are added up in the processor's registers: neither a (queries, items, concepts) tensor nor a part of one is
+    ever written. On the CPU, without gradients, with as many threads as torch. What a pair gets does not depend on its
+    place in `a` and `b`. A NaN in `b` is passed on, one in `a` is not.
     """
-    threads = torch.get_num_threads()
-    height = max(1, min(ROWS * threads, len(a)))
-    width = max(1, PAIRS * threads // height // _LANES) * _LANES
-    items = _columns(pad(b, (0, 0, 0, -len(b) % _LANES)), width)
-    for start in range(0, len(a), ROW_BLOCK):
-        rows = slice(start, min(start + ROW_BLOCK, len(a)))
-        yield rows, _block(a[rows], items, height)[:, : len(b)]
+    add_up, items = _kernel(), b.contiguous().numpy()
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        for start in range(0, len(a), ROW_BLOCK):
+            rows = slice(start, min(start + ROW_BLOCK, len(a)))
+            sums = a.new_empty(rows.stop - start, len(b))
+            list(threads.map(add_up, _lines(a[rows]), repeat(items), _lines(sums)))
+            yield rows, sums
 
 
-def _columns(rows: Float[Tensor, "rows concepts"], width: int) -> list[Float[Tensor, "concepts _"]]:
-    """The rows as columns, so many at a time, each part contiguous."""
-    return [part.T.contiguous() for part in rows.split(width)]
+def _lines(rows: Float[Tensor, "rows _"]) -> Iterator["np.ndarray[Any, Any]"]:
+    """So many rows at a time, in the tensor's own memory."""
+    return (part.numpy() for part in rows.contiguous().split(_LINES))
 
 
-def _block(
-    rows: Float[Tensor, "rows concepts"], items: list[Float[Tensor, "concepts _"]], height: int
-) -> Float[Tensor, "rows items"]:
-    widths = [part.shape[1] for part in items]
-    sums = rows.new_empty(len(rows), sum(widths))
-    for queries, lines in zip(_columns(rows, height), sums.split(height), strict=True):
-        for part, tile in zip(items, lines.split(widths, dim=1), strict=True):
-            tile.copy_(_tile(queries.unsqueeze(2), part.unsqueeze(1)))
-    return sums
+@cache
+def _kernel() -> Callable[..., Any]:
+    """`_add_up` compiled: about a second for each data type, in every process that calls it."""
+    import numba
+
+    # Sums may be taken in any order, in several registers; nothing else of IEEE arithmetic is given up. What a runtime
+    # type checker wraps around the function cannot be compiled.
+    return numba.njit(nogil=True, fastmath={"reassoc", "nsz"})(unwrap(_add_up))
 
 
-def _tile(
-    queries: Float[Tensor, "concepts rows 1"], items: Float[Tensor, "concepts 1 part"]
-) -> Float[Tensor, "rows part"]:
-    """Σ min over all concepts, chunk by chunk; the buffers are reused."""
-    shape = queries.shape[1], items.shape[2]
-    smaller, total, part = queries.new_empty(CONCEPTS, *shape), queries.new_zeros(shape), queries.new_empty(shape)
-    for query, item in zip(queries.split(CONCEPTS), items.split(CONCEPTS), strict=True):
-        chunk = smaller[: len(query)]
-        torch.minimum(query, item, out=chunk)
-        torch.sum(chunk, 0, out=part)
-        total.add_(part)
-    return total
+def _add_up(queries: Any, items: Any, sums: Any) -> None:
+    """Fill sums (queries, items) from queries (queries, concepts) and items (items, concepts)."""
+    num_items, num_concepts = items.shape
+    for first in range(0, num_items, _TILE):
+        for i in range(len(queries)):
+            for j in range(first, min(first + _TILE, num_items)):
+                total = sums.dtype.type(0)
+                for k in range(num_concepts):
+                    total += queries[i, k] if queries[i, k] < items[j, k] else items[j, k]
+                sums[i, j] = total
