@@ -90,28 +90,31 @@ class Flags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run what is missing, print rows and differences, and write them to benchmarks/results."""
+    """Run what is missing, print rows and differences, and write each world's to benchmarks/results."""
     flags = parse(Flags, argv, "python -m benchmarks.muse_worlds")
-    command = "python -m benchmarks.muse_worlds --data ../shared/data --worlds " + " ".join(flags.worlds)
-    pages, found = ["# MUSE where it can be tried", ""], {}
     for world in (SMALL_THINGS, MSRVTT):
-        if world.name not in flags.worlds:
-            continue
-        results = _run(world, flags)
-        differences = compare(world, results)
-        found[world.name] = {
-            "figures": results.figures,
-            "chance": results.chance,
-            "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
-        }
-        pages += [*_rows(world, results), "", *_claims(world, differences), ""]
+        if world.name in flags.worlds:
+            _write(world, _run(world, flags), flags.seeds)
+
+
+def _write(world: World, results: Results, seeds: int) -> None:
+    differences = compare(world, results)
     numbers = versions("torch", "ray", "numpy")
-    pages.append(f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n")
-    page = "\n".join(pages)
+    command = f"python -m benchmarks.muse_worlds --data ../shared/data --worlds {world.name}"
+    origin = f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n"
+    page = "\n".join([*_rows(world, results), "", *_claims(world, differences), "", origin])
+    record = {
+        "seeds": seeds,
+        "figures": results.figures,
+        "chance": results.chance,
+        "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
+        "machine": processor(),
+        "versions": numbers,
+        "command": command,
+    }
     RESULTS.mkdir(exist_ok=True)
-    record = {"seeds": flags.seeds, "worlds": found, "machine": processor(), "versions": numbers, "command": command}
-    (RESULTS / "muse_worlds.json").write_text(json.dumps(record, indent=1) + "\n")
-    (RESULTS / "muse_worlds.md").write_text(page)
+    (RESULTS / f"muse_{world.name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (RESULTS / f"muse_{world.name}.md").write_text(page)
     print(page)
 
 
@@ -150,7 +153,7 @@ def _data(world: World, flags: Flags) -> tuple[Mapping[str, str], Mapping[str, o
 
 def _rows(world: World, results: Results) -> list[str]:
     lines = [
-        f"## {world.name}: rows are changes of `{world.preset}`",
+        f"# MUSE on {world.name}: rows are changes of `{world.preset}`",
         "",
         f"| row | {' | '.join(METRICS.values())} | seeds |",
     ]
