@@ -1,5 +1,6 @@
 """What images become before a tower: size, mean and deviation, moves."""
 
+import pytest
 import torch
 
 from vtr_core.config.siamese import Augmentation
@@ -15,8 +16,8 @@ def test_prepared_has_mean_0_and_deviation_1_and_the_size_asked_for():
     assert prepared(torch.full((1, 1, 8, 8), 9, dtype=torch.uint8), (8, 8)).abs().max() < 1e-3
 
 
-def moves(angle=0.0, scale=1.0, mirror=1.0, shift=(0.0, 0.0)) -> Moves:
-    return Moves(torch.tensor([angle]), torch.tensor([scale]), torch.tensor([mirror]), torch.tensor([shift]))
+def moves(angle=0.0, scale=1.0, mirror=1.0, shift=(0.0, 0.0), stretch=1.0) -> Moves:
+    return Moves(*(torch.tensor([value]) for value in (angle, scale, mirror, shift, stretch)))
 
 
 def test_moves():
@@ -50,3 +51,11 @@ def test_draws_lie_within_the_settings_and_depend_on_the_seed():
     still = draw_moves(5, Augmentation(), torch.Generator())
     assert still.mirror.eq(1).all()
     assert still.shift.eq(0).all()
+
+
+@pytest.mark.parametrize(("stretch", "rows", "columns"), [(1.5, 6, 4), (1 / 1.5, 4, 6), (1.0, 4, 4)])
+def test_a_stretched_face_is_longer_or_wider(stretch: float, rows: int, columns: int):
+    images = torch.zeros(1, 1, 12, 12)
+    images[0, 0, 4:8, 4:8] = 1.0
+    found = moved(images, moves(stretch=stretch))[0, 0] > 0.5
+    assert (int(found.any(dim=1).sum()), int(found.any(dim=0).sum())) == (rows, columns)

@@ -12,6 +12,7 @@ from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.assemble import assemble
+from vtr_core.data.image_batch import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
@@ -127,12 +128,39 @@ def test_errors_of_subjects_add_up(data: dict[str, Manifest]):
     assert [one.rate for one in found] == sorted((one.rate for one in found), reverse=True)
 
 
-def test_moves_do_not_depend_on_the_number_of_workers(data: dict[str, Manifest]):
-    settings = config(data)
-    whole = build_task(settings, 0, 1)._moves(12, 3)
-    parts = [build_task(settings, rank, 3)._moves(4, 3) for rank in range(3)]
-    torch.testing.assert_close(torch.cat([part.angle for part in parts]), whole.angle)
-    assert not torch.equal(whole.angle, build_task(settings, 0, 1)._moves(12, 4).angle)
+def _parts(columns: Columns, count: int) -> list[ImageBatch]:
+    size = len(columns["video_key"]) // count
+    return [
+        image_batch({name: values[n * size : (n + 1) * size] for name, values in columns.items()}, (48, 40, 1))
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("mirrored", [False, True], ids=["images", "subjects"])
+def test_moves_do_not_depend_on_the_number_of_workers(data: dict[str, Manifest], mirrored: bool):
+    mirror = {"model.augmentation.mirror": not mirrored, "model.augmentation.mirror_subjects": mirrored}
+    settings = config(data, **mirror)
+    found = columns(data["train"], settings)
+    whole, batch = build_task(settings, 0, 1)._moves(_parts(found, 1)[0], 3)
+    parts = [build_task(settings, rank, 3)._moves(part, 3) for rank, part in enumerate(_parts(found, 3))]
+    for name in ("angle", "mirror"):
+        torch.testing.assert_close(torch.cat([getattr(part[0], name) for part in parts]), getattr(whole, name))
+    assert torch.equal(torch.cat([part[1].subject_key for part in parts]), batch.subject_key)
+    assert not torch.equal(whole.angle, build_task(settings, 0, 1)._moves(_parts(found, 1)[0], 4)[0].angle)
+
+
+def test_a_made_subject_is_another_in_all_of_its_images(data: dict[str, Manifest]):
+    made = {"model.augmentation.mirror_subjects": True, "model.augmentation.stretch_subjects": (0.8, 1.25)}
+    task = build_task(config(data, **made), 0, 1)
+    before, seen = _parts(columns(data["train"], config(data)), 1)[0], set()
+    for step in range(40):
+        moves, batch = task._moves(before, step)
+        assert torch.equal(batch.subject_key != before.subject_key, (moves.mirror < 0) | (moves.stretch != 1))
+        assert len(batch.subject_key.unique()) == len(before.subject_key.unique())
+        seen |= set(batch.subject_key.tolist())
+    assert len(seen) > 4 * len(before.subject_key.unique())
+    with pytest.raises(ConfigError, match="either of the same subject or of another"):
+        config(data, **{"model.augmentation.mirror": True, "model.augmentation.mirror_subjects": True})
 
 
 @pytest.mark.parametrize(

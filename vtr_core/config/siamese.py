@@ -117,11 +117,30 @@ class Augmentation(Settings):
     """The side becomes 1 ± this share, at most."""
     mirror: bool = False
     """Left and right are exchanged in half of the images."""
+    mirror_subjects: bool = False
+    """Left and right are exchanged in all images of half of a batch's subjects, who then are other subjects: no face is
+    its own mirror image, so there are twice as many people to tell apart."""
+    stretch_subjects: tuple[Annotated[float, Field(gt=0.25, lt=4.0)], ...] = ()
+    """All images of a subject are made longer (above 1) or wider by one of these factors, or stay as they are; a
+    stretched face is of another subject. Each factor adds as many people as there are."""
 
     @property
     def is_none(self) -> bool:
         """Whether images stay as they are."""
-        return not (self.shift or self.rotation or self.zoom or self.mirror)
+        return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_subjects)
+
+    @property
+    def makes_subjects(self) -> bool:
+        """Whether subjects are made of others."""
+        return self.mirror_subjects or bool(self.stretch_subjects)
+
+    @model_validator(mode="after")
+    def _mirrors_one_way(self) -> "Augmentation":
+        if self.mirror and self.mirror_subjects:
+            raise ValueError(
+                "mirror and mirror_subjects: a mirrored face is either of the same subject or of another; set one"
+            )
+        return self
 
 
 class SiameseConfig(Settings):

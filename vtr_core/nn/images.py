@@ -30,20 +30,22 @@ def prepared(
 
 @dataclass(frozen=True)
 class Moves:
-    """How each image of a batch is moved: turned (radians), scaled, mirrored (−1 or 1), shifted (shares of a side)."""
+    """How each image of a batch is moved: turned (radians), scaled, mirrored (−1 or 1), shifted (shares of a side), and
+    stretched: longer by a factor above 1, wider by the inverse of one below."""
 
     angle: Float[Tensor, " batch"]
     scale: Float[Tensor, " batch"]
     mirror: Float[Tensor, " batch"]
     shift: Float[Tensor, "batch 2"]
+    stretch: Float[Tensor, " batch"]
 
     def __getitem__(self, rows: slice) -> "Moves":
         """The moves of some of the images."""
-        return Moves(self.angle[rows], self.scale[rows], self.mirror[rows], self.shift[rows])
+        return Moves(self.angle[rows], self.scale[rows], self.mirror[rows], self.shift[rows], self.stretch[rows])
 
 
 def draw_moves(count: int, settings: Augmentation, generator: torch.Generator) -> Moves:
-    """Moves of `count` images, uniform within the settings."""
+    """Moves of `count` images, uniform within the settings; none is stretched."""
     draws = torch.rand(count, 5, generator=generator)
     signed = 2 * draws - 1
     return Moves(
@@ -51,18 +53,21 @@ def draw_moves(count: int, settings: Augmentation, generator: torch.Generator) -
         scale=1 + signed[:, 1] * settings.zoom,
         mirror=torch.where(draws[:, 2] < 0.5 * settings.mirror, -1.0, 1.0),
         shift=signed[:, 3:] * settings.shift,
+        stretch=torch.ones(count),
     )
 
 
 def moved(
     images: Float[Tensor, "batch channels rows columns"], moves: Moves
 ) -> Float[Tensor, "batch channels rows columns"]:
-    """The images turned about their centre, scaled, mirrored and shifted; beyond an edge is what is at the edge."""
+    """The images turned about their centre, scaled, mirrored, stretched and shifted; beyond an edge is what is at it."""
     cos, sin = moves.angle.cos() / moves.scale, moves.angle.sin() / moves.scale
     rows, columns = images.shape[2:]
     theta = torch.zeros(len(images), 2, 3)
     theta[:, 0, 0], theta[:, 0, 1] = cos * moves.mirror, -sin * rows / columns
     theta[:, 1, 0], theta[:, 1, 1] = sin * moves.mirror * columns / rows, cos
+    theta[:, 0] /= (1 / moves.stretch).clamp(min=1).unsqueeze(1)
+    theta[:, 1] /= moves.stretch.clamp(min=1).unsqueeze(1)
     theta[:, :, 2] = -2 * moves.shift  # sides go from -1 to 1
     grid = affine_grid(theta.to(images), list(images.shape), align_corners=False)
     return grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)

@@ -1,11 +1,13 @@
 """Training of a Siamese network: all pairs of a batch of images, and verification as its validation."""
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
 from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.image_batch import image_batch
+from vtr_core.data.image_batch import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import row_groups
 from vtr_core.data.row_groups import Columns
@@ -15,6 +17,7 @@ from vtr_core.losses.share import Share
 from vtr_core.metrics.verification import best_threshold, verification_metrics
 from vtr_core.models.siamese import Siamese
 from vtr_core.nn.images import Moves, draw_moves
+from vtr_core.nn.made_subjects import make_subjects
 from vtr_core.retrieval.verification import (
     concatenate_faces,
     encode_faces,
@@ -46,7 +49,8 @@ class VerificationTask:
         """Encode this worker's part, gather the batch, and add up all workers' shares of the loss."""
         image = self._model.image
         batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
-        found = model(batch, self._moves(batch.rows, step))
+        moves, batch = self._moves(batch, step)
+        found = model(batch, moves)
         keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
         pairs = self.objective(gather_rows(found.vectors), keys[:, 0], keys[:, 1], Share(self._rank, self._world))
         own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
@@ -54,14 +58,21 @@ class VerificationTask:
         metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}
         return StepOutput(total, {"train/loss_pairs": of_pairs.detach(), **metrics})
 
-    def _moves(self, rows: int, step: int) -> Moves | None:
-        """Those of this worker's images: drawn for the whole batch, so that they do not depend on the workers."""
+    def _moves(self, batch: ImageBatch, step: int) -> tuple[Moves | None, ImageBatch]:
+        """Those of this worker's images, and the batch with the subjects that they make of its own.
+
+        Moves are drawn for the whole batch, so that they do not depend on the number of workers.
+        """
         settings = self._model.augmentation
         if settings.is_none:
-            return None
+            return None, batch
         generator = torch.Generator().manual_seed((self._config.seed * 1_000_003 + step) % 2**63)
-        first = self._rank * rows
-        return draw_moves(rows * self._world, settings, generator)[first : first + rows]
+        first = self._rank * batch.rows
+        moves = draw_moves(batch.rows * self._world, settings, generator)[first : first + batch.rows]
+        if not settings.makes_subjects:
+            return moves, batch
+        made = make_subjects(batch.subject_key, settings, generator)
+        return replace(moves, mirror=made.mirror, stretch=made.stretch), replace(batch, subject_key=made.key)
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
         """Verification of the validation pairs; the model remembers the threshold that decides them best."""

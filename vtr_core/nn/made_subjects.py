@@ -1,0 +1,40 @@
+"""More people to tell apart: faces mirrored or stretched are faces of others."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from vtr_core.config.siamese import Augmentation
+
+_KEY_STEP = 0x5851F42D4C957F2D
+"""Between the keys of what is made of one subject."""
+
+
+@dataclass(frozen=True)
+class MadeSubjects:
+    """What each image's subject becomes."""
+
+    key: Int64[Tensor, " batch"]
+    """The subject's own where its faces stay as they are."""
+    mirror: Float[Tensor, " batch"]
+    """−1 for faces that are mirrored."""
+    stretch: Float[Tensor, " batch"]
+
+
+def make_subjects(subject: Int64[Tensor, " batch"], settings: Augmentation, generator: torch.Generator) -> MadeSubjects:
+    """What the generator makes of each subject of a batch, in all of its images wherever they stand.
+
+    subject: 64-bit hashes. The upper bits of their products with an odd number drawn at random choose, evenly, among
+    all pairs of mirrored or not and stretched by a factor or not.
+    """
+    factors = torch.tensor([1.0, *settings.stretch_subjects], device=subject.device)
+    sides = 2 if settings.mirror_subjects else 1
+    odd = 2 * int(torch.randint(2**62, (), generator=generator)) + 1
+    choice = ((subject * odd) >> 33 & 0x3FFFFFFF) % (sides * len(factors))
+    return MadeSubjects(
+        key=subject ^ choice * _KEY_STEP,
+        mirror=1.0 - 2.0 * (choice % sides),
+        stretch=factors[choice // sides],
+    )
