@@ -60,7 +60,7 @@ def draw_moves(count: int, settings: Augmentation, generator: torch.Generator) -
 def moved(
     images: Float[Tensor, "batch channels rows columns"], moves: Moves
 ) -> Float[Tensor, "batch channels rows columns"]:
-    """The images turned about their centre, scaled, mirrored, stretched and shifted; beyond an edge its pixels go on."""
+    """The images turned about their centre, scaled, mirrored, stretched and shifted; an edge goes on beyond it."""
     cos, sin = moves.angle.cos() / moves.scale, moves.angle.sin() / moves.scale
     rows, columns = images.shape[2:]
     theta = torch.zeros(len(images), 2, 3)
