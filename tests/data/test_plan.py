@@ -1,5 +1,6 @@
 """The plan: what an epoch visits, what resuming sees, and what workers share."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,19 @@ def test_an_epoch_visits_every_video_at_most_once_and_only_rows_that_exist(
             assert all(seen.count(video) == clips for video in set(seen))
             visited.extend(set(seen))
     assert len(visited) == len(set(visited)) == plan.steps_per_epoch * videos
+
+
+@pytest.mark.parametrize("shards", [[[[3] * 25]], [[[2] * 12], [[4] * 13]], [[[1] * 9, [2] * 9, [3] * 7]]])
+def test_what_makes_no_full_batch_is_not_the_same_in_every_epoch(shards: list[list[list[int]]]) -> None:
+    plan = Plan(manifest_of(shards), BatchConfig(videos=10, clips_per_video=1), 0)
+    visits = Counter(
+        (group, first)
+        for window in range(60 * plan.windows_per_epoch)
+        for batch in plan.videos(window)
+        for group, first in zip(batch.group.tolist(), batch.first_row.tolist(), strict=True)
+    )
+    assert len(visits) == 25
+    assert min(visits.values()) > 60 * 20 / 25 / 2
 
 
 def test_rows_of_a_video_with_enough_clips_are_not_repeated() -> None:

@@ -1,10 +1,10 @@
 """Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
 
-An epoch visits every video once. Row groups are permuted over the whole epoch; their videos, in that order, are cut
-into windows of a few batches and shuffled within a window, so a window touches few row groups and windows touch nearly
-disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a whole video, as many of its
-captions. The position in this endless sequence is the global step, so a run continues at any step, on any number of
-workers, with the batches it would have seen.
+An epoch visits every video once, but for what makes no full batch. Row groups are permuted over the whole epoch; their
+videos, in that order, are cut into windows of a few batches and shuffled within a window, so a window touches few row
+groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a
+whole video, as many of its captions. The position in this endless sequence is the global step, so a run continues at any
+step, on any number of workers, with the batches it would have seen.
 """
 
 from dataclasses import dataclass
@@ -193,8 +193,14 @@ class Plan:
 
     @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
-        """All videos in the order of the epoch's permuted row groups."""
-        groups = np.random.default_rng([self.seed, epoch]).permutation(len(self.row_groups))
+        """All videos in the order of the epoch's permuted row groups, in each from a random one on, in a circle.
+
+        What makes no full batch is left over at the end, so that without the circle a small data set would lose the
+        same videos in every epoch.
+        """
+        generator = np.random.default_rng([self.seed, epoch])
+        groups = generator.permutation(len(self.row_groups))
         sizes = self._videos_in_group[groups]
-        offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        start = np.cumsum(sizes) - sizes - generator.integers(sizes)
+        offsets = (np.arange(sizes.sum()) - np.repeat(start, sizes)) % np.repeat(sizes, sizes)
         return np.repeat(self._first_video[groups], sizes) + offsets
