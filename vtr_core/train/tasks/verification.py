@@ -71,8 +71,9 @@ class VerificationTask:
         moves = draw_moves(batch.rows * self._world, settings, generator)[first : first + batch.rows]
         if not settings.makes_subjects:
             return moves, batch
-        made = make_subjects(batch.subject_key, settings, generator)
-        return replace(moves, mirror=made.mirror, stretch=made.stretch), replace(batch, subject_key=made.key)
+        made = make_subjects(batch.subject_key.cpu(), settings, generator)  # moves are drawn on the CPU
+        moves = replace(moves, mirror=made.mirror, stretch=made.stretch)
+        return moves, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
         """Verification of the validation pairs; the model remembers the threshold that decides them best."""
