@@ -26,8 +26,8 @@ class MadeSubjects:
 def make_subjects(subject: Int64[Tensor, " batch"], settings: Augmentation, generator: torch.Generator) -> MadeSubjects:
     """What the generator makes of each subject of a batch, in all of its images wherever they stand.
 
-    subject: 64-bit hashes, on the CPU. The upper bits of their products with an odd number drawn at random choose, evenly, among
-    all pairs of mirrored or not and stretched by a factor or not.
+    subject: 64-bit hashes, on the CPU. The upper bits of their products with an odd number drawn at random choose,
+    evenly, among all pairs of mirrored or not and stretched by a factor or not.
     """
     factors = torch.tensor([1.0, *settings.stretch_subjects])
     sides = 2 if settings.mirror_subjects else 1
