@@ -48,7 +48,7 @@ def _whole(figures: Mapping[str, Any]) -> list[str]:
         f"| matrix | {figures['whole_seconds']:.1f} | {figures['whole_peak_mb']:.0f} |",
         f"| top 10 of each caption | {figures['top10_seconds']:.1f} | {figures['top10_peak_mb']:.0f} |",
         "",
-        f"Memory is what the process grew by, inputs and result included; goal below {MEGABYTES:g} MB: "
+        f"Memory is what the process grew by after compiling, inputs and result included; goal below {MEGABYTES:g} MB: "
         f"{'reached' if small else '**not reached**'}. The top 10 "
         f"{'are' if figures['top10_is_that_of_the_matrix'] else '**are not**'} those of the matrix.",
         f"Over as many matched pairs: {causality}.",

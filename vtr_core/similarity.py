@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from vtr_core.config.train import Normalisation
-from vtr_core.nn.min_sums import min_sum_blocks
+from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks
 from vtr_core.nn.precision import full_precision
 from vtr_core.nn.volume import pair_volume
 
@@ -69,7 +69,7 @@ def generalized_jaccard(
     """Σ_k min(a_ik, b_jk) / Σ_k max(a_ik, b_jk) of non-negative vectors; two all-zero vectors have similarity 0.
 
     Never builds a (queries, items, concepts) tensor. Where a gradient is wanted, on a GPU, and for few rows: with
-    s = Σa + Σb and d = ‖a − b‖₁, Σmin = (s − d)/2 and Σmax = (s + d)/2. Else Σmin by a compiled loop, in an eighth of
+    s = Σa + Σb and d = ‖a − b‖₁, Σmin = (s − d)/2 and Σmax = (s + d)/2. Else Σmin by a compiled loop, in a tenth of
     the time, and Σmax = s − Σmin. Equal rows have equal scores in each form.
     """
     wants_gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
@@ -92,20 +92,26 @@ def most_similar_by_jaccard(
 
     Holds the scores of a thousand queries at a time, never the matrix. All items where there are fewer than k.
     """
-    found = [block.topk(min(k, len(b)), dim=1) for _, block in _jaccard_blocks(a, b)]
-    if not found:
-        return a.new_zeros(0, min(k, len(b))), torch.zeros(0, min(k, len(b)), dtype=torch.int64)
-    return torch.cat([part.values for part in found]), torch.cat([part.indices for part in found])
+    kept = min(k, len(b))
+    values = a.new_empty(len(a), kept, dtype=torch.promote_types(a.dtype, b.dtype))
+    items = torch.empty(len(a), kept, dtype=torch.int64)
+    for rows, block in _jaccard_blocks(a, b):
+        torch.topk(block, kept, dim=1, out=(values[rows], items[rows]))
+    return values, items
 
 
 def _jaccard_blocks(a: Tensor, b: Tensor) -> Iterator[tuple[slice, Float[Tensor, "rows items"]]]:
-    """Blocks of rows of the generalised Jaccard."""
+    """Blocks of rows of the generalised Jaccard, each gone with the next.
+
+    Nothing large is allocated for a block: freed and asked for again among what stays, it would fragment the heap.
+    """
     dtype = torch.promote_types(a.dtype, b.dtype)
     a, b = a.detach().to(dtype), b.detach().to(dtype)
-    item_sums = b.sum(dim=1)
+    query_sums, item_sums = a.sum(dim=1, keepdim=True), b.sum(dim=1)
+    buffer = a.new_empty(min(ROW_BLOCK, len(a)), len(b))
     for rows, smaller in min_sum_blocks(a, b):
-        union = (a[rows].sum(dim=1, keepdim=True) + item_sums).sub_(smaller)
-        yield rows, smaller.div_(torch.where(union == 0, 1, union))  # NaN stays NaN
+        union = torch.add(query_sums[rows], item_sums, out=buffer[: len(smaller)]).sub_(smaller)
+        yield rows, smaller.div_(union.clamp_(min=torch.finfo(dtype).tiny))  # all zeros: 0; NaN stays
 
 
 def neg_volume(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:

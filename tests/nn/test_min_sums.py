@@ -6,7 +6,7 @@ from vtr_core.nn.min_sums import min_sum_blocks
 
 
 def _sums(a, b):
-    parts = list(min_sum_blocks(a, b))
+    parts = [(rows, part.clone()) for rows, part in min_sum_blocks(a, b)]
     assert [rows.start for rows, _ in parts] == list(range(0, len(a), min_sums.ROW_BLOCK))
     return torch.cat([part for _, part in parts])
 

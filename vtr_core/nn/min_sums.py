@@ -14,8 +14,8 @@ from torch import Tensor
 
 ROW_BLOCK = 1024
 """Rows of a block."""
-_TILE = 64
-"""Items that stay in the processor's cache while all queries of a thread pass them: 128 KiB of 512 concepts."""
+_TILE = 8
+"""Items that stay in the processor's first cache while all queries of a thread pass them: 16 KiB of 512 concepts."""
 _LINES = 32
 """Rows that a thread does at once."""
 
@@ -23,17 +23,18 @@ _LINES = 32
 def min_sum_blocks(
     a: Float[Tensor, "queries concepts"], b: Float[Tensor, "items concepts"]
 ) -> Iterator[tuple[slice, Float[Tensor, "rows items"]]]:
-    """Blocks of rows of Σ_k min(a_ik, b_jk), in order; each is a tensor of its own.
+    """Blocks of rows of Σ_k min(a_ik, b_jk), in order; all are in the same memory, so each is gone with the next.
 
     Minima are added up in the processor's registers: neither a (queries, items, concepts) tensor nor a part of one is
     ever written. On the CPU, without gradients, with as many threads as torch. What a pair gets does not depend on its
     place in `a` and `b`. A NaN in `b` is passed on, one in `a` is not.
     """
     add_up, items = _kernel(), b.contiguous().numpy()
+    block = a.new_empty(min(ROW_BLOCK, len(a)), len(b))
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
         for start in range(0, len(a), ROW_BLOCK):
             rows = slice(start, min(start + ROW_BLOCK, len(a)))
-            sums = a.new_empty(rows.stop - start, len(b))
+            sums = block[: rows.stop - start]
             list(threads.map(add_up, _lines(a[rows]), repeat(items), _lines(sums)))
             yield rows, sums
 
@@ -54,12 +55,25 @@ def _kernel() -> Callable[..., Any]:
 
 
 def _add_up(queries: Any, items: Any, sums: Any) -> None:
-    """Fill sums (queries, items) from queries (queries, concepts) and items (items, concepts)."""
-    num_items, num_concepts = items.shape
+    """Fill sums (queries, items) from queries (queries, concepts) and items (items, concepts).
+
+    Two queries meet two items at once, which halves what is read; an odd last one is its own neighbour, so that every
+    pair is added up in the same order.
+    """
+    num_queries, num_items = sums.shape
     for first in range(0, num_items, _TILE):
-        for i in range(len(queries)):
-            for j in range(first, min(first + _TILE, num_items)):
-                total = sums.dtype.type(0)
-                for k in range(num_concepts):
-                    total += queries[i, k] if queries[i, k] < items[j, k] else items[j, k]
-                sums[i, j] = total
+        for i in range(0, num_queries, 2):
+            below = min(i + 1, num_queries - 1)
+            for j in range(first, min(first + _TILE, num_items), 2):
+                right = min(j + 1, num_items - 1)
+                zero = sums.dtype.type(0)
+                total, total_right, total_below, total_both = zero, zero, zero, zero
+                for k in range(queries.shape[1]):
+                    query, query_below = queries[i, k], queries[below, k]
+                    item, item_right = items[j, k], items[right, k]
+                    total += query if query < item else item
+                    total_right += query if query < item_right else item_right
+                    total_below += query_below if query_below < item else item
+                    total_both += query_below if query_below < item_right else item_right
+                sums[i, j], sums[i, right] = total, total_right
+                sums[below, j], sums[below, right] = total_below, total_both
