@@ -114,7 +114,7 @@ def start_command(
     )
 
 
-def wait_until(holds: Callable[[], object], process: "subprocess.Popen[str]", limit_s: float = 180) -> None:
+def wait_until(holds: Callable[[], object], process: "subprocess.Popen[str]", limit_s: float = 600) -> None:
     """Wait until `holds()`; AssertionError where the process ends, or the limit comes, before."""
     deadline = time.monotonic() + limit_s
     while not holds():

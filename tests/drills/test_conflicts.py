@@ -30,7 +30,7 @@ def test_of_two_runs_into_one_output_one_is_refused(
         resume(str(run))
     with pytest.raises(RunConflict, match="already holds a run"):
         train(longer, TrainFlags(data=str(world), out=str(run)))
-    outputs = [process.communicate(timeout=240)[0] for process in both]
+    outputs = [process.communicate(timeout=600)[0] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], outputs
     refused = next(output for process, output in zip(both, outputs, strict=True) if process.returncode == 2)
     assert "vtr train: RunConflict: " in refused

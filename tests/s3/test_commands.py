@@ -88,7 +88,7 @@ def test_expired_credentials_end_a_command_with_one_line(
     proxy.always = Answer(400, "ExpiredToken", SECRET)
     command = [word.format(folder) for word in words]
     process: subprocess.Popen[str] = start_command(command, env={**store.env, "AWS_ENDPOINT_URL": proxy.endpoint})
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=600)
     assert process.returncode == 2
     (line,) = [line for line in output.splitlines() if "StorageError" in line]
     assert "credentials have expired; renew them" in line
