@@ -10,7 +10,7 @@ PEERS ?= .venv-peers
 WHEELS ?= wheels
 CUDA_ARCH ?= 90
 
-.PHONY: install demo test test-gpu drills bench-feeding check format clean mamba-wheels install-mamba
+.PHONY: install demo test test-all test-gpu drills bench-feeding check format clean mamba-wheels install-mamba
 
 install: $(VENV)/installed
 
@@ -32,13 +32,16 @@ demo: install
 test: install
 	$(BIN)/pytest
 
+# Also the tests marked long, an hour or two: more whole runs, the drills, clusters of several nodes.
+test-all: install
+	$(BIN)/pytest -m ''
+
 # What only a CUDA device can show; each test is skipped where it needs what is not there.
 test-gpu: install
 	$(BIN)/pytest tests/gpu -m gpu
 
 drills: install
-	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills -m integration
-	$(BIN)/pytest tests/cluster -m cluster
+	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills tests/cluster -m integration
 
 $(PEERS)/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)

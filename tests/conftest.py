@@ -1,4 +1,7 @@
-"""Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world."""
+"""Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
+
+No generated example has a deadline: machines that are shared are slow at times.
+"""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 install_import_hook("vtr_core", "beartype.beartype")  # works on modules imported from here on
 torch.set_num_threads(1)
+settings.register_profile("shared-machine", deadline=None)
+settings.load_profile("shared-machine")
 
 
 @pytest.fixture(scope="session")

@@ -107,6 +107,7 @@ def test_the_highest_memory_is_sought_between_the_marks(tmp_path: Path):
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_path: Path):
     from benchmarks.feeding_ray import Flags, deliver
 

@@ -75,7 +75,7 @@ def test_what_still_runs_is_killed(leftover: Names) -> None:
     with (leftover.node_folder(0) / "log").open("w") as log:
         process = subprocess.Popen(["sleep", "60"], stdout=log)
     remove(leftover)
-    assert process.wait(timeout=10) < 0
+    assert process.wait(timeout=60) < 0
     assert not leftover.folder.exists()
 
 

@@ -14,7 +14,7 @@ from tests.drills import nodes, runs
 from vtr_core.config.train import ReadingNodes
 from vtr_core.train.placement import LABEL, READING
 
-pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 WITH_GPUS = NodeSpec(cpus=3, gpus=2, labels={LABEL: "training"})
 """The GPUs are not there: workers compute on CPUs, and it is the labels that decide where."""
 FOR_READING = NodeSpec(cpus=3, labels={LABEL: READING})

@@ -28,12 +28,12 @@ def test_processes_with_files_in_a_folder_and_their_children(tmp_path: Path) -> 
         found = with_files_in(own)
         assert found == {ours.pid, *parents_of(ours.pid)}
         kill(found)
-        ours.wait(timeout=10)
+        ours.wait(timeout=60)
         assert with_files_in(own) == set()
         assert others.poll() is None
     finally:
         kill({ours.pid, others.pid})
-        others.wait(timeout=10)
+        others.wait(timeout=60)
 
 
 def parents_of(pid: int) -> set[int]:

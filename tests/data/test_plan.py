@@ -31,7 +31,7 @@ layouts = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(layouts, st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
 def test_an_epoch_visits_every_video_at_most_once_and_only_rows_that_exist(
     layout: list[list[list[int]]], videos: int, clips: int, window: int, epoch: int

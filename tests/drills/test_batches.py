@@ -36,7 +36,7 @@ from vtr_core.storage import locate
 from vtr_core.train.checkpoint_files import Checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}
 
 

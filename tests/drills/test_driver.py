@@ -23,7 +23,7 @@ from tests.drills.nodes import (
 from tests.drills.outcome import Outcome
 from tests.drills.runs import assert_equal_runs, seconds_to_recover, steps_lost, wait_until
 
-pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 Record = Callable[[Outcome], None]
 
 

@@ -21,7 +21,7 @@ from tests.drills.outcome import Outcome
 from tests.drills.runs import STEPS, assert_equal_runs, config, points
 from vtr_core.train import tracked
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 _ARTIFACTS = {"config.json", "environment.json", "events.jsonl"}
 
 

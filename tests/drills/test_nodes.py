@@ -31,7 +31,7 @@ from tests.drills.runs import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 Record = Callable[[Outcome], None]
 
 

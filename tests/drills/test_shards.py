@@ -27,7 +27,7 @@ from vtr_core.data.row_groups import RowGroupReader
 from vtr_core.data.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 EARLY = {"training.checkpoint_every": 1, "scaling.prefetch_batches": 1}
 
 

@@ -18,7 +18,7 @@ from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core.data.ingest import do
 from vtr_core.errors import InputError, VtrError
 
-CASES = 200
+CASES = 100
 COMMANDS = 15
 
 

@@ -70,6 +70,7 @@ def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Pat
             assert direction.metrics.recall[10] > 1.5 * direction.chance.recall[10]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """Plateaus, which lower the learning rate, and batch normalisation's averages included."""
     cut = tmp_path / "cut"
@@ -88,6 +89,7 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     assert progress[0] == progress[1]
 
 
+@pytest.mark.long
 def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> None:
     same = {"model.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
     for workers in (1, 2):

@@ -67,6 +67,7 @@ def test_the_run_says_once_where_it_scans(trained: Path) -> None:
     assert [event["backend"] for event in events if event["event"] == "scan"] == ["reference"]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     shutil.copytree(trained, cut)
@@ -84,6 +85,7 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     assert progress[0] == progress[1]
 
 
+@pytest.mark.long
 def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> None:
     same = {"model.text.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
     for workers in (1, 2):
@@ -91,6 +93,7 @@ def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> Non
     assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "1"), rel=2e-4)
 
 
+@pytest.mark.long
 def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Path, local_ray: None) -> None:
     """The layout of CLIP's tokens, a pyramid over them, and a row without frames."""
     data = token_videos(tmp_path / "tokens", blind=[6])
@@ -102,6 +105,7 @@ def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Pat
     assert result.directions[0].metrics.num_queries == 24
 
 
+@pytest.mark.long
 def test_mean_pooling_trains_its_temperature_alone(tmp_path: Path, local_ray: None) -> None:
     data = token_videos(tmp_path / "tokens")
     changes = small(**NO_LEARNER, **{"training.epochs": 1, "training.log_every": 1, "scaling.workers": 2})

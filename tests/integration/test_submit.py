@@ -44,7 +44,7 @@ class Head:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=600,
             stdin=subprocess.DEVNULL,
             check=False,
         )
@@ -75,10 +75,10 @@ def head(own_tracking_store: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 600
     while True:
         try:
-            if requests.get(f"{url}/api/jobs/", headers=authorization(), timeout=5).status_code == 200:
+            if requests.get(f"{url}/api/jobs/", headers=authorization(), timeout=30).status_code == 200:
                 return
         except requests.RequestException:
             pass

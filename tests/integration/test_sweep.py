@@ -90,6 +90,7 @@ def test_killed_and_resumed(world: Path, tmp_path: Path, own_tracking_store: str
     assert (out / "figures" / "parallel_coordinates.svg").exists()
 
 
+@pytest.mark.long
 def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, tmp_path: Path) -> None:
     """Four trials where two fit; afterwards nothing stays reserved."""
     out = tmp_path / "room"
@@ -99,10 +100,14 @@ def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, t
     assert {group["state"] for group in placement_group_table().values()} == {"REMOVED"}
 
 
+@pytest.mark.long
 def test_a_population_hands_on_weights(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The worse of two goes on from the better one's checkpoint, with another point, as the trial that it is."""
+    """The worse of two goes on from the better one's checkpoint, with another point, as the trial that it is.
+
+    There is room for one, so that the other waits at every validation, and neither ends before both were compared.
+    """
     out = tmp_path / "population"
-    flags = SweepFlags(data=str(world), num_samples=2, scheduler="pbt", max_concurrent=2, out=str(out))
+    flags = SweepFlags(data=str(world), num_samples=2, scheduler="pbt", max_concurrent=1, out=str(out))
     sweep("capsule-howto-tiny", flags, {**SMALL, "model.num_capsules": 8})
     rows = trials(out)
     assert [(row["number"], row["state"], row["reports"][-1][0]) for row in rows] == [
@@ -127,6 +132,7 @@ def events(run: Path, name: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == name]
 
 
+@pytest.mark.long
 def test_failed_trials_do_not_end_a_sweep_before_its_time(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.usefixtures("local_ray")
+@pytest.mark.long
 def test_rows_are_trained_and_stand_beside_the_papers_figures(tmp_path: Path) -> None:
     data = tmp_path / "data"
     ingest(SyntheticTokens(num_videos=200, dim=16), IngestFlags(out=str(data)))

@@ -35,7 +35,7 @@ def test_cider_of_one_video_is_zero() -> None:
     assert cider({"a": HYPOTHESES["a"]}, {"a": REFERENCES["a"]}).mean == 0.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sets)
 def test_figures_are_those_of_plain_code(drawn: list[tuple[str, list[str]]]) -> None:
     hypotheses, references = as_dicts(drawn)

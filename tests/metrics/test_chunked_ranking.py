@@ -23,7 +23,7 @@ def _labelled_scores(draw):
 TIES = st.sampled_from(["expected", "optimistic", "pessimistic"])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(_labelled_scores(), st.integers(1, 13), st.integers(1, 13), TIES)
 def test_chunked_equals_whole_bit_for_bit(labelled, query_chunk, item_chunk, ties):
     scores, query_labels, item_labels = labelled
@@ -39,7 +39,7 @@ def test_chunked_equals_whole_bit_for_bit(labelled, query_chunk, item_chunk, tie
     assert chunked == whole
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_labelled_scores(), st.randoms(use_true_random=False), TIES)
 def test_the_order_of_items_does_not_matter(labelled, random, ties):
     scores, query_labels, item_labels = labelled
@@ -50,7 +50,7 @@ def test_the_order_of_items_does_not_matter(labelled, random, ties):
     assert retrieval_metrics(scores[:, order], relevant[:, order], ties=ties, missing="count_as_failure") == straight
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_labelled_scores(), TIES)
 def test_a_growing_transform_of_the_scores_does_not_matter(labelled, ties):
     scores, query_labels, item_labels = labelled
@@ -59,7 +59,7 @@ def test_a_growing_transform_of_the_scores_does_not_matter(labelled, ties):
     assert retrieval_metrics(np.exp(3 * scores), relevant, ties=ties, missing="count_as_failure") == straight
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_labelled_scores())
 def test_the_expected_policy_lies_between_the_others(labelled):
     scores, query_labels, item_labels = labelled

@@ -122,7 +122,7 @@ def test_data_sets_of_clips_and_wrong_values_are_refused(flags: LocalizationFlag
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words], capture_output=True, text=True, timeout=120
+        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0
     assert "usage: vtr" in done.stdout
@@ -141,7 +141,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 )
 def test_faults_of_an_ingest_are_one_line(words: list[str], fault: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pipelines.cli", "ingest", *words, "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
     assert done.returncode == 2
     assert fault in done.stderr
     assert done.stderr.count("\n") == 1

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.msrvtt_ridge import Text, allowed_text, msrvtt, prepare, ridge, train_one
 from benchmarks.ridge import selected
 
-pytestmark = [pytest.mark.real, pytest.mark.integration]
+pytestmark = [pytest.mark.real, pytest.mark.integration, pytest.mark.long]
 SHORT = {
     "training.epochs": 25,
     "batch.clips_per_video": 2,

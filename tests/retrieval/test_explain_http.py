@@ -63,7 +63,7 @@ def server(tmp_path: Path) -> Iterator[ExplainServer]:
 def ask(
     server: ExplainServer, path: str, host: str | None = None, method: str = "GET"
 ) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=120)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{server.server_address[1]}")
     connection.endheaders()

@@ -22,7 +22,7 @@ def flat(documents: list[list[list[str]]]) -> tuple[list[list[str]], np.ndarray]
     return [text for texts in documents for text in texts], document
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpora)
 def test_readings_are_those_of_plain_code(documents: list[list[list[str]]]) -> None:
     captions, document = flat(documents)

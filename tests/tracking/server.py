@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.s3.store import running_store
 
 _PASSWORD = "mlflow-test-password"
-_WAIT_S = 90
+_WAIT_S = 600
 
 
 def postgres_programs() -> Path | None:

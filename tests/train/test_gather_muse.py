@@ -66,7 +66,7 @@ def worker(rank: int, world: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("world", [2, 4])
+@pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
     alone = [one_step(config, 0, 1) for config in CASES]
     mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)

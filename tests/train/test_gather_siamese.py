@@ -71,7 +71,7 @@ def worker(rank: int, world: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("world", [2, 3])
+@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
     alone = [one_step(config(case), 0, 1) for case in CASES]
     assert all(any(value.abs().sum() > 0 for value in case[1:]) for case in alone)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import rankdata
 
 from vtr_core.errors import InputError
 
@@ -132,10 +131,10 @@ def best_threshold(
 
 
 def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
-    """P(D different > D matching) + ½ P(equal), by ranks (Mann-Whitney)."""
-    ranks, apart = rankdata(distances), int(different.sum())
-    matching = len(distances) - apart
-    return float((ranks[different].sum() - apart * (apart + 1) / 2) / (apart * matching))
+    """P(D different > D matching) + ½ P(equal), as Mann and Whitney count them."""
+    matching, apart = np.sort(distances[~different]), distances[different]
+    below, not_above = np.searchsorted(matching, apart, "left"), np.searchsorted(matching, apart, "right")
+    return float((below + not_above).mean() / (2 * len(matching)))
 
 
 def equal_error_rate(curve: RocCurve) -> float:
