@@ -116,6 +116,7 @@ def test_what_does_not_go_together_is_said_before_anything_starts(described: Pat
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.long
 def test_labels_of_another_table_stop_a_resumed_run(trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     shutil.copytree(trained, cut)

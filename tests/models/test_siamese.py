@@ -125,6 +125,23 @@ def test_dropout_is_off_in_evaluation():
     assert torch.equal(model(images()).vectors, model(images()).vectors)
 
 
+@pytest.mark.parametrize("unit", [True, False])
+def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
+    plain = Siamese(SiameseConfig(tower=SMALL, size=42, normalize=unit)).eval()
+    both = Siamese(SiameseConfig(tower=SMALL, size=42, normalize=unit, mirror_average=True)).eval()
+    both.load_state_dict(plain.state_dict())
+    given = images()
+    mirrored = ImageBatch(given.pixels.flip(-1), given.image_key, given.subject_key)
+    mean = (plain(given).vectors + plain(mirrored).vectors) / 2
+    expected = mean / mean.norm(dim=1, keepdim=True) if unit else mean
+    torch.testing.assert_close(both(given).vectors, expected)
+    torch.testing.assert_close(both(mirrored).vectors, expected)
+    torch.manual_seed(0)
+    trained = plain.train()(given).vectors
+    torch.manual_seed(0)
+    torch.testing.assert_close(both.train()(given).vectors, trained)
+
+
 def test_the_threshold_is_saved_with_the_weights():
     model = Siamese(SiameseConfig(tower=SMALL, size=42))
     assert model.threshold.isnan()

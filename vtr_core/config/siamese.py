@@ -156,6 +156,8 @@ class SiameseConfig(Settings):
     """Units of the last layer."""
     normalize: bool = True
     """Encodings have length 1."""
+    mirror_average: bool = False
+    """Outside training an encoding is the mean of the image's and of its mirror image's, of length 1 again."""
     augmentation: Augmentation = Augmentation()
 
     @property

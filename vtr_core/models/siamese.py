@@ -55,16 +55,23 @@ class Siamese(nn.Module):
         if moves is not None:
             images = moved(images, moves)
         features = self.tower(images)
-        vectors = self.head(features)
+        vectors = self._encoded(features)
+        if self.config.mirror_average and not self.training:
+            mirrored = self._encoded(self.tower(images.flip(-1)))
+            vectors = self._scaled((vectors + mirrored) / 2)
         return Encodings(
-            vectors=normalize(vectors.float(), dim=1) if self.config.normalize else vectors.float(),
-            penalty=self._penalty(),
-            reconstruction=self._reconstruction(features, images),
+            vectors=vectors, penalty=self._penalty(), reconstruction=self._reconstruction(features, images)
         )
 
     def decides_at(self, threshold: float) -> None:
         """Remember the threshold that decided best."""
         self.threshold.fill_(threshold)
+
+    def _encoded(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
+        return self._scaled(self.head(features).float())
+
+    def _scaled(self, vectors: Float[Tensor, "batch dim"]) -> Float[Tensor, "batch dim"]:
+        return normalize(vectors, dim=1) if self.config.normalize else vectors
 
     def _penalty(self) -> Float[Tensor, ""]:
         tower = self.tower
