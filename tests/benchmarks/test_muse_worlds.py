@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS, World, _claims, _rows, compare
+from benchmarks.compared_rows import World, compare, markdown
+from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS
 from vtr_core.config.muse import MuseConfig
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
@@ -26,7 +27,7 @@ def test_differences_are_paired_by_seed_and_judged() -> None:
     block, scales, _ = compare(MSRVTT, results)
     assert (block.difference.mean, block.verdict) == (pytest.approx(2.0), "holds")
     assert scales.verdict == "undecided"
-    page = "\n".join([*_rows(MSRVTT, results), *_claims(MSRVTT, [block, scales])])
+    page = markdown(MSRVTT, results)
     assert "| mean-pooling | 20.0 ± 10.0 |" in page
     assert "| frames-1 | mean-pooling | +2.0 ± 0.2 | holds |" in page
     assert "| *chance* | – | – | 5.1 | – | – | |" in page

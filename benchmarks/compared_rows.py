@@ -1,0 +1,108 @@
+"""Rows of one benchmark, trained with the same seeds and compared with each other seed by seed, and their page."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.machine import processor, versions
+from benchmarks.paired import Difference, paired
+from pipelines.table_runs import Sweep, TestSet, read_results
+from vtr_core.config.override import override
+from vtr_core.config.presets import preset
+from vtr_core.tables.interval import estimate
+from vtr_core.tables.table import Results
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class World:
+    """A data set, the preset trained on it, the changes that make its rows, and what is claimed of them."""
+
+    name: str
+    title: str
+    preset: str
+    rows: Mapping[str, Mapping[str, object]]
+    claims: Sequence[tuple[str, str]]
+    """(better, worse)."""
+    compared: str
+    """The metric that claims are judged by."""
+    metrics: Mapping[str, str]
+    """By metric name its heading."""
+    kind: str = "retrieval"
+    """Of evaluation, as `TestSet` has it."""
+    yardstick: str = "chance"
+    """What `Results.chance` holds the figures of."""
+
+
+def run_rows(
+    world: World, data: Mapping[str, str], out: str, seeds: int, changes: Mapping[str, object], experiment: str
+) -> Results:
+    """Train and evaluate every row with every seed on the splits `data`; finished runs in `out` are taken as they are.
+
+    changes: of the preset in all rows.
+    """
+    test_sets = [TestSet(world.name, data["test"], world.kind)]
+    sweep = Sweep(out, data["train"], data["val"], test_sets, seeds, experiment)
+    for row, own in world.rows.items():
+        sweep.run(row, override(preset(world.preset), {**changes, **own}))
+    return read_results(out, list(world.rows), test_sets, seeds)
+
+
+def compare(world: World, results: Results) -> list[Difference]:
+    """The world's claims, each as the difference in `world.compared` of runs with the same seed."""
+    metric = f"{world.name}/{world.compared}"
+    return [
+        paired(better, worse, results.figures[better][metric], results.figures[worse][metric])
+        for better, worse in world.claims
+    ]
+
+
+def write(world: World, results: Results, name: str, command: str) -> None:
+    """Print the world's page, and write it to benchmarks/results with its figures, as `name`.md and `name`.json."""
+    differences, numbers = compare(world, results), versions("torch", "ray", "numpy")
+    origin = f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n"
+    page = f"{markdown(world, results)}\n{origin}"
+    record = {
+        "figures": results.figures,
+        "chance": results.chance,
+        "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
+        "machine": processor(),
+        "versions": numbers,
+        "command": command,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (RESULTS / f"{name}.md").write_text(page)
+    print(page)
+
+
+def markdown(world: World, results: Results) -> str:
+    """The rows, and the claims about them."""
+    return "\n".join([*_rows(world, results), "", *_claims(world, results), ""])
+
+
+def _rows(world: World, results: Results) -> list[str]:
+    lines = [
+        f"# {world.title}: rows are changes of `{world.preset}`",
+        "",
+        f"| row | {' | '.join(world.metrics.values())} | seeds |",
+        f"|---|{'---:|' * (len(world.metrics) + 1)}",
+    ]
+    for row in world.rows:
+        found = [estimate(results.figures[row][f"{world.name}/{metric}"]) for metric in world.metrics]
+        cells = [f"{one.mean:.1f} ± {one.deviation or 0:.1f}" for one in found]
+        lines.append(f"| {row} | {' | '.join(cells)} | {found[0].seeds} |")
+    chance = [results.chance.get(f"{world.name}/{metric}") for metric in world.metrics]
+    cells = ["–" if one is None else f"{one:.1f}" for one in chance]
+    return [*lines, f"| *{world.yardstick}* | {' | '.join(cells)} | |"]
+
+
+def _claims(world: World, results: Results) -> list[str]:
+    lines = [f"| better | than | {world.metrics[world.compared]}, paired by seed | |", "|---|---|---:|---|"]
+    for one in compare(world, results):
+        half = one.difference.half_width
+        interval = "" if half is None else f" ± {half:.1f}"
+        lines.append(f"| {one.better} | {one.worse} | {one.difference.mean:+.1f}{interval} | {one.verdict} |")
+    return lines
