@@ -4,6 +4,7 @@ import logging
 import math
 import os
 import secrets
+from collections.abc import Callable
 from functools import partial
 
 import ray
@@ -13,8 +14,10 @@ from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-d
 
 from vtr_core.errors import ClusterError, one_line
 
+logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
+_STARTS = 3
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
@@ -34,18 +37,30 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     if guarded:
         _set_token()
     try:
-        start(num_cpus=cpus, include_dashboard=False)
+        patiently(partial(start, num_cpus=cpus, include_dashboard=False))
     except ValueError:  # RAY_ADDRESS or `ray start` names a cluster, which has its own number of CPUs
         if guarded:
             _forget_token()
         start()
-    except Exception as error:
-        if type(error) is not Exception:
-            raise
-        # Ray's servers have half a minute to come up, and no word of their own for that they did not.
-        raise ClusterError(
-            f"Ray did not start on this machine: {one_line(str(error))} Try again when it is less busy"
-        ) from error
+
+
+def patiently(start: Callable[[], object]) -> None:
+    """Start Ray on this machine, again where its servers did not come up in the half a minute that Ray gives them.
+
+    What a start left behind ends with this process. Raises ClusterError where the last one is too slow as well.
+    """
+    for left in reversed(range(_STARTS)):
+        try:
+            start()
+        except Exception as error:
+            if type(error) is not Exception:  # Ray has no word of its own for servers that did not come up
+                raise
+            said = f"Ray did not start on this machine: {one_line(str(error))}"
+            if not left:
+                raise ClusterError(f"{said} Try again when it is less busy") from error
+            logger.warning("%s It is started again", said)
+        else:
+            return
 
 
 def _set_token() -> None:

@@ -5,6 +5,7 @@ No generated example has a deadline: machines that are shared are slow at times.
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,11 @@ def local_ray() -> Iterator[None]:
     """A Ray of our own: four logical CPUs, no dashboard."""
     import ray
 
+    from pipelines.ray_session import patiently
+
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
-    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    patiently(partial(ray.init, address="local", num_cpus=4, **quiet))
     yield
     ray.shutdown()
 

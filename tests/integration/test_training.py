@@ -58,6 +58,7 @@ def test_a_failed_run_is_failed(world: Path, tmp_path: Path, own_tracking_store:
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FAILED"
 
 
+@pytest.mark.long
 def test_a_loss_that_stays_not_finite_ends_the_run(world: Path, tmp_path: Path) -> None:
     wild = config(**{"optimizer.learning_rate": 1e30, "training.max_nonfinite": 2, "training.validate_every": 3})
     with pytest.raises(TrainingError, match=r"not finite in 2 steps in a row.*part-00000\.parquet \(row group 0\)"):
@@ -75,6 +76,7 @@ def test_a_checkpoint_loads_by_itself(one_worker: Path) -> None:
     assert not loaded.model.training
 
 
+@pytest.mark.long
 def test_training_stops_early(world: Path, tmp_path: Path) -> None:
     patient = config(**{"training.epochs": 50, "training.patience": 2, "optimizer.learning_rate": 1e-12})
     train(patient, TrainFlags(data=str(world), out=str(tmp_path / "early")))

@@ -18,12 +18,32 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], Non
 
 
 def test_servers_that_do_not_come_up_are_one_line(play: Callable[[Callable[..., None]], None]) -> None:
+    starts = []
+
     def start(**_: Any) -> None:
+        starts.append(1)
         raise Exception("The current node timed out\nduring startup.")
 
     play(start)
     with pytest.raises(ClusterError, match=r"did not start on this machine: The current node timed out during startup"):
         ray_session.connect()
+    assert len(starts) == 3
+
+
+def test_servers_that_were_slow_are_started_again(
+    play: Callable[[Callable[..., None]], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    starts = []
+
+    def start(**_: Any) -> None:
+        starts.append(1)
+        if len(starts) == 1:
+            raise Exception("The current node timed out during startup.")
+
+    play(start)
+    ray_session.connect()
+    assert len(starts) == 2
+    assert "timed out during startup. It is started again" in caplog.text
 
 
 def test_other_faults_stay_what_they_are(play: Callable[[Callable[..., None]], None]) -> None:
