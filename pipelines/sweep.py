@@ -43,7 +43,8 @@ class SweepFlags:
     num_samples: int = 12
     """Trials; of a grid the most that it may have."""
     scheduler: SchedulerKind = "asha"
-    """asha stops losing trials early; pbt lets them go on from better ones' weights with settings near theirs."""
+    """asha stops losing trials early; pbt lets them go on from better ones' weights with settings near theirs, of those
+    that train at the same time."""
     search: SearchKind | None = None
     """How points are chosen (default: optuna, with pbt random). A grid takes all choices and 3 values of a number."""
     max_concurrent: int | None = None
@@ -135,7 +136,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
         provenance=provenance(),
         concepts=concepts,
     )
-    _connect(base, flags.max_concurrent, flags.worker_logs)
+    _connect(base, record, flags.worker_logs)
     with Lease.take(folder.location):
         folder.claim(record, base)
         _run(folder, record, base)
@@ -154,7 +155,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
         record, base = folder.read()
         if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
-        _connect(base, record.max_concurrent, worker_logs)
+        _connect(base, record, worker_logs)
         _run(folder, record, base)
 
 
@@ -168,8 +169,11 @@ def _search(flags: SweepFlags) -> SearchKind:
             "--scheduler pbt changes settings while trials run, which --search optuna cannot learn from; "
             "use --search random"
         )
-    if flags.scheduler == "pbt" and flags.num_samples < 2:
-        raise ConfigError("--scheduler pbt needs a population: --num-samples 2 or more")
+    if flags.scheduler == "pbt" and min(flags.num_samples, flags.max_concurrent or 2) < 2:
+        raise ConfigError(
+            "--scheduler pbt needs a population that trains at the same time: --num-samples and --max-concurrent of 2 "
+            "or more"
+        )
     return flags.search or ("random" if flags.scheduler == "pbt" else "optuna")
 
 
@@ -202,13 +206,13 @@ def _check_length(config: TrainConfig, data: "Manifest") -> None:
         )
 
 
-def _connect(config: TrainConfig, most: int | None, worker_logs: bool) -> None:
+def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> None:
     from pipelines.ray_session import connect
-    from pipelines.sweep_driver import concurrent_trials
+    from pipelines.sweep_driver import concurrent_trials, require_population
 
     each = config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus
-    connect(each * (most or 1), worker_logs)
-    concurrent_trials(config, most)
+    connect(each * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
+    require_population(record.scheduler, concurrent_trials(config, record.max_concurrent))
 
 
 def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:

@@ -21,12 +21,12 @@ from ray.tune.analysis import experiment_analysis
 from pipelines.sweep_folder import ENDED, SweepFolder, SweepRecord, TrialTable
 from pipelines.sweep_trainable import TrialTrainable
 from tune_spaces.optuna_points import OptunaPoints
-from tune_spaces.points import planned_points
+from tune_spaces.points import SchedulerKind, planned_points
 from tune_spaces.schedulers import build_scheduler, tell_earlier
 from tune_spaces.space import Point, Space
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
-from vtr_core.errors import Interrupted
+from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.train.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
 
@@ -46,6 +46,15 @@ def concurrent_trials(config: TrainConfig, most: int | None) -> int:
     fit = held.runs(config.scaling, uses_gpu(config))
     fit = max(1, fit)  # an elastic trial begins with the fewest workers
     return fit if most is None else min(fit, most)
+
+
+def require_population(scheduler: SchedulerKind, at_once: int) -> None:
+    """ClusterError where trials would hand on weights, and only one of them fits."""
+    if scheduler == "pbt" and at_once < 2:
+        raise ClusterError(
+            "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "
+            "--scaling.workers, or give Ray more CPUs or GPUs"
+        )
 
 
 def run_trials(

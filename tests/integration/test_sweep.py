@@ -102,17 +102,14 @@ def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, t
 
 @pytest.mark.long
 def test_a_population_hands_on_weights(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The worse of two goes on from the better one's checkpoint, with another point, as the trial that it is.
-
-    There is room for one, so that the other waits at every validation, and neither ends before both were compared.
-    """
+    """The worse of two goes on from the better one's checkpoint, with another point, as the trial that it is."""
     out = tmp_path / "population"
-    flags = SweepFlags(data=str(world), num_samples=2, scheduler="pbt", max_concurrent=1, out=str(out))
-    sweep("capsule-howto-tiny", flags, {**SMALL, "model.num_capsules": 8})
+    flags = SweepFlags(data=str(world), num_samples=2, scheduler="pbt", max_concurrent=2, out=str(out))
+    sweep("capsule-howto-tiny", flags, {**SMALL, "model.num_capsules": 8, "training.epochs": 8})
     rows = trials(out)
     assert [(row["number"], row["state"], row["reports"][-1][0]) for row in rows] == [
-        (0, "finished", 4.0),
-        (1, "finished", 4.0),
+        (0, "finished", 8.0),
+        (1, "finished", 8.0),
     ]
     base = validate(TrainConfig, json.loads((out / "config.json").read_text()))
     space = build_space("capsule-howto-tiny").fixed(["model.num_capsules"], base)

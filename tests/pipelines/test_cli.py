@@ -121,6 +121,7 @@ FAULTS = [
     (["sweep", "capsule-howto", "--data", "d", "--num-samples", "0"], "--num-samples is 0"),
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "sometimes"], "--scheduler"),
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--search", "optuna"], "use --search random"),
+    (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--max-concurrent", "1"], "needs a population"),
     (["sweep", "--resume", "none"], "holds no sweep to resume"),
     (["doctor", "--jsno"], "did you mean --json?"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
