@@ -4,9 +4,11 @@ import logging
 import math
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 
+import psutil
 import ray
 import ray.data  # sets up the loggers that are quieted here
 from ray._private.log import PlainRayHandler
@@ -47,9 +49,10 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 def patiently(start: Callable[[], object]) -> None:
     """Start Ray on this machine, again where its servers did not come up in the half a minute that Ray gives them.
 
-    What a start left behind ends with this process. Raises ClusterError where the last one is too slow as well.
+    Raises ClusterError where the last start was too slow as well.
     """
     for left in reversed(range(_STARTS)):
+        before = _descendants()
         try:
             start()
         except Exception as error:
@@ -59,8 +62,20 @@ def patiently(start: Callable[[], object]) -> None:
             if not left:
                 raise ClusterError(f"{said} Try again when it is less busy") from error
             logger.warning("%s It is started again", said)
+            _kill(_descendants() - before)
         else:
             return
+
+
+def _descendants() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    """SIGKILL servers that came up too late, which would take the next ones' time."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _set_token() -> None:

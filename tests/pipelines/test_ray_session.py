@@ -1,5 +1,7 @@
 """How a command gets its Ray, with Ray's own start played here."""
 
+import signal
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -33,17 +35,21 @@ def test_servers_that_do_not_come_up_are_one_line(play: Callable[[Callable[..., 
 def test_servers_that_were_slow_are_started_again(
     play: Callable[[Callable[..., None]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    starts = []
+    servers = []
 
     def start(**_: Any) -> None:
-        starts.append(1)
-        if len(starts) == 1:
+        servers.append(subprocess.Popen(["sleep", "600"]))
+        if len(servers) == 1:
             raise Exception("The current node timed out during startup.")
 
     play(start)
     ray_session.connect()
-    assert len(starts) == 2
     assert "timed out during startup. It is started again" in caplog.text
+    slow, quick = servers
+    assert slow.wait() == -signal.SIGKILL
+    assert quick.poll() is None
+    quick.kill()
+    quick.wait()
 
 
 def test_other_faults_stay_what_they_are(play: Callable[[Callable[..., None]], None]) -> None:
