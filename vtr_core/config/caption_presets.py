@@ -54,11 +54,11 @@ def caption_msrvtt_tiny() -> TrainConfig:
         ),
         loss=CaptioningLossConfig(
             score=FusionConfig(score="cosine", temperature=0.07, weight=0.1, heads=4),
-            granularity_margin=GranularityMarginConfig(warmup_steps=150, weight=0.05),
+            granularity_margin=GranularityMarginConfig(warmup_steps=240, weight=0.05),
         ),
         batch=BatchConfig(videos=64, clips_per_video=1),
         optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.01, warmup_steps=30, gradient_clip=1.0),
-        training=TrainingConfig(epochs=80, validate_every=20, metric="val/cider"),
+        training=TrainingConfig(epochs=120, validate_every=30, metric="val/cider"),
         scaling=ScalingConfig(workers=2),
     )
 
