@@ -21,7 +21,7 @@ class CaptionFlags:
     """What to describe, with which captioner, and where the captions go."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, or a run folder, whose best checkpoint is taken."""
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
     data: str
     """Data set of whole videos; they need no captions of their own."""
     out: str

@@ -28,7 +28,7 @@ class CaptioningFlags:
     """What to evaluate and on what."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, or a run folder, whose best checkpoint is taken."""
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
     data: tuple[str, ...]
     """One or more data sets of whole videos; videos without captions are left out."""
     tokenizer: Literal["words", "alphanumeric", "spaces", "treebank"] = "words"

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import nn
 
 from vtr_core.config.captioner import CaptionerConfig, DecodingConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.frame_reading import MAX_VIDEOS, video_rows
+from vtr_core.data.frames import PaddedFrames
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import RowGroup
 from vtr_core.errors import CheckpointError, DatasetError
@@ -60,12 +62,28 @@ def caption_videos(
             manifest, places, config.batch.max_frames, min(MAX_VIDEOS, config.evaluation.batch_rows)
         ):
             frames, mask = videos.frames[feature].to(device), videos.mask[feature].to(device)
-            for name, words in zip(videos.video_id, generate(model, frames, mask, decoding), strict=True):
-                found.hypotheses[name] = " ".join(vocabulary.words[word - 1] for word in words)
+            texts = _sentences(generate(model, frames, mask, decoding), vocabulary)
+            found.hypotheses.update(zip(videos.video_id, texts, strict=True))
             found.seen.update(zip(videos.video_id, videos.present[feature].tolist(), strict=True))
             for place, name in enumerate(videos.video_id):
                 own = (videos.caption_video == place).nonzero()[0]
                 found.references[name] = tuple(videos.captions[i] for i in own.tolist())
+    return found
+
+
+def caption_frames(
+    model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
+) -> list[str | None]:
+    """A caption for each of some videos, None where it has no frames; the model is left as it was."""
+    assert isinstance(config.model, CaptionerConfig)
+    device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
+    with evaluating(model):
+        for first in range(0, len(videos.kept), count):
+            rows = slice(first, first + count)
+            frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
+            said = generate(model, frames.to(device), mask.to(device), config.model.decoding)
+            texts = _sentences(said, vocabulary)
+            found += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
     return found
 
 
@@ -95,6 +113,10 @@ def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:
     if figures.meteor is not None:
         values["meteor"] = figures.meteor
     return {f"{prefix}/{name}": 100 * value for name, value in values.items()}
+
+
+def _sentences(said: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[str]:
+    return [" ".join(vocabulary.words[word - 1] for word in words) for words in said]
 
 
 def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:

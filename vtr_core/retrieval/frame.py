@@ -70,6 +70,11 @@ def dual_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(cells, index=frame.index, dtype=object)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: None, NA or NaN."""
+    return value is None or value is pd.NA or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
 def _check_names(frame: pd.DataFrame, features: Mapping[str, int]) -> None:
     known = [CAPTION, *features]
     given = [str(name) for name in frame.columns]
@@ -93,7 +98,7 @@ def _places(frame: pd.DataFrame, name: str) -> list[tuple[str, Any]]:
 
 
 def _caption(value: Any, place: str) -> str:
-    if _is_missing(value):
+    if is_missing(value):
         return ""
     if not isinstance(value, str):
         raise InputError(f"{place}: {type(value).__name__} is no text; give a caption, or None for none")
@@ -105,7 +110,7 @@ def _vectors(
 ) -> tuple[Float16[np.ndarray, "rows dim"], Bool[np.ndarray, " rows"]]:
     values, present = np.zeros((count, dim), FEATURE_DTYPE), np.zeros(count, np.bool_)
     for row, (place, value) in enumerate(places):
-        if not _is_missing(value):
+        if not is_missing(value):
             values[row], present[row] = _vector(value, place, dim), True
     return values, present
 
@@ -121,10 +126,6 @@ def _vector(value: Any, place: str, dim: int) -> Float16[np.ndarray, " dim"]:
     if not np.isfinite(vector).all():
         raise InputError(f"{place} has a value that is not finite in float16, in which features are kept")
     return cast(np.ndarray, vector)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
 def _cells(rows: EmbeddedRows, name: str) -> list[Any]:

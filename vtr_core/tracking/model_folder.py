@@ -10,6 +10,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 
+from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import reads_videos
 from vtr_core.config.muse import MuseConfig
@@ -45,7 +46,8 @@ def signature(config: TrainConfig) -> ModelSignature:
     """A text and a vector for each feature in, each of them optional; vectors in the joint space out.
 
     Of a dual encoder: a text in, its latent vector and the probabilities of its concepts out. Of MUSE: a text in, its
-    vector out. Of a Siamese network: the pixels of an image in, row by row, its encoding out.
+    vector out. Of a Siamese network: the pixels of an image in, row by row, its encoding out. Of a captioner: the
+    vectors of a video's frames in, a text out.
     """
     features = config.model.inputs.features
     if isinstance(config.model, HybridEncoderConfig):
@@ -65,6 +67,11 @@ def signature(config: TrainConfig) -> ModelSignature:
             outputs=Schema([ColSpec(Array(DataType.float), "encoding")]),
         )
     vector = Array(DataType.double)
+    if isinstance(config.model, CaptionerConfig):
+        return ModelSignature(
+            inputs=Schema([ColSpec(Array(vector), config.model.feature)]),
+            outputs=Schema([ColSpec(DataType.string, "caption", required=False)]),
+        )
     given: list[ColSpec | TensorSpec] = [ColSpec(DataType.string, "caption", required=False)]
     given += [ColSpec(vector, name, required=False) for name in features]
     names = ("text", *features)
@@ -73,11 +80,15 @@ def signature(config: TrainConfig) -> ModelSignature:
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
-    """A row with a caption and a vector of the right length for each feature."""
+    """A row with a caption and a vector of the right length for each feature, or what else the model takes."""
+    features = config.model.inputs.features
+    if isinstance(config.model, CaptionerConfig):
+        frames = np.linspace(-1, 1, 2 * features[config.model.feature]).round(3).reshape(2, -1)
+        return pd.DataFrame({config.model.feature: [frames.tolist()]})
     if reads_videos(config.model):
         return pd.DataFrame({"caption": ["a person cooks rice"]})
     if isinstance(config.model, SiameseConfig):
         image = config.model.image
         return pd.DataFrame({"pixels": [[i % 256 for i in range(image.height * image.width * image.channels)]]})
-    vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in config.model.inputs.features.items()}
+    vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in features.items()}
     return pd.DataFrame({"caption": ["a person cooks rice"], **vectors})

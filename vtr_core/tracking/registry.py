@@ -14,7 +14,6 @@ from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.override import validate
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
@@ -22,6 +21,7 @@ from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.model_files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.model_folder import DATA, write_model
+from vtr_core.tracking.model_page import model_page
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Failure, TrackedRun, default_tracking_uri, open_client, patient
 
@@ -56,21 +56,17 @@ def check_model_name(name: str) -> None:
 def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, alias: str = CHAMPION) -> str:
     """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; the version.
 
-    The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it and embeds tables, as
-    vtr_core.train.served_model says; the model's signature has the columns. The model belongs to the run `tracked`,
-    and has a copy of the checkpoint, or its URI where that is on an object store (see model_files). A checkpoint that
-    is a version of that model already is not registered again; only the alias moves.
+    The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
+    rows of tables, as vtr_core.train.served_model says; the model's signature has the columns. The model belongs to
+    the run `tracked`, and has a copy of the checkpoint, or its URI where that is on an object store (see model_files).
+    A checkpoint that is a version of that model already is not registered again; only the alias moves.
 
-    Raises CheckpointError where the checkpoint is incomplete, damaged or of a captioner, or MLflow refuses or cannot be
-    reached; ConfigError where `name` cannot be a model's.
+    Raises CheckpointError where the checkpoint is incomplete or damaged, or MLflow refuses or cannot be reached;
+    ConfigError where `name` cannot be a model's.
     """
     check_model_name(name)
     place = locate(checkpoint_uri)
     config = validate(TrainConfig, parse_json(checked_file(place, "config.json")), str(place / "config.json"))
-    if isinstance(config.model, CaptionerConfig):
-        raise CheckpointError(
-            f"{place} is a captioner, and a registered model embeds tables; use the checkpoint itself"
-        )
     with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
         kept = keep_files(place, Path(folder) / DATA)
         made = _Made(tracked, name, place, config, kept, Path(folder))
@@ -118,7 +114,7 @@ def _version_of(client: MlflowClient, name: str, fingerprint: str) -> str | None
 
 def _new_version(client: MlflowClient, made: _Made) -> str:
     with suppress(MlflowException):  # it exists, or the version below is refused as well
-        client.create_registered_model(made.name, description=_ABOUT.replace("NAME", made.name))
+        client.create_registered_model(made.name, description=model_page(made.config.model, made.name, CHAMPION))
     model_id = made.tracked.logged_model(made.config.preset, made.place.uri)
     write_model(made.folder, made.config, made.tracked.run_id, model_id)
     with patient():
@@ -186,16 +182,3 @@ def _asked(tracking_uri: str, what: str, ask: Callable[[], T]) -> T:
     except Failure as error:
         reason = redact(" ".join(str(error).split()))
         raise CheckpointError(f"{what}: MLflow at {store} cannot be used ({reason})") from error
-
-
-_ABOUT = """\
-Embeds captions and clips in one space. In: a table with a column `caption`, or a column of feature vectors
-for each of some features, or both; out: a column of vectors for each.
-
-```
-model = mlflow.pyfunc.load_model("models:/NAME@champion")
-model.predict(pandas.DataFrame({"caption": ["a man cooks rice"]}))["text"]
-```
-
-`vtr evaluate models:/NAME@champion --data URI`
-"""
