@@ -30,8 +30,8 @@ class MambaLearner(Settings):
     scan_backend: ScanBackend = "auto"
     """`kernel`: mamba-ssm's, on a GPU; `reference`: plain torch; `auto`: the kernel where it can run."""
     recompute: bool = False
-    """Keep only the inputs of convolutions and scans, and compute them again in the backward pass: two fifths
-    of the memory for a sixth more time on a CPU."""
+    """Keep only the inputs of a layer's directions, and compute convolutions and scans again in the backward pass:
+    seven tenths of the memory for a sixth more time on a CPU."""
 
 
 class TransformerLearner(Settings):

@@ -100,6 +100,35 @@ def test_recomputing_changes_nothing_but_what_is_kept(scan):
     assert kept[1] < kept[0] / 2
 
 
+@pytest.mark.parametrize("scan", SCANS)
+def test_gradients_equal_those_of_steps_one_by_one(scan):
+    mixer, tokens, other = _mixer(scan), _tokens().requires_grad_(), _tokens().requires_grad_()
+    weights = {name: values.clone().requires_grad_() for name, values in mixer.state_dict().items()}
+    mixer(tokens).square().sum().backward()
+    mamba(other, weights, scan, STATE).square().sum().backward()
+    torch.testing.assert_close(tokens.grad, other.grad, atol=1e-9, rtol=0)
+    for name, parameter in mixer.named_parameters():
+        torch.testing.assert_close(parameter.grad, weights[name].grad, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("scan", SCANS)
+def test_what_a_convolution_gives_is_not_kept(scan):
+    """It has as many numbers as u, which is, and costs little beside the scan."""
+    mixer, convolved, held = _mixer(scan), [], []
+    for convolution in (module for module in mixer.modules() if isinstance(module, torch.nn.Conv1d)):
+        convolution.register_forward_hook(lambda _module, _inputs, out: convolved.append(out[:, :, :7].detach()))
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: held.append(saved.detach()) or saved, lambda x: x):
+        mixer(_tokens().requires_grad_())
+    assert len(convolved) == (2 if scan == "v2" else 1)
+    for given in convolved:
+        assert any(_same(kept, torch.nn.functional.silu(given)) for kept in held)
+        assert not any(_same(kept, given) for kept in held)
+
+
+def _same(kept, values):
+    return kept.shape == values.shape and torch.allclose(kept, values)
+
+
 def test_one_direction_does_not_look_ahead():
     tokens, later = _tokens(), _tokens()
     later[:, 4:] += 1

@@ -1,8 +1,9 @@
 """The Mamba mixer: a gated, selective state space model over a sequence, in one direction or both."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 import torch
 from jaxtyping import Bool, Float
@@ -54,10 +55,7 @@ class MambaMixer(nn.Module):
         x, z = self.in_proj(tokens).transpose(1, 2).chunk(2, dim=1)
         kept = None if mask is None else mask.unsqueeze(1)
         x = _where(kept, x)
-        if self.config.recompute:
-            y = checkpoint(self._directions, x, z, kept, use_reentrant=False, preserve_rng_state=False)
-        else:
-            y = self._directions(x, z, kept)
+        y = _again(self._directions, x, z, kept) if self.config.recompute else self._directions(x, z, kept)
         return self.out_proj(y.transpose(1, 2))
 
     def decays(self) -> list[nn.Parameter]:
@@ -65,7 +63,7 @@ class MambaMixer(nn.Module):
         return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
 
     def _directions(self, x: Tensor, z: Tensor, kept: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
-        steps = self._steps(x, kept, self.conv1d, self.x_proj, self.dt_proj)
+        steps = self._steps(x, kept, False, self.conv1d, self.x_proj, self.dt_proj)
         forward = self._scan(steps, z, self.A_log, self.D, self.dt_proj)
         match self.config.scan:
             case "none":
@@ -73,24 +71,40 @@ class MambaMixer(nn.Module):
             case "v1":
                 backward = self._scan(steps.flip(), z.flip(2), self.A_b_log, self.D, self.dt_proj)
             case "v2":
-                kept = None if kept is None else kept.flip(2)
-                steps = self._steps(x.flip(2), kept, self.conv1d_b, self.x_proj_b, self.dt_proj_b)
+                steps = self._steps(x, kept, True, self.conv1d_b, self.x_proj_b, self.dt_proj_b)
                 backward = self._scan(steps, z.flip(2), self.A_b_log, self.D_b, self.dt_proj_b)
             case _:
                 assert_never(self.config.scan)
         return forward + backward.flip(2)
 
     def _steps(
-        self, x: Tensor, kept: Tensor | None, convolution: nn.Conv1d, x_proj: nn.Linear, dt_proj: nn.Linear
+        self,
+        x: Tensor,
+        kept: Tensor | None,
+        backward: bool,
+        convolution: nn.Conv1d,
+        x_proj: nn.Linear,
+        dt_proj: nn.Linear,
     ) -> "_Steps":
-        """u is 0 where there is no token: what the convolution carries there would move the state."""
-        convolved = convolution(x)[:, :, : x.shape[2]]
-        if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
-            convolved = _step_by_step(convolved)
-        u = _where(kept, silu(convolved))
+        inputs = (x, kept, backward, convolution)
+        u = self._inputs(*inputs) if self.config.recompute else _again(self._inputs, *inputs)
         found = torch.matmul(x_proj.weight, u)
         dt, B, C = found.split([dt_proj.in_features, self.config.state, self.config.state], dim=1)
         return _Steps(u, linear(dt.transpose(1, 2), dt_proj.weight).transpose(1, 2), B, C)
+
+    def _inputs(
+        self, x: Tensor, kept: Tensor | None, backward: bool, convolution: nn.Conv1d
+    ) -> Float[Tensor, "batch inner tokens"]:
+        """u, from the last token to the first if `backward`.
+
+        It is 0 where there is no token: what the convolution carries there would move the state.
+        """
+        if backward:
+            x, kept = x.flip(2), None if kept is None else kept.flip(2)
+        convolved = convolution(x)[:, :, : x.shape[2]]
+        if scan_backend(x.device, self.config.scan_backend, x.dtype).name == "reference":
+            convolved = _step_by_step(convolved)
+        return _where(kept, silu(convolved))
 
     def _scan(
         self, steps: "_Steps", z: Tensor, A_log: Tensor, D: Tensor, dt_proj: nn.Linear
@@ -113,6 +127,12 @@ class _Steps:
     def flip(self) -> "_Steps":
         """The same steps from the last to the first."""
         return _Steps(self.u.flip(2), self.delta.flip(2), self.B.flip(2), self.C.flip(2))
+
+
+def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
+    """Its result, of which the backward pass computes all but the inputs again."""
+    result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return result
 
 
 def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, "batch inner tokens"]:
