@@ -167,6 +167,6 @@ def _head(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     trained = f"trained on {flags.data}" if flags.data else "no training data given"
     return (
         f"# The capsule paper's tables\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of "
-        f"its 95 % confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}, "
-        f"{flags.seeds} seeds.\n"
+        f"its 95 % confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}.\n"
     )

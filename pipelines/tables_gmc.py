@@ -122,6 +122,6 @@ def _head(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     trained = f"trained on {flags.data}" if flags.data else "no training data given"
     return (
         f"# The captioning paper's tables\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of "
-        f"its 95 % confidence interval; all times 100.\nRows are variants of `{flags.preset}`{settings}, {trained}, "
-        f"{flags.seeds} seeds. Captions are cut by the tokenizer `words`; published figures use `treebank`.\n"
+        f"its 95 % confidence interval; all times 100.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}. Captions are cut by the tokenizer `words`; published figures use `treebank`.\n"
     )

@@ -148,6 +148,6 @@ def _head(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     trained = f"trained on {flags.data}" if flags.data else "no training data given"
     return (
         f"# MUSE's ablations\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of its 95 % "
-        f"confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}, "
-        f"{flags.seeds} seeds. Scales of another grid than 7 × 7: half its side, its side, twice and four times that.\n"
+        f"confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}. Scales of another grid than 7 × 7: a half, one, two and four times its side.\n"
     )
