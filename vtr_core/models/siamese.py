@@ -45,7 +45,7 @@ class Siamese(nn.Module):
         self.head = nn.Linear(self.tower.dim, config.encoding_dim)
         self.decoder = _decoder(config, self.tower.dim)
         self.register_buffer("threshold", torch.tensor(float("nan")))
-        for module in self.modules():  # convolutions are twice as fast on a CPU
+        for module in self.modules():  # channels last, as the towers lay out their images
             if isinstance(module, nn.Conv2d):
                 module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
 
