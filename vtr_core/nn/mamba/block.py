@@ -86,6 +86,7 @@ class MambaMixer(nn.Module):
         x_proj: nn.Linear,
         dt_proj: nn.Linear,
     ) -> "_Steps":
+        """What drives one direction; of u only itself is kept, since a convolution costs little beside a scan."""
         inputs = (x, kept, backward, convolution)
         u = self._inputs(*inputs) if self.config.recompute else _again(self._inputs, *inputs)
         found = torch.matmul(x_proj.weight, u)
