@@ -29,7 +29,7 @@ class VerificationFlags:
     data: tuple[str, ...]
     """One or more data sets of images with their lists of pairs."""
     threshold: float | None = None
-    """Distance above which two images show different faces (default: the one that decided best on validation)."""
+    """Distance above which two images show different faces (default: where validation's error rates are equal)."""
     hardest: int = 12
     """Pairs of each kind on the page of the hardest ones."""
     page: str | None = None

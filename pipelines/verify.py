@@ -22,7 +22,7 @@ class VerifyFlags:
     second: Annotated[str, tyro.conf.Positional]
     """The other one."""
     threshold: float | None = None
-    """Distance above which they show different faces (default: the one that decided best on validation)."""
+    """Distance above which they show different faces (default: where validation's error rates are equal)."""
     resize: bool = False
     """Bring images of another size to the one that the model was trained on, whatever that does to faces."""
 

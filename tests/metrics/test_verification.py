@@ -10,6 +10,7 @@ from vtr_core.errors import InputError
 from vtr_core.metrics.verification import (
     best_threshold,
     equal_error_rate,
+    equal_error_threshold,
     fold_accuracy,
     roc_curve,
     true_accept_at,
@@ -74,6 +75,24 @@ def test_wilson():
 
 def test_the_best_threshold_lies_between_distances():
     assert best_threshold(np.array([0.1, 0.5]), np.array([False, True])) == (pytest.approx(0.3), 1.0)
+
+
+def test_the_equal_error_threshold_lies_where_the_rates_cross():
+    assert equal_error_threshold(np.array([0.1, 0.5]), np.array([False, True])) == pytest.approx(0.3)
+    distances = np.array([0.1, 0.2, 0.6, 0.3, 0.7, 0.8])
+    different = np.array([False, False, False, True, True, True])
+    found = equal_error_threshold(distances, different)
+    assert 0.3 < found < 0.6, "one of three matching pairs is beyond, one of three different ones within"
+
+
+def test_the_equal_error_threshold_is_the_equal_error_rate_s():
+    generator = np.random.default_rng(0)
+    different = generator.random(4000) < 0.7
+    distances = generator.random(4000) + 0.6 * different
+    found = verification_metrics(distances, different, equal_error_threshold(distances, different))
+    accepted = distances <= found.threshold
+    rates = (accepted[different].mean(), (~accepted)[~different].mean())
+    assert rates == pytest.approx([found.equal_error_rate] * 2, abs=1e-3)
 
 
 def test_folds_use_the_threshold_of_the_others():

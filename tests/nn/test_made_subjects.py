@@ -1,11 +1,12 @@
 """Mirrored and stretched faces are other people's, evenly and in all images of a subject."""
 
+import pytest
 import torch
 
 from vtr_core.config.siamese import Augmentation
 from vtr_core.nn.made_subjects import make_subjects
 
-SETTINGS = Augmentation(mirror_subjects=True, stretch_subjects=(0.8, 1.25))
+SETTINGS = Augmentation(mirror_subjects=True, stretch_subjects=(0.8, 1.25), stretched=2 / 3)
 
 
 def test_every_image_of_a_subject_becomes_the_same_and_every_choice_is_as_likely():
@@ -30,3 +31,12 @@ def test_without_settings_everybody_stays():
     assert torch.equal(made.key, subject)
     assert made.mirror.eq(1).all()
     assert made.stretch.eq(1).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_share_of_the_subjects_is_stretched_by_every_factor_as_often(share: float):
+    subject = torch.randint(-(2**63), 2**63 - 1, (20_000,), generator=torch.Generator().manual_seed(0))
+    settings = Augmentation(stretch_subjects=(0.7, 0.8, 1.25), stretched=share)
+    stretch = make_subjects(subject, settings, torch.Generator().manual_seed(1)).stretch
+    found = [float((stretch == torch.tensor(factor)).float().mean()) for factor in (1.0, 0.7, 0.8, 1.25)]
+    assert found == pytest.approx([1 - share, *[share / 3] * 3], abs=0.02)

@@ -121,13 +121,32 @@ def best_threshold(
 
     It lies in the middle between two neighbouring distances, or 1e-6 outside all of them.
     """
-    ordered = np.unique(distances)
-    cuts = np.concatenate([[ordered[0] - 1e-6], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + 1e-6]])
+    cuts = _cuts(distances)
     matching, apart = np.sort(distances[~different]), np.sort(distances[different])
     right = np.searchsorted(matching, cuts, "right") + len(apart) - np.searchsorted(apart, cuts, "right")
     best = np.flatnonzero(right == right.max())
     chosen = best[len(best) // 2]
     return float(cuts[chosen]), float(right[chosen] / len(distances))
+
+
+def equal_error_threshold(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
+    """The threshold at which the rates of false accepts and of false rejects differ least; of two, the larger.
+
+    It lies as `best_threshold` does. Of few subjects it is the steadier one: where a rising and a falling rate cross,
+    and not where a ragged curve has its top.
+    """
+    cuts = _cuts(distances)
+    matching, apart = np.sort(distances[~different]), np.sort(distances[different])
+    false_accept = np.searchsorted(apart, cuts, "right") / len(apart)
+    false_reject = 1 - np.searchsorted(matching, cuts, "right") / len(matching)
+    gap = np.abs(false_accept - false_reject)
+    return float(cuts[np.flatnonzero(gap == gap.min())[-1]])
+
+
+def _cuts(distances: Float[np.ndarray, " pairs"]) -> Float[np.ndarray, " cuts"]:
+    """All thresholds that tell pairs apart: middles between neighbouring distances, and 1e-6 outside all of them."""
+    ordered = np.unique(distances)
+    return np.concatenate([[ordered[0] - 1e-6], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + 1e-6]])
 
 
 def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:

@@ -32,8 +32,8 @@ class Encodings:
 class Siamese(nn.Module):
     """images → standardised, of one size → tower → linear → length 1.
 
-    `threshold` is the distance that decided best on the validation pairs, NaN until there were any; it is saved with
-    the weights. A zero vector stays zero. Raises ValueError for images that are too small for the tower.
+    `threshold` is the distance at which the error rates of validation pairs are equal, NaN until there were any; it is
+    saved with the weights. A zero vector stays zero. Raises ValueError for images that are too small for the tower.
     """
 
     threshold: Tensor
@@ -64,7 +64,7 @@ class Siamese(nn.Module):
         )
 
     def decides_at(self, threshold: float) -> None:
-        """Remember the threshold that decided best."""
+        """Remember the threshold that validation found."""
         self.threshold.fill_(threshold)
 
     def _encoded(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:

@@ -26,15 +26,27 @@ class MadeSubjects:
 def make_subjects(subject: Int64[Tensor, " batch"], settings: Augmentation, generator: torch.Generator) -> MadeSubjects:
     """What the generator makes of each subject of a batch, in all of its images wherever they stand.
 
-    subject: 64-bit hashes, on the CPU. The upper bits of their products with an odd number drawn at random choose,
-    evenly, among all pairs of mirrored or not and stretched by a factor or not.
+    subject: 64-bit hashes, on the CPU. The upper bits of their products with an odd number drawn at random choose
+    whether faces are mirrored, by the odds of a coin, and by what they are stretched: a share `stretched` of subjects
+    by one of the factors, each as likely as the others.
     """
     factors = torch.tensor([1.0, *settings.stretch_subjects])
     sides = 2 if settings.mirror_subjects else 1
     odd = 2 * int(torch.randint(2**62, (), generator=generator)) + 1
-    choice = ((subject * odd) >> 33 & 0x3FFFFFFF) % (sides * len(factors))
+    drawn = (subject * odd) >> 33 & 0x3FFFFFFF
+    side, place = drawn % sides, _place(drawn // sides, 0x3FFFFFFF // sides + 1, settings)
     return MadeSubjects(
-        key=subject ^ choice * _KEY_STEP,
-        mirror=1.0 - 2.0 * (choice % sides),
-        stretch=factors[choice // sides],
+        key=subject ^ (side + sides * place) * _KEY_STEP,
+        mirror=1.0 - 2.0 * side,
+        stretch=factors[place],
     )
+
+
+def _place(drawn: Int64[Tensor, " batch"], below: int, settings: Augmentation) -> Int64[Tensor, " batch"]:
+    """0 for a subject that keeps its proportions, else the number of its factor from 1; drawn: evenly below `below`."""
+    count = len(settings.stretch_subjects)
+    share = settings.stretched * below
+    if count == 0 or share == 0:
+        return torch.zeros_like(drawn)
+    place = (drawn.double() * (count / share)).long() + 1
+    return torch.where(drawn < share, place.clamp(max=count), 0)

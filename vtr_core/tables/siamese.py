@@ -70,8 +70,8 @@ def _remarks(figures: Figures) -> list[str]:
     """The goal on the groups that all compared models have finished, as far as there are any."""
     counts = {row.variant: len(figures.get(row.variant, ())) for row in ROWS}
     lines = [
-        "- Accuracies and areas in percent, at the threshold that decides the validation subjects best; CL is the mean "
-        "of Equation 4 over a balanced list of pairs, at our margin.",
+        "- Accuracies and areas in percent, at the threshold of equal error rates on the validation subjects; CL is "
+        "the mean of Equation 4 over a balanced list of pairs, at our margin.",
         "- Ours: mean ± standard deviation over test groups of subjects that were in no training; the paper's figures "
         "are the best of its tests.",
     ]

@@ -14,7 +14,7 @@ from vtr_core.data.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.batch_pairs import PairObjective
 from vtr_core.losses.share import Share
-from vtr_core.metrics.verification import best_threshold, verification_metrics
+from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 from vtr_core.models.siamese import Siamese
 from vtr_core.nn.images import Moves, draw_moves
 from vtr_core.nn.made_subjects import make_subjects
@@ -76,17 +76,17 @@ class VerificationTask:
         return moves, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
-        """Verification of the validation pairs; the model remembers the threshold that decides them best."""
+        """Verification of the validation pairs; the model remembers the threshold at which they err alike."""
         assert isinstance(model, Siamese)
         places = row_groups(manifest)[self._rank :: self._world]
         parts = gather_objects(encode_faces(model, self._config, manifest, places))
         values: dict[str, float] | None = None
         if self._rank == 0:
             scored = score_pairs(concatenate_faces(parts), manifest, self._config)
-            threshold, _ = best_threshold(scored.distance, scored.different)
-            at_best = verification_metrics(scored.distance, scored.different, threshold)
+            threshold = equal_error_threshold(scored.distance, scored.different)
+            at_threshold = verification_metrics(scored.distance, scored.different, threshold)
             at_margin = verification_metrics(scored.distance, scored.different, paper_threshold(self._config))
-            values = {f"val/{name}": value for name, value in at_best.flat().items()}
+            values = {f"val/{name}": value for name, value in at_threshold.flat().items()}
             values |= {"val/accuracy_at_margin": at_margin.accuracy, "val/loss": mean_loss(scored, self._config)}
         shared = gather_objects(values)[0]
         assert shared is not None
