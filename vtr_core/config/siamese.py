@@ -124,8 +124,7 @@ class Augmentation(Settings):
     """All images of a subject are made longer (above 1) or wider by one of these factors, or stay as they are; a
     stretched face is of another subject. Each factor adds as many people as there are."""
     stretched: Annotated[float, Field(ge=0.0, le=1.0)] = 0.8
-    """Share of a batch's subjects that are stretched, where there are factors; all factors are as likely. The larger,
-    the more a face's proportions tell who it is, and the less anything else does."""
+    """Share of a batch's subjects that are stretched, where there are factors; all factors are as likely."""
 
     @property
     def is_none(self) -> bool:

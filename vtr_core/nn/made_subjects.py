@@ -10,6 +10,8 @@ from vtr_core.config.siamese import Augmentation
 
 _KEY_STEP = 0x5851F42D4C957F2D
 """Between the keys of what is made of one subject."""
+_DRAWS = 2**30
+"""Numbers that a subject may draw."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ def make_subjects(subject: Int64[Tensor, " batch"], settings: Augmentation, gene
     factors = torch.tensor([1.0, *settings.stretch_subjects])
     sides = 2 if settings.mirror_subjects else 1
     odd = 2 * int(torch.randint(2**62, (), generator=generator)) + 1
-    drawn = (subject * odd) >> 33 & 0x3FFFFFFF
-    side, place = drawn % sides, _place(drawn // sides, 0x3FFFFFFF // sides + 1, settings)
+    drawn = ((subject * odd) >> 33) % _DRAWS
+    side, place = drawn % sides, _place(drawn // sides, _DRAWS // sides, settings)
     return MadeSubjects(
         key=subject ^ (side + sides * place) * _KEY_STEP,
         mirror=1.0 - 2.0 * side,

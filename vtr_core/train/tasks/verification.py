@@ -76,7 +76,7 @@ class VerificationTask:
         return moves, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
-        """Verification of the validation pairs; the model remembers the threshold at which they err alike."""
+        """Verification of the validation pairs; the model remembers their threshold of equal error rates."""
         assert isinstance(model, Siamese)
         places = row_groups(manifest)[self._rank :: self._world]
         parts = gather_objects(encode_faces(model, self._config, manifest, places))
