@@ -1,6 +1,7 @@
 """The learning rate is a function of the step and of a group's factor; only matrices of linear maps decay."""
 
 import math
+from copy import deepcopy
 from typing import Literal
 
 import pytest
@@ -104,3 +105,23 @@ def test_a_state_without_factors_is_taken_and_the_configured_ones_stay() -> None
         (0.0, 3.0),
     ]
     assert torch.equal(optimizer.state[model.beside.weight]["exp_avg"], old.state[model.beside.weight]["exp_avg"])
+
+
+def test_a_state_goes_on_in_another_memory_layout() -> None:
+    """The fused step goes over memory: moments that lie otherwise than their weights are other weights' moments."""
+    layers = [nn.Conv2d(3, 5, 3, bias=False) for _ in range(2)]
+    layers[1].load_state_dict(layers[0].state_dict())
+    layers[1].weight.data = layers[1].weight.data.contiguous(memory_format=torch.channels_last)
+    optimizers = [build_optimizer(layer, OptimizerConfig(amsgrad=True)) for layer in layers]
+    for step in range(3):
+        gradient = torch.rand(5, 3, 3, 3)
+        layers[0].weight.grad = gradient.clone()
+        optimizers[0].step()
+        if step == 0:
+            layers[1].load_state_dict(layers[0].state_dict())
+            load_state(optimizers[1], deepcopy(optimizers[0].state_dict()))
+        else:
+            layers[1].weight.grad = gradient.contiguous(memory_format=torch.channels_last)
+            optimizers[1].step()
+    assert not layers[1].weight.is_contiguous()
+    assert torch.allclose(layers[0].weight, layers[1].weight, atol=1e-7)

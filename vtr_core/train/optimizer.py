@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
@@ -15,14 +16,15 @@ from vtr_core.nn.mamba.temporal_scale import TemporalScale
 
 _LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
 """What `learner_factor` is for."""
-_CONFIGURED = ("weight_decay", "rate_factor")
+_CONFIGURED = ("weight_decay", "rate_factor", "fused")
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
     Biases, norms, word vectors and the decays A of state space models have no weight decay. What learns over given
-    tokens has the rate `learner_factor` times as high.
+    tokens has the rate `learner_factor` times as high. The step is torch's fused one, which goes over weights,
+    gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     learners = {id(p) for module in model.modules() if isinstance(module, _LEARNERS) for p in module.parameters()}
@@ -38,7 +40,8 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
         for parameters, factor in ((base, 1.0), (learning, config.learner_factor))
         for decays in (True, False)
     ]
-    return AdamW([group for group in groups if group["params"]], lr=config.learning_rate, amsgrad=config.amsgrad)
+    used = [group for group in groups if group["params"]]
+    return AdamW(used, lr=config.learning_rate, amsgrad=config.amsgrad, fused=True)
 
 
 def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
@@ -50,12 +53,16 @@ def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
 def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
     """Take the state of an earlier optimiser of the same parameters; weight decay and factors stay as configured.
 
-    They may differ: a trial of a sweep goes on from another one's weights.
+    They may differ: a trial of a sweep goes on from another one's weights. Moments are laid out in memory as their
+    parameters are, which the fused step takes for granted.
     """
     configured = [{name: group[name] for name in _CONFIGURED} for group in optimizer.param_groups]
     optimizer.load_state_dict(state)
     for group, values in zip(optimizer.param_groups, configured, strict=True):
         group.update(values)
+    for parameter, moments in optimizer.state.items():
+        for name, value in moments.items():
+            moments[name] = value.to(parameter.device) if value.ndim == 0 else torch.empty_like(parameter).copy_(value)
 
 
 def _without_decay(module: nn.Module) -> Sequence[Tensor]:
