@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, RunConflict
 
 if TYPE_CHECKING:
+    from pipelines.face_runs import FaceRuns
+    from pipelines.margin_choice import MarginChoice
     from vtr_core.config.train import TrainConfig
     from vtr_core.data.subject_groups import GroupSplit
 
@@ -31,7 +33,9 @@ class SiameseTableFlags:
     group_size: int = 5
     """Subjects in a test group."""
     margins: tuple[float, ...] = ()
-    """Choose the margin among these by cross-validation by subject, group by group (default: the preset's)."""
+    """Choose the margin among these, and the threshold, by cross-validation by subject over all subjects that do not
+    test, and train with all of them; takes `folds` times as many runs for each margin, and one (default: the preset's
+    margin, and a threshold from the next group)."""
     folds: int = 5
     """Of that cross-validation."""
     size: int | None = None
@@ -66,13 +70,15 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     subjects = [entry.video_id for entry in Faces(root=flags.faces).videos(Drops())]
     groups = held_out_groups(subjects, flags.group_size, flags.seed)
     numbers = _numbers(flags, len(groups))
+    splits = [group_split(subjects, groups, number) for number in range(len(groups))]
+    if flags.margins:
+        splits = [split.without_validation() for split in splits]
     preset(flags.preset)
     for number in numbers:
-        split = group_split(subjects, groups, number)
         for variant in wanted:
-            _run(flags, changes, number, split, variant)
-            _write(flags, changes, len(groups))
-    page = _write(flags, changes, len(groups))
+            _run(flags, changes, number, splits[number], variant)
+            _write(flags, changes, splits)
+    page = _write(flags, changes, splits)
     print_link(locate(flags.out) / "table.md")
     return page
 
@@ -94,27 +100,44 @@ def _numbers(flags: SiameseTableFlags, count: int) -> Sequence[int]:
 
 def _run(flags: SiameseTableFlags, changes: Mapping[str, Any], number: int, split: "GroupSplit", variant: str) -> None:
     """One row's figures on one group, unless they are there."""
+    from pipelines.face_runs import FaceRuns
     from vtr_core import storage
+    from vtr_core.config.override import override
     from vtr_core.storage import locate
 
-    folder = _folder(flags, variant, number)
-    if storage.exists(locate(folder) / FILE):
+    if _finished(flags, variant, number, split) is not None:
         return
+    folder = _folder(flags, variant, number)
     config = _config(flags, changes, variant)
     print(f"\n=== {config.preset}, group {number}: {', '.join(split.test)}", flush=True)
-    data = _ingested(flags, f"group-{number}", split)
+    runs = FaceRuns(flags.faces, flags.size, flags.seed, flags.out, flags.experiment)
     if flags.margins:
-        config = _with_margin(flags, config, number, split, folder)
-    checkpoint = train_once(config, data, f"{folder}/run", flags.experiment)
-    storage.write_json(locate(folder) / FILE, {"split": vars(split), **_figures(flags, checkpoint, data)})
+        choice = _choice(flags, runs, config, number, split, folder)
+        config, threshold = override(config, {"loss.margin": choice.margin}), choice.threshold
+        data, run = runs.data(f"group-{number}-refit", split), f"{folder}/refit"
+    else:
+        data, run, threshold = runs.data(f"group-{number}", split), f"{folder}/run", None
+    checkpoint = runs.checkpoint(config, data, run)
+    figures = _figures(flags, checkpoint, data, threshold)
+    storage.write_json(locate(folder) / FILE, {"split": vars(split), **figures})
 
 
-def _figures(flags: SiameseTableFlags, checkpoint: str, data: str) -> dict[str, Any]:
+def _choice(
+    flags: SiameseTableFlags, runs: "FaceRuns", config: "TrainConfig", number: int, split: "GroupSplit", folder: str
+) -> "MarginChoice":
+    from pipelines.margin_choice import choose_margin
+    from vtr_core.data.subject_groups import folds
+
+    parts = folds(split.train, flags.folds, flags.seed)
+    return choose_margin(runs, config, flags.margins, parts, f"group-{number}", folder)
+
+
+def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: float | None) -> dict[str, Any]:
     """The figures of the training and the test subjects, in percent, and the settings that decided."""
     from pipelines.evaluate_verification import VerificationFlags, evaluate
 
     uris = (f"{data}/train", f"{data}/test")
-    train, test = evaluate(VerificationFlags(checkpoint, uris, experiment=flags.experiment))
+    train, test = evaluate(VerificationFlags(checkpoint, uris, threshold, experiment=flags.experiment))
     figures = {**train.metric_values("train"), **test.metric_values("test")}
     return {"figures": figures, "margin": test.at_margin.threshold, "threshold": test.metrics.threshold}
 
@@ -129,89 +152,53 @@ def _config(flags: SiameseTableFlags, changes: Mapping[str, Any], variant: str) 
     return override(config, {n: v for n, v in changes.items() if capsules or not n.startswith("model.tower.")})
 
 
-def _with_margin(
-    flags: SiameseTableFlags, config: "TrainConfig", number: int, split: "GroupSplit", folder: str
-) -> "TrainConfig":
-    """The configuration with the margin of highest mean validation accuracy; of equals the smallest."""
+def _finished(flags: SiameseTableFlags, variant: str, number: int, split: "GroupSplit") -> Mapping[str, float] | None:
+    """The figures of a row and group that were written before; RunConflict where they are of another split."""
     from vtr_core import storage
-    from vtr_core.config.override import override
-    from vtr_core.data.subject_groups import folds
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint import load_model
 
-    others = [*split.train, *split.validation]
-    means: dict[float, float] = {}
-    for margin in sorted(flags.margins):
-        found = []
-        for fold, part in enumerate(folds(others, flags.folds, flags.seed)):
-            data = _ingested(flags, f"group-{number}-fold-{fold}", part)
-            place = f"{folder}/margin-{margin:g}-fold-{fold}"
-            checkpoint = train_once(override(config, {"loss.margin": margin}), data, place, flags.experiment)
-            value = load_model(checkpoint).progress.best_value
-            assert value is not None, "every fold has validation subjects"
-            found.append(value)
-        means[margin] = sum(found) / len(found)
-    best = max(means, key=lambda margin: (means[margin], -margin))
-    storage.write_json(
-        locate(folder) / "margins.json", {"metric": config.training.metric, "means": means, "best": best}
-    )
-    print(f"margin {best:g} of {', '.join(f'{m:g}: {v:.4f}' for m, v in means.items())}", flush=True)
-    return override(config, {"loss.margin": best})
-
-
-def _ingested(flags: SiameseTableFlags, name: str, split: "GroupSplit") -> str:
-    """The data set of a group, or of a fold, with its splits; one that is there is taken as it is."""
-    from pipelines.ingest import IngestFlags, ingest
-    from vtr_core.data.manifest import splits
-    from vtr_core.data.sources.faces import Faces
-
-    place = f"{flags.out.rstrip('/')}/data/{name}"
-    wanted = {"train", "val", *(["test"] if split.test else [])}
-    if set(splits(place)) != wanted:
-        used = (*split.train, *split.validation, *split.test)
-        source = Faces(
-            root=flags.faces,
-            size=flags.size,
-            subjects=used,
-            validation=split.validation,
-            test=split.test,
-            pair_seed=flags.seed,
+    place = locate(_folder(flags, variant, number)) / FILE
+    if not storage.exists(place):
+        return None
+    saved = storage.read_json(place)
+    if saved["split"] != {name: list(part) for name, part in vars(split).items()}:
+        raise RunConflict(
+            f"{place} is of other subjects or of another way to validate than this table; repeat its --seed, "
+            "--group-size and --margins, or choose another --out"
         )
-        ingest(source, IngestFlags(out=place))
-    return place
-
-
-def train_once(config: "TrainConfig", data: str, folder: str, experiment: str) -> str:
-    """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
-    from pipelines.train import TrainFlags, resume, train
-    from vtr_core import storage
-    from vtr_core.storage import locate
-
-    if storage.exists(locate(folder) / "run.json"):
-        return resume(folder).checkpoint
-    return train(config, TrainFlags(data=data, out=folder, experiment=experiment)).checkpoint
+    return saved["figures"]
 
 
 def _folder(flags: SiameseTableFlags, variant: str, number: int) -> str:
     return f"{flags.out.rstrip('/')}/{variant or 'scn'}/group-{number}"
 
 
-def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], groups: int) -> str:
+def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], splits: Sequence["GroupSplit"]) -> str:
     """`table.md` and `table.json` of all finished groups, whoever made them; the page."""
     from vtr_core import storage
     from vtr_core.storage import locate
     from vtr_core.tables.siamese import markdown
 
-    figures: dict[str, list[dict[str, float]]] = {}
+    figures: dict[str, list[Mapping[str, float]]] = {}
     for variant in VARIANTS:
-        places = [locate(_folder(flags, variant, number)) / FILE for number in range(groups)]
-        figures[variant] = [storage.read_json(place)["figures"] for place in places if storage.exists(place)]
-    settings = "".join(f" --{name} {value}" for name, value in changes.items())
-    head = (
-        f"# Siamese capsule networks: Table 1 on {flags.faces}\n\nVariants of `{flags.preset}`{settings}; {groups} "
-        f"disjoint groups of {flags.group_size} test subjects, the next group validates, all others train.\n"
-    )
-    page = f"{head}\n{markdown(figures, groups)}"
+        found = [_finished(flags, variant, number, split) for number, split in enumerate(splits)]
+        figures[variant] = [values for values in found if values is not None]
+    page = f"{_head(flags, changes, len(splits))}\n{markdown(figures, len(splits))}"
     storage.write_bytes(locate(flags.out) / "table.md", page.encode())
-    storage.write_json(locate(flags.out) / "table.json", {"groups": groups, "figures": figures})
+    storage.write_json(locate(flags.out) / "table.json", {"groups": len(splits), "figures": figures})
     return page
+
+
+def _head(flags: SiameseTableFlags, changes: Mapping[str, Any], groups: int) -> str:
+    settings = "".join(f" --{name} {value}" for name, value in changes.items())
+    ways = "the next group validates, all others train"
+    if flags.margins:
+        margins = ", ".join(f"{margin:g}" for margin in flags.margins)
+        ways = (
+            f"all others train, after {flags.folds}-fold cross-validation by subject over them for the margin (of "
+            f"{margins}) and the threshold"
+        )
+    return (
+        f"# Siamese capsule networks: Table 1 on {flags.faces}\n\nVariants of `{flags.preset}`{settings}; {groups} "
+        f"disjoint groups of {flags.group_size} test subjects, {ways}.\n"
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.evaluate_verification import VerificationFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
+from pipelines.tables_siamese import SiameseTableFlags, tables
 from pipelines.train import TrainFlags, train
 from pipelines.verify import VerifyFlags, verify
 from tests.drills.runs import losses
@@ -92,9 +93,26 @@ def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: P
     assert not (tmp_path / "x").exists()
 
 
-def test_without_validation_there_is_no_threshold(data: Path, raw: Path, tmp_path: Path) -> None:
-    settings = override(preset("siamese-att-tiny"), {**SMALL, "training.epochs": 1, "scaling.workers": 1})
-    done = train(settings, TrainFlags(data=str(data / "train"), out=str(tmp_path / "run")))
+def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path: Path, local_ray: None) -> None:
+    """Of 24 subjects 8 are tested; the other 16 are judged in two folds, then all of them train, without validation."""
+    flags = SiameseTableFlags(
+        faces=str(raw),
+        preset="siamese-att-tiny",
+        only=("scn",),
+        groups=(0,),
+        group_size=8,
+        margins=(0.6,),
+        folds=2,
+        out=str(tmp_path / "out"),
+        experiment="faces",
+    )
+    changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4, "scaling.workers": 1}
+    page = tables(flags, changes)
+    assert "| SCN | 1 of 3 |" in page
+    folder = tmp_path / "out" / "scn" / "group-0"
+    saved, choice = (json.loads((folder / name).read_text()) for name in ("figures.json", "margins.json"))
+    assert (saved["threshold"], saved["margin"]) == (choice["threshold"], 0.6)
+    assert len(saved["split"]["train"]) == 16
+    assert tables(flags, changes) == page
     with pytest.raises(ConfigError, match="knows no threshold; give one with --threshold"):
-        evaluate(VerificationFlags(checkpoint=done.checkpoint, data=(str(data / "test"),)))
-    evaluate(VerificationFlags(checkpoint=done.checkpoint, data=(str(data / "test"),), threshold=0.5))
+        evaluate(VerificationFlags(str(folder / "refit"), (str(tmp_path / "out/data/group-0-refit/test"),)))

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import tables_siamese
+from pipelines import margin_choice, tables_siamese
+from pipelines.face_runs import FaceRuns
+from pipelines.margin_choice import MarginChoice
 from pipelines.tables_siamese import SiameseTableFlags, tables
 from tests.made_faces import made_faces
 from tests.tables.test_siamese import figures
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, RunConflict
 
 
 @pytest.fixture
@@ -22,14 +24,14 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """(preset, folder of the run) of each training."""
     found: list[tuple[str, str]] = []
 
-    def train(config, data, folder, experiment):
+    def train(runs, config, data, folder):
         found.append((config.preset, folder))
         return folder
 
-    monkeypatch.setattr(tables_siamese, "train_once", train)
-    monkeypatch.setattr(tables_siamese, "_ingested", lambda flags, name, split: name)
+    monkeypatch.setattr(FaceRuns, "checkpoint", train)
+    monkeypatch.setattr(FaceRuns, "data", lambda runs, name, split: name)
     monkeypatch.setattr(
-        tables_siamese, "_figures", lambda flags, checkpoint, data: {"figures": figures(90.0), "margin": 1.0}
+        tables_siamese, "_figures", lambda flags, checkpoint, data, threshold: {"figures": figures(90.0), "margin": 1.0}
     )
     return found
 
@@ -48,6 +50,47 @@ def test_every_row_and_group_once_and_kept(root: Path, tmp_path: Path, trained: 
     split = saved["split"]
     assert not set(split["test"]) & {*split["train"], *split["validation"]}
     assert "3 of 3" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_with_margins_all_subjects_train_that_do_not_test(
+    root: Path, tmp_path: Path, trained: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+    seen: list[tuple[float, float | None]] = []
+
+    def choose(runs, config, margins, folds, name, folder):
+        judged.extend(subject for fold in folds for subject in fold.validation)
+        return MarginChoice("val/auc", {"0.4": 0.9}, 0.4, 0.3)
+
+    def scored(flags, checkpoint, data, threshold):
+        seen.append((checkpoint, threshold))
+        return {"figures": figures(90.0), "margin": 0.4}
+
+    monkeypatch.setattr(margin_choice, "choose_margin", choose)
+    monkeypatch.setattr(tables_siamese, "_figures", scored)
+    flags = SiameseTableFlags(
+        faces=str(root), group_size=3, out=str(tmp_path / "out"), groups=(1,), only=("scn",), margins=(0.4, 1), folds=3
+    )
+    page = tables(flags, {})
+    folder = tmp_path / "out" / "scn" / "group-1"
+    split = json.loads((folder / "figures.json").read_text())["split"]
+    assert sorted(judged) == sorted(split["train"])
+    assert len(split["train"]) == 6
+    assert split["validation"] == []
+    assert not set(split["test"]) & set(split["train"])
+    assert seen == [(str(folder / "refit"), 0.3)]
+    assert "3-fold cross-validation by subject over them for the margin (of 0.4, 1)" in page
+
+
+@pytest.mark.parametrize("changed", [{"seed": 1}, {"margins": (0.4,), "folds": 3}])
+def test_figures_of_another_split_are_refused(
+    root: Path, tmp_path: Path, trained: list[tuple[str, str]], changed
+) -> None:
+    flags = {"faces": str(root), "group_size": 3, "out": str(tmp_path / "out"), "groups": (0,), "only": ("scn",)}
+    tables(SiameseTableFlags(**flags), {})
+    with pytest.raises(RunConflict, match="of other subjects or of another way to validate"):
+        tables(SiameseTableFlags(**{**flags, **changed}), {})
+    assert len(trained) == 1
 
 
 @pytest.mark.parametrize(

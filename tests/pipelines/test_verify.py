@@ -23,6 +23,8 @@ from vtr_core.train.learner import Learner
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.tasks.build import build_task
 
+FIRST = Progress(step=1)
+
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -35,19 +37,17 @@ def data(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return ingested(source, tmp_path_factory.mktemp("data") / "faces")
 
 
-def saved(folder: Path, data: dict[str, str], validated: bool = True) -> str:
+def saved(folder: Path, data: dict[str, str], validated: bool = True, seed: int = 0, progress: Progress = FIRST) -> str:
     """A checkpoint of fresh weights."""
     train = Manifest.load(data["train"])
     config = with_inputs(override(preset("siamese-att-tiny"), {**SMALL, "batch.videos": 2}), train)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model, task = build_model(config.model), build_task(config, 0, 1)
     learner = Learner(model, task.objective, config, lambda module: module)
     if validated:
         task.evaluate(learner.evaluated, Manifest.load(data["val"]), Vocabulary(()))
     origin = {"data": train.uri, "data.fingerprint": train.fingerprint}
-    state = Checkpoint(
-        config, progress=Progress(step=1), vocabulary=Vocabulary(()), provenance=origin, **learner.state()
-    )
+    state = Checkpoint(config, progress=progress, vocabulary=Vocabulary(()), provenance=origin, **learner.state())
     RunFolder.at(str(folder)).save(state, keep=1)
     return str(folder / "checkpoints" / "step-00000001")
 

@@ -16,6 +16,10 @@ class GroupSplit:
     validation: tuple[str, ...]
     test: tuple[str, ...]
 
+    def without_validation(self) -> "GroupSplit":
+        """The same test subjects; all others train."""
+        return GroupSplit((*self.train, *self.validation), (), self.test)
+
 
 def held_out_groups(subjects: Sequence[str], size: int, seed: int) -> list[tuple[str, ...]]:
     """The subjects in the random order of `seed`, cut into groups of `size`; what is left over is in no group.
