@@ -36,8 +36,7 @@ def choose_margin(
         changed = override(config, {"loss.margin": margin})
         places = [f"{folder}/margin-{margin:g}-fold-{i}-of-{len(folds)}" for i in range(len(folds))]
         checkpoints[margin] = [runs.checkpoint(changed, *pair) for pair in zip(data, places, strict=True)]
-        values = [load_model(checkpoint).progress.best_value for checkpoint in checkpoints[margin]]
-        means[margin] = sum(value for value in values if value is not None) / len(folds)
+        means[margin] = sum(_best_value(checkpoint) for checkpoint in checkpoints[margin]) / len(folds)
     best = max(means, key=lambda margin: (means[margin], -margin))
     choice = MarginChoice(
         metric=config.training.metric,
@@ -49,6 +48,12 @@ def choose_margin(
     figures = ", ".join(f"{margin}: {mean:.4f}" for margin, mean in choice.means.items())
     print(f"margin {best:g} of {figures}; threshold {choice.threshold:.4f}", flush=True)
     return choice
+
+
+def _best_value(checkpoint: str) -> float:
+    value = load_model(checkpoint).progress.best_value
+    assert value is not None, "every fold has validation subjects"
+    return value
 
 
 def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
