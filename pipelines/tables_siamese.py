@@ -74,6 +74,7 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     if flags.margins:
         splits = [split.without_validation() for split in splits]
     preset(flags.preset)
+    _finished_rows(flags, splits)  # a folder of other splits is refused before anything is trained
     for number in numbers:
         for variant in wanted:
             _run(flags, changes, number, splits[number], variant)
@@ -173,16 +174,22 @@ def _folder(flags: SiameseTableFlags, variant: str, number: int) -> str:
     return f"{flags.out.rstrip('/')}/{variant or 'scn'}/group-{number}"
 
 
+def _finished_rows(flags: SiameseTableFlags, splits: Sequence["GroupSplit"]) -> dict[str, list[Mapping[str, float]]]:
+    """By variant, the figures of each finished group."""
+    figures: dict[str, list[Mapping[str, float]]] = {}
+    for variant in VARIANTS:
+        found = [_finished(flags, variant, number, split) for number, split in enumerate(splits)]
+        figures[variant] = [values for values in found if values is not None]
+    return figures
+
+
 def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], splits: Sequence["GroupSplit"]) -> str:
     """`table.md` and `table.json` of all finished groups, whoever made them; the page."""
     from vtr_core import storage
     from vtr_core.storage import locate
     from vtr_core.tables.siamese import markdown
 
-    figures: dict[str, list[Mapping[str, float]]] = {}
-    for variant in VARIANTS:
-        found = [_finished(flags, variant, number, split) for number, split in enumerate(splits)]
-        figures[variant] = [values for values in found if values is not None]
+    figures = _finished_rows(flags, splits)
     page = f"{_head(flags, changes, len(splits))}\n{markdown(figures, len(splits))}"
     storage.write_bytes(locate(flags.out) / "table.md", page.encode())
     storage.write_json(locate(flags.out) / "table.json", {"groups": len(splits), "figures": figures})

@@ -56,7 +56,7 @@ def test_with_margins_all_subjects_train_that_do_not_test(
     root: Path, tmp_path: Path, trained: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[str] = []
-    seen: list[tuple[float, float | None]] = []
+    seen: list[tuple[str, float | None]] = []
 
     def choose(runs, config, margins, folds, name, folder):
         judged.extend(subject for fold in folds for subject in fold.validation)
@@ -82,7 +82,7 @@ def test_with_margins_all_subjects_train_that_do_not_test(
     assert "3-fold cross-validation by subject over them for the margin (of 0.4, 1)" in page
 
 
-@pytest.mark.parametrize("changed", [{"seed": 1}, {"margins": (0.4,), "folds": 3}])
+@pytest.mark.parametrize("changed", [{"seed": 1}, {"margins": (0.4,), "groups": (1,)}])
 def test_figures_of_another_split_are_refused(
     root: Path, tmp_path: Path, trained: list[tuple[str, str]], changed
 ) -> None:
