@@ -23,9 +23,10 @@ class FaceRuns:
         """The data set `name` with the splits that have subjects; RunConflict where it is there with others."""
         from pipelines.ingest import IngestFlags, ingest
         from vtr_core.data.sources.faces import Faces
+        from vtr_core.storage import locate
 
         source = Faces(
-            root=self.faces,
+            root=locate(self.faces).uri,  # the same, however the folder is spelled
             size=self.size,
             subjects=(*split.train, *split.validation, *split.test),
             validation=split.validation,

@@ -70,7 +70,5 @@ def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
     for checkpoint, uri in zip(checkpoints, data, strict=True):
         loaded, manifest = load_model(checkpoint, device()), Manifest.load(f"{uri}/val")
         scored.append(score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config))
-    distance, different = (
-        np.concatenate(parts) for parts in ([fold.distance for fold in scored], [fold.different for fold in scored])
-    )
-    return equal_error_threshold(distance, different)
+    distance = np.concatenate([fold.distance for fold in scored])
+    return equal_error_threshold(distance, np.concatenate([fold.different for fold in scored]))
