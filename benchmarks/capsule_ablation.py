@@ -136,7 +136,7 @@ def _row_lines(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str
 
 def _synthetic(work: Path) -> World:
     from pipelines.ingest import IngestFlags, ingest
-    from vtr_core.data.sources.synthetic import Synthetic
+    from vtr_core.data.sources.synthetic.clips import Synthetic
 
     data = str(work / "synthetic" / "data")
     if not splits(data):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, normalize
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
 

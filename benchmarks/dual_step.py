@@ -23,7 +23,7 @@ from benchmarks.training_step import interleaved_seconds, paired_ratio
 from pipelines.arguments import parse
 from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.losses.dual import DualObjective
 from vtr_core.models.hybrid_encoder import HybridEncoder
 

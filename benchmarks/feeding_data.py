@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest import IngestOptions, IngestPlan, ShardTask, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import IngestOptions, IngestPlan, ShardTask, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import FILE, Manifest
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
-from vtr_core.data.word_table import WordTable
 from vtr_core.errors import VtrError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import delete_folder, locate

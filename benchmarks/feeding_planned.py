@@ -12,11 +12,11 @@ from itertools import count
 from benchmarks.peers.timing import Timing, timed
 from pipelines.arguments import parse
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.stream.assemble import assemble
 
 SEED = 0
 

@@ -25,12 +25,12 @@ from benchmarks.feeding_planned import SEED
 from benchmarks.peers.timing import timed
 from pipelines.arguments import parse
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.reading import Part, stream
-from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.stream.reading import Part, stream
 from vtr_core.train.meter import Meter
 
 BEGIN, END = "begin", "end"

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from benchmarks.peers.timing import Timing
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.row_groups import training_columns
+from vtr_core.data.reading.row_groups import training_columns
 
 Way = Literal["memory_map", "read", "dataset"]
 

@@ -21,10 +21,10 @@ from torch.nn.functional import normalize
 
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
-from vtr_core.data.face_pairs import PairList
-from vtr_core.data.sources.faces import Faces
+from vtr_core.data.plan.subject_groups import group_split, held_out_groups
+from vtr_core.data.records.face_pairs import PairList
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.subject_groups import group_split, held_out_groups
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
 from vtr_core.nn.images import prepared
 from vtr_core.tables.interval import estimate

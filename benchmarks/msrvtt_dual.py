@@ -127,7 +127,7 @@ def videos(data: Path, work: Path) -> Sets:
     """Whole videos, split by video as the ridge's are; a vocabulary and concepts of the training captions alone."""
     from pipelines.concepts import ConceptFlags, concepts
     from pipelines.ingest import IngestFlags, ingest
-    from vtr_core.data.sources.msrvtt import MsrvttVideos
+    from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
 
     folder = work / "videos"
     made = splits(str(folder))
@@ -178,7 +178,7 @@ def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
     from pipelines.analyze_causality import CausalityFlags, analyze
     from vtr_core.config.dual_encoder import HybridEncoderConfig
-    from vtr_core.data.checks import usable_videos
+    from vtr_core.data.shards.checks import usable_videos
     from vtr_core.retrieval.analysed_set import analysed_set
     from vtr_core.retrieval.complementarity_report import figures_by_space
     from vtr_core.retrieval.dual_rows import embed_dual

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.training_step import INPUTS, random_clips
 from vtr_core.config.model import ModelInputs
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.losses.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.models.build import build_model

@@ -14,7 +14,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from vtr_core.config.loss import MaskedMarginSoftmaxConfig
 from vtr_core.config.model import ModelConfig, ModelInputs
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.losses.build import build_objective
 from vtr_core.models.build import build_model
 

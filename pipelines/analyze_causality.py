@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipelines.causality_findings import DetectorFindings, Findings, SearchFindings
     from vtr_core.analysis.concept_space import ConceptSpace
     from vtr_core.analysis.transform_objective import Measured, TransformObjective
-    from vtr_core.data.concept_table import ConceptTable
+    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.analysed_set import AnalysedSet
     from vtr_core.train.checkpoint import LoadedModel
@@ -78,7 +78,7 @@ def analyze(flags: CausalityFlags) -> "Findings":
     from pipelines.causality_tables import printed
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.printed_page import show
-    from vtr_core.data.checks import usable_videos
+    from vtr_core.data.shards.checks import usable_videos
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint import load_model
 
@@ -131,7 +131,7 @@ def _check(flags: CausalityFlags) -> None:
 def _table(flags: CausalityFlags, manifests: "Sequence[Manifest]") -> "ConceptTable | None":
     """The concept table asked for, or the one beside the data where there is one; every data set must be in it."""
     from vtr_core import storage
-    from vtr_core.data.concept_table import FILE, ConceptTable
+    from vtr_core.data.concepts.table import FILE, ConceptTable
     from vtr_core.storage import locate
 
     folder = locate(flags.concepts) if flags.concepts else locate(flags.train or flags.data) / "concepts"

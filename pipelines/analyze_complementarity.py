@@ -60,7 +60,7 @@ def analyze(flags: ComplementarityFlags) -> "Findings":
     from pipelines.complementarity_tables import printed
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.printed_page import show
-    from vtr_core.data.checks import usable_videos
+    from vtr_core.data.shards.checks import usable_videos
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint import load_model
 

@@ -50,8 +50,8 @@ def analyze(flags: InformationFlags) -> "list[InformationFindings]":
     from pipelines.printed_page import page, show
     from vtr_core import storage
     from vtr_core.config.granularity import Reading
-    from vtr_core.data.caption_corpus import training_captions
-    from vtr_core.data.information import information_table
+    from vtr_core.data.captions.corpus import training_captions
+    from vtr_core.data.captions.information import information_table
     from vtr_core.storage import check_writable, locate
 
     known: tuple[Reading, ...] = get_args(Reading)

@@ -10,9 +10,9 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.concept_building import TableSettings
-    from vtr_core.data.concept_report import ConceptReport, SetReport
-    from vtr_core.data.concept_table import ConceptTable
+    from vtr_core.data.concepts.building import TableSettings
+    from vtr_core.data.concepts.report import ConceptReport, SetReport
+    from vtr_core.data.concepts.table import ConceptTable
 
 FOLDER, CACHE = "concepts", "tagged"
 
@@ -59,9 +59,9 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
     """Tag, count, write the table and its report, and print the report."""
     import os
 
-    from vtr_core.data.checks import check_files
-    from vtr_core.data.concept_building import build_concept_table
+    from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
+    from vtr_core.data.shards.checks import check_files
     from vtr_core.storage import check_readable, check_writable, locate
     from vtr_core.text.tagger_choice import choose_tagger
 
@@ -81,7 +81,7 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
 
 
 def _settings(flags: ConceptFlags) -> "TableSettings":
-    from vtr_core.data.concept_building import TableSettings
+    from vtr_core.data.concepts.building import TableSettings
     from vtr_core.text.concepts import ConceptSettings
     from vtr_core.text.universal_tags import parse_parts
 

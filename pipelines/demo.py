@@ -57,7 +57,7 @@ def demo(flags: DemoFlags) -> None:
 def _data(data: str, flags: DemoFlags) -> None:
     from pipelines.ingest import IngestFlags, ingest, report
     from vtr_core.data.manifest import splits
-    from vtr_core.data.sources.synthetic import Synthetic
+    from vtr_core.data.sources.synthetic.clips import Synthetic
 
     if splits(data):
         print(f"  {data} is there already")

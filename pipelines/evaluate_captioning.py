@@ -137,8 +137,8 @@ def describable(loaded: "LoadedModel", uri: str) -> "Manifest":
 
 def describe(loaded: "LoadedModel", manifest: "Manifest", decoding: "DecodingConfig") -> "CaptionedVideos":
     """A caption for every video; DatasetError where references are of another corpus than the model's."""
-    from vtr_core.data.plan import row_groups
-    from vtr_core.data.video_captions import video_captions
+    from vtr_core.data.captions.video_captions import video_captions
+    from vtr_core.data.plan.plan import row_groups
     from vtr_core.retrieval.captioning import caption_videos, check_vocabulary, require_captioner
 
     model = require_captioner(loaded.model, loaded.uri)

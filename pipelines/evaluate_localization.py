@@ -100,7 +100,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     from pipelines.evaluation_inputs import device, require_joint_space, short_names
     from pipelines.links import print_link
     from vtr_core import storage
-    from vtr_core.data.step_reading import usable_steps
+    from vtr_core.data.reading.steps import usable_steps
     from vtr_core.retrieval.embed import check_features
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint import load_model

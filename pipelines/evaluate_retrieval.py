@@ -166,7 +166,7 @@ def _evaluate_one(
 ) -> "Result":
     """All figures of one data set, from one embedding of it."""
     from pipelines.retrieval_figures import Result
-    from vtr_core.data.plan import row_groups
+    from vtr_core.data.plan.plan import row_groups
     from vtr_core.errors import DatasetError
     from vtr_core.retrieval.best_possible import best_possible_recall
     from vtr_core.retrieval.embed_rows import embed_rows

@@ -81,7 +81,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     from pipelines.links import print_link
     from pipelines.printed_page import show
     from vtr_core import storage
-    from vtr_core.data.checks import usable_images
+    from vtr_core.data.shards.checks import usable_images
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint import load_model
 
@@ -135,8 +135,8 @@ def decision_threshold(loaded: "LoadedModel", given: float | None) -> float:
 
 def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> None:
     """DatasetError where a data set shares subjects with the training data, as far as that can still be read."""
-    from vtr_core.data.image_reading import require_other_subjects
     from vtr_core.data.manifest import Manifest
+    from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.errors import VtrError
 
     try:
@@ -212,8 +212,8 @@ _SHOWN = 5
 
 
 def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
-    from vtr_core.data.image_reading import read_images
-    from vtr_core.data.plan import row_groups
+    from vtr_core.data.plan.plan import row_groups
+    from vtr_core.data.reading.images import read_images
     from vtr_core.retrieval.hardest_pairs import hardest_pairs, render_hardest
 
     sets = []

@@ -82,7 +82,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     from pipelines.links import print_link
     from pipelines.logged_run import log_run
     from vtr_core import storage
-    from vtr_core.data.checks import usable_clips
+    from vtr_core.data.shards.checks import usable_clips
     from vtr_core.retrieval.activations import capsule_model
     from vtr_core.retrieval.activations_page import render_page
     from vtr_core.retrieval.embed import check_features

@@ -136,7 +136,7 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     """Load the checkpoint and embed the data set."""
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
-    from vtr_core.data.checks import usable_videos
+    from vtr_core.data.shards.checks import usable_videos
     from vtr_core.retrieval.dual_rows import check_frames, dual_encoder, embed_dual
     from vtr_core.retrieval.explain_report import Described, explainable
     from vtr_core.retrieval.search import Scoring

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.subject_groups import GroupSplit
+from vtr_core.data.plan.subject_groups import GroupSplit
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class FaceRuns:
     def data(self, name: str, split: GroupSplit) -> str:
         """The data set `name` with the splits that have subjects; RunConflict where it is there with others."""
         from pipelines.ingest import IngestFlags, ingest
-        from vtr_core.data.sources.faces import Faces
+        from vtr_core.data.sources.faces.folder import Faces
         from vtr_core.storage import locate
 
         source = Faces(

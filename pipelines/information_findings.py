@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pipelines.printed_page import Printed
-    from vtr_core.data.information import InformationTable
-    from vtr_core.data.video_captions import VideoCaptions
+    from vtr_core.data.captions.information import InformationTable
+    from vtr_core.data.captions.video_captions import VideoCaptions
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: 
     """The findings of a corpus's table. Sentences are the distinct captions of every video."""
     import numpy as np
 
-    from vtr_core.data.writing import caption_key
+    from vtr_core.data.shards.writing import caption_key
     from vtr_core.losses.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
 
     texts = [(video, caption) for video in videos for caption in video.captions]

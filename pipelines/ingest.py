@@ -8,9 +8,9 @@ from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.word_table import WordTable
+    from vtr_core.data.shards.word_table import WordTable
 
 Records = Literal["clips", "videos"]
 Tokenizer = Literal["words", "alphanumeric"]
@@ -123,43 +123,43 @@ def _source(name: str, records: Records) -> type[Any]:
         case "clip_frames" | "clip_tokens" | "synthetic_tokens":
             return _video_source(name)
         case "crosstask":
-            from vtr_core.data.sources.crosstask import CrossTask
+            from vtr_core.data.sources.crosstask.crosstask import CrossTask
 
             return CrossTask
         case "mining_youtube":
-            from vtr_core.data.sources.mining_youtube import MiningYouTube
+            from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
 
             return MiningYouTube
         case "faces":
-            from vtr_core.data.sources.faces import Faces
+            from vtr_core.data.sources.faces.folder import Faces
 
             return Faces
         case "lfw":
-            from vtr_core.data.sources.lfw import Lfw
+            from vtr_core.data.sources.faces.lfw import Lfw
 
             return Lfw
         case "olivetti":
-            from vtr_core.data.sources.olivetti import Olivetti
+            from vtr_core.data.sources.faces.olivetti import Olivetti
 
             return Olivetti
         case "synthetic_steps":
-            from vtr_core.data.sources.synthetic_steps import SyntheticSteps
+            from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 
             return SyntheticSteps
         case "howto100m":
-            from vtr_core.data.sources.howto100m import HowTo100M
+            from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 
             return HowTo100M
         case "msrvtt":
-            from vtr_core.data.sources.msrvtt import Msrvtt
+            from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt
 
             return Msrvtt
         case "pairs":
-            from vtr_core.data.sources.pairs import Pairs
+            from vtr_core.data.sources.pairs.pairs import Pairs
 
             return Pairs
         case "synthetic":
-            from vtr_core.data.sources.synthetic import Synthetic
+            from vtr_core.data.sources.synthetic.clips import Synthetic
 
             return Synthetic
         case "youcook2":
@@ -173,23 +173,23 @@ def _source(name: str, records: Records) -> type[Any]:
 def _video_source(name: str) -> type[Any]:
     match name:
         case "clip_frames":
-            from vtr_core.data.sources.clip_frames import ClipFrames
+            from vtr_core.data.sources.clip.frames import ClipFrames
 
             return ClipFrames
         case "clip_tokens":
-            from vtr_core.data.sources.clip_tokens import ClipTokens
+            from vtr_core.data.sources.clip.tokens import ClipTokens
 
             return ClipTokens
         case "msrvtt":
-            from vtr_core.data.sources.msrvtt import MsrvttVideos
+            from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
 
             return MsrvttVideos
         case "synthetic":
-            from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+            from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 
             return SyntheticVideos
         case "synthetic_tokens":
-            from vtr_core.data.sources.synthetic_tokens import SyntheticTokens
+            from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 
             return SyntheticTokens
         case _ if name in SOURCES:
@@ -206,7 +206,7 @@ def _no_source(name: str) -> ConfigError:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
-    from vtr_core.data.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import check_writable, locate
 
     check_writable(locate(flags.out))
@@ -236,7 +236,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
 def _given_words(flags: IngestFlags) -> "WordTable | None":
     """The words of the data set that --vocabulary names."""
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.word_table import WordTable
+    from vtr_core.data.shards.word_table import WordTable
 
     if flags.vocabulary is None:
         return None
@@ -258,7 +258,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -
     from ray.data import DataContext
 
     from pipelines.ray_session import connect
-    from vtr_core.data.ingest import do
+    from vtr_core.data.ingest.ingest import do
     from vtr_core.errors import InputError, VtrError
     from vtr_core.train.placement import place_reading, placement
 
@@ -293,7 +293,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -
 
 def report(result: "IngestResult") -> None:
     """Print the data sets written and what was dropped."""
-    from vtr_core.data.schema import ImageSchema
+    from vtr_core.data.records.schema import ImageSchema
     from vtr_core.data.sources.kept import KEPT
     from vtr_core.fingerprint import short
 
@@ -319,7 +319,7 @@ def report(result: "IngestResult") -> None:
 
 
 def _images_line(manifest: "Manifest") -> str:
-    from vtr_core.data.schema import ImageSchema
+    from vtr_core.data.records.schema import ImageSchema
     from vtr_core.fingerprint import short
 
     schema, pairs = manifest.schema, manifest.source["pairs"]

@@ -194,7 +194,7 @@ def _data_sets(flags: SweepFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 
 def _check_length(config: TrainConfig, data: "Manifest") -> None:
     """ConfigError where a trial would end before its first validation."""
-    from vtr_core.data.plan import Plan
+    from vtr_core.data.plan.plan import Plan
     from vtr_core.train.worker import total_steps
 
     plan = Plan(data, config.batch, config.seed)

@@ -111,8 +111,8 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     from pipelines.ingest import IngestFlags, ingest
     from vtr_core import storage
     from vtr_core.data.manifest import splits
-    from vtr_core.data.sources.synthetic import Synthetic
-    from vtr_core.data.sources.synthetic_steps import SyntheticSteps
+    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from vtr_core.data.sources.synthetic.steps import SyntheticSteps
     from vtr_core.storage import locate
 
     data, steps = f"{flags.out}/synthetic", f"{flags.out}/synthetic-steps"

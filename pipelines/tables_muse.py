@@ -110,7 +110,7 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     """The flags with the synthetic world, made where it is not there yet, and the small preset."""
     from pipelines.ingest import IngestFlags, ingest
     from vtr_core.data.manifest import splits
-    from vtr_core.data.sources.synthetic_tokens import SyntheticTokens
+    from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 
     data = f"{flags.out}/synthetic"
     if not splits(data):

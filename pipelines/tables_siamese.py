@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipelines.face_runs import FaceRuns
     from pipelines.margin_choice import MarginChoice
     from vtr_core.config.train import TrainConfig
-    from vtr_core.data.subject_groups import GroupSplit
+    from vtr_core.data.plan.subject_groups import GroupSplit
 
 PROG = "vtr tables siamese"
 VARIANTS = ("", "drop-caps", "lenet", "alexnet", "resnet-34")
@@ -61,9 +61,9 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, group by group, writing `table.md` after each run; the page."""
     from pipelines.links import print_link
     from vtr_core.config.presets import preset
-    from vtr_core.data.sources.faces import Faces
+    from vtr_core.data.plan.subject_groups import group_split, held_out_groups
+    from vtr_core.data.sources.faces.folder import Faces
     from vtr_core.data.sources.source import Drops
-    from vtr_core.data.subject_groups import group_split, held_out_groups
     from vtr_core.storage import locate
 
     wanted = _variants(flags)
@@ -127,7 +127,7 @@ def _choice(
     flags: SiameseTableFlags, runs: "FaceRuns", config: "TrainConfig", number: int, split: "GroupSplit", folder: str
 ) -> "MarginChoice":
     from pipelines.margin_choice import choose_margin
-    from vtr_core.data.subject_groups import folds
+    from vtr_core.data.plan.subject_groups import folds
 
     parts = folds(split.train, flags.folds, flags.seed)
     return choose_margin(runs, config, flags.margins, parts, f"group-{number}", folder)

@@ -122,7 +122,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """A new run."""
-    from vtr_core.data.plan import Plan
+    from vtr_core.data.plan.plan import Plan
     from vtr_core.models.build import check_model
     from vtr_core.storage import check_writable
     from vtr_core.tracking.redaction import redact
@@ -192,8 +192,8 @@ def _check_register(name: str | None) -> None:
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
     from vtr_core.config.model import reads_images
-    from vtr_core.data.image_reading import require_other_subjects
     from vtr_core.data.manifest import splits
+    from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.train.inputs import usable_data
 
     inner = splits(flags.data)

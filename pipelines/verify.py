@@ -51,7 +51,7 @@ def verify(flags: VerifyFlags) -> Verified:
 
     from pipelines.evaluate_verification import decision_threshold, siamese
     from pipelines.evaluation_inputs import device
-    from vtr_core.data.sources.image_file import read_sized
+    from vtr_core.data.sources.faces.image_file import read_sized
     from vtr_core.nn.pair_distance import pair_distance
     from vtr_core.retrieval.verification import encode_pixels, pair_loss
     from vtr_core.storage import locate

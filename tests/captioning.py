@@ -6,7 +6,7 @@ from torch import Tensor
 
 from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.data.frame_batch import FrameBatch, frame_batch
+from vtr_core.data.batches.frames import FrameBatch, frame_batch
 from vtr_core.models.captioner import Captioner
 
 WORDS, DIM, MAX_WORDS = 7, 3, 5

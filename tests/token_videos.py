@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tests.toy import written
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 
 GRID, DIM = 2, 8

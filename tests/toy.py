@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Clip, ClipSource, Drops, Video, VideoEntry, VideoSource
 from vtr_core.storage import locate
 

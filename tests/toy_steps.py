@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.source import Drops, StepVideo, TimedLabel, VideoEntry
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.timed_label import TimedLabel
+from vtr_core.data.sources.source import Drops, StepVideo, VideoEntry
 from vtr_core.storage import locate
 
 SECONDS_OF = (3, 0, 4, 5, 1)

@@ -15,8 +15,8 @@ from benchmarks.feeding_scan import one_pass
 from benchmarks.peers import video_files
 from vtr_core.config.train import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 
 SOURCE = FeedingClips(num_videos=7, num_raw=3, seed=5)
 ROOT = Path(__file__).parents[2]

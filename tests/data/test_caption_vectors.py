@@ -7,12 +7,12 @@ import pytest
 
 from tests.token_videos import DIM, text_vectors, token_videos
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.frame_batch import frame_batch
-from vtr_core.data.frame_reading import video_rows
-from vtr_core.data.plan import Plan, row_groups
-from vtr_core.data.row_groups import RowGroupReader, training_columns
-from vtr_core.data.writing import caption_key
+from vtr_core.data.batches.frames import frame_batch
+from vtr_core.data.plan.plan import Plan, row_groups
+from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 

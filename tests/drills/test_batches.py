@@ -29,8 +29,8 @@ from tests.drills.runs import (
     weights,
 )
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.writing import GroupTable, write_shard
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint_files import Checkpoint

@@ -15,7 +15,7 @@ from pipelines.cli import main
 from tests.fuzz.mutations import clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORLDS, ingest
-from vtr_core.data.ingest import do
+from vtr_core.data.ingest.ingest import do
 from vtr_core.errors import InputError, VtrError
 
 CASES = 100

@@ -14,14 +14,14 @@ import pytest
 from tests.fuzz.mutations import change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORLDS, ingest
-from vtr_core.data.checks import check_files
-from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.schema import ClipSchema
-from vtr_core.data.step_reading import read_steps
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.reading.steps import read_steps
+from vtr_core.data.records.schema import ClipSchema
+from vtr_core.data.shards.checks import check_files
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import locate
 

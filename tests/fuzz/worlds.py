@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vtr_core.data.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
-from vtr_core.data.sources.clip_tokens import ClipTokens
-from vtr_core.data.sources.crosstask import CrossTask
-from vtr_core.data.sources.howto100m import HowTo100M
-from vtr_core.data.sources.mining_youtube import MiningYouTube
-from vtr_core.data.sources.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
+from vtr_core.data.sources.clip.tokens import ClipTokens
+from vtr_core.data.sources.crosstask.crosstask import CrossTask
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
+from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.youcook2 import YouCook2
 from vtr_core.storage import locate
 

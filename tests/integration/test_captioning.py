@@ -15,7 +15,7 @@ from tests.drills.runs import losses, weights
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration

@@ -16,7 +16,7 @@ from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.synthetic import Synthetic
+from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import DatasetError
 
 pytestmark = pytest.mark.integration

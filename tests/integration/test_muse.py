@@ -16,7 +16,7 @@ from tests.train.test_muse_task import NO_LEARNER, small
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.sources.synthetic_videos import SyntheticVideos
+from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError, SchemaMismatch
 
 pytestmark = pytest.mark.integration

@@ -10,13 +10,14 @@ import pytest
 
 from tests.toy import toy_videos
 from vtr_core.config.train import BatchConfig, OnBadShard
-from vtr_core.data import reading, writing
-from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan, RowGroup
-from vtr_core.data.reading import Part, stream
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.shard_file import DamagedShard
+from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.shards import writing
+from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.stream import reading
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.stream.reading import Part, stream
 
 pytestmark = pytest.mark.integration
 STEPS = 11

@@ -14,7 +14,7 @@ from tests.drills.runs import losses
 from tests.made_faces import made_faces, names
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.sources.faces import Faces
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 
 pytestmark = pytest.mark.integration

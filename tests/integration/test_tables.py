@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.tables_capsules import TablesFlags, tables
-from vtr_core.data.sources.synthetic_steps import SyntheticSteps
+from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration

@@ -8,7 +8,7 @@ import pytest
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.tables import main
 from pipelines.tables_muse import TablesFlags, tables
-from vtr_core.data.sources.synthetic_tokens import SyntheticTokens
+from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration

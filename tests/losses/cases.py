@@ -17,7 +17,7 @@ from vtr_core.config.loss import (
     SigmoidConfig,
     WeightSameVideo,
 )
-from vtr_core.data.batch import RowKeys
+from vtr_core.data.batches.batch import RowKeys
 from vtr_core.nn.embeddings import Embeddings
 
 STEP = 700

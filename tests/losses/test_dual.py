@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tests.reference import dual as reference
 from vtr_core.config.dual_encoder import DualTripletConfig
-from vtr_core.data.batch import RowKeys
+from vtr_core.data.batches.batch import RowKeys
 from vtr_core.losses.concept import concept_terms
 from vtr_core.losses.dual import DualObjective
 from vtr_core.losses.share import Share

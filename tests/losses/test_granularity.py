@@ -5,8 +5,8 @@ from torch.nn.functional import normalize
 
 from tests.reference import granularity as reference
 from vtr_core.config.granularity import GranularityMarginConfig
-from vtr_core.data.batch import RowKeys
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.bias import BiasExtractor, bins, nearest_bin
 from vtr_core.losses.granularity import GranularityMargin, correlation, embedding_margin
 from vtr_core.losses.share import Share

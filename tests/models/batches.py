@@ -3,7 +3,7 @@
 import torch
 
 from vtr_core.config.model import ModelInputs
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 
 ROWS = 6
 INPUTS = ModelInputs(features={"video": 10, "audio": 7}, num_words=9, word_dim=4, max_words=5)

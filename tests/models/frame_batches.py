@@ -4,7 +4,7 @@ import torch
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig, TemporalLevelsConfig
 from vtr_core.config.model import ModelInputs
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 
 ROWS, FRAMES, DIM, WORDS = 6, 5, 10, 9
 _LEVELS = TemporalLevelsConfig(hidden_dim=4, num_filters=3, kernel_sizes=(2, 3))

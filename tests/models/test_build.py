@@ -21,7 +21,7 @@ from vtr_core.config.model import (
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.build import build_objective
 from vtr_core.models.build import build_model

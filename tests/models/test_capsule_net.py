@@ -4,7 +4,7 @@ import torch
 
 from tests.models.batches import INPUTS, ROWS, clips
 from vtr_core.config.model import CapsuleNetConfig, ModelInputs, SelfAttentionRouting, WordEncoderConfig
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.models.build import build_model
 from vtr_core.models.capsule_net import CapsuleNet
 

@@ -20,7 +20,7 @@ from vtr_core.config.muse import (
 from vtr_core.config.muse_presets import MUSE_BASES, MUSE_VARIANTS
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.losses.build import build_objective
 from vtr_core.models.build import check_model

@@ -14,7 +14,7 @@ from vtr_core.config.siamese import (
     ResNetTower,
     SiameseConfig,
 )
-from vtr_core.data.image_batch import ImageBatch
+from vtr_core.data.batches.images import ImageBatch
 from vtr_core.errors import ConfigError
 from vtr_core.models.build import build_model, check_model
 from vtr_core.models.siamese import Siamese

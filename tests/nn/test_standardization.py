@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.nn.standardization import Standardization
 
 STATISTICS = FeatureStatistics(np.array([1.0, -2.0], np.float32), np.array([0.5, 4.0], np.float32))

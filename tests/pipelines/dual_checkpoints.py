@@ -7,7 +7,7 @@ import torch
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
 from vtr_core.text.concept_names import ConceptNames

@@ -12,8 +12,8 @@ from pipelines.analyze import main
 from tests.pipelines.dual_checkpoints import CONCEPTS, dual_checkpoint
 from tests.toy import toy_videos
 from vtr_core.analysis.transforms import read_transform
-from vtr_core.data.concept_counts import ConceptCounts
-from vtr_core.data.concept_table import CountedSet, TableHead, save_concept_table
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.fingerprint import key64

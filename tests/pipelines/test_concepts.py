@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import concepts
 from tests.captioned import captioned_videos
-from vtr_core.data.concept_table import ConceptTable
+from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 
 CAPTIONS = {

@@ -19,7 +19,7 @@ from tests.train.test_muse_task import NO_LEARNER, WORDS, small
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
 from vtr_core.models.build import build_model
 from vtr_core.retrieval.embed_rows import embed_queries

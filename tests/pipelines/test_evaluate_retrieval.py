@@ -12,11 +12,11 @@ from pipelines.evaluate_retrieval import EvaluateFlags, evaluate, similarities
 from tests.toy import toy_dataset, written
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
-from vtr_core.data.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines import ingest
 from pipelines.face_runs import FaceRuns
-from vtr_core.data.subject_groups import GroupSplit
+from vtr_core.data.plan.subject_groups import GroupSplit
 
 
 def test_another_spelling_of_the_folder_is_the_same_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from vtr_core.config.presets import preset
 from vtr_core.config.siamese import PairContrastiveConfig
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.faces import Faces
-from vtr_core.data.subject_groups import GroupSplit, folds
+from vtr_core.data.plan.subject_groups import GroupSplit, folds
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.retrieval.verification import encode_faces, score_pairs
 from vtr_core.train.checkpoint import load_model

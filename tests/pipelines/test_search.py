@@ -16,7 +16,7 @@ from tests.pipelines.test_cli import vtr
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
+from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, VtrError
 from vtr_core.retrieval.dual_rows import embed_dual
 from vtr_core.retrieval.embed import embed

@@ -13,7 +13,7 @@ from tests.train.test_verification_task import SMALL
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.sources.faces import Faces
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.models.build import build_model
 from vtr_core.text.vocabulary import Vocabulary

@@ -11,9 +11,9 @@ from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.sources.pairs.pairs import Pairs
 
 pytestmark = [pytest.mark.real, pytest.mark.integration]
 SETTINGS = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.reference import captioning as plain
-from vtr_core.data.caption_corpus import training_captions
-from vtr_core.data.information import information_table
-from vtr_core.data.writing import caption_key
+from vtr_core.data.captions.corpus import training_captions
+from vtr_core.data.captions.information import information_table
+from vtr_core.data.shards.writing import caption_key
 from vtr_core.metrics.captioning import cider
 from vtr_core.storage import locate
 from vtr_core.text.information import information

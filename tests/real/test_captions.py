@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from vtr_core.data.sources.msrvtt_annotations import read_annotations
+from vtr_core.data.sources.msrvtt.annotations import read_annotations
 from vtr_core.data.sources.source import Drops
 from vtr_core.text.cleaning import clean_words
 from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 from tests.toy import written
-from vtr_core.data.binary_columns import as_sequences
-from vtr_core.data.frames import padded
-from vtr_core.data.ingest import IngestOptions
-from vtr_core.data.plan import RowGroup, row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.schema import TOKEN_DTYPE
-from vtr_core.data.sources.howto100m import HowTo100M
+from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.records.frames import padded
+from vtr_core.data.records.schema import TOKEN_DTYPE
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.youcook2 import YouCook2
 from vtr_core.errors import InputError

@@ -12,12 +12,12 @@ from torch import nn
 
 from tests.toy import DIM, Toy, toy_dataset, written
 from vtr_core.analysis.activations.concepts import concept_words
-from vtr_core.data.batch import ClipBatch
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.retrieval.activations import DatasetActivations, capsule_model, read_activations

@@ -4,8 +4,8 @@ import torch
 
 from tests.reference import causality as reference
 from vtr_core.analysis.transforms import Transform
-from vtr_core.data.concept_counts import ConceptCounts
-from vtr_core.data.concept_table import ConceptTable, CountedSet, TableHead
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
 from vtr_core.retrieval.analysed_set import AnalysedSet
 from vtr_core.retrieval.causality_report import curves_by_set, inferences, top_k_precision
 from vtr_core.retrieval.detector_report import detector_fates, split_report

@@ -13,8 +13,8 @@ from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.models.build import build_model

@@ -11,8 +11,8 @@ from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.models.build import build_model

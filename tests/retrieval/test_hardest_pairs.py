@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from tests.made_faces import face
-from vtr_core.data.face_pairs import FacePair
-from vtr_core.data.image_reading import ImageRows
+from vtr_core.data.reading.images import ImageRows
+from vtr_core.data.records.face_pairs import FacePair
 from vtr_core.retrieval.hardest_pairs import hardest_pairs, picture, render_hardest
 from vtr_core.retrieval.verification import ScoredPairs
 

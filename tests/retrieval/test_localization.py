@@ -13,18 +13,18 @@ from tests.toy_steps import toy_steps
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.batch import ClipBatch, clip_batch
-from vtr_core.data.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops
-from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.data.sources.synthetic_steps import SyntheticSteps
-from vtr_core.data.synthetic import ACTION, OBJECT, TOOL
-from vtr_core.data.synthetic_steps import synthetic_step_video, synthetic_task
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.sources.synthetic.steps import SyntheticSteps
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.worlds.clips import ACTION, OBJECT, TOOL
+from vtr_core.data.worlds.steps import synthetic_step_video, synthetic_task
 from vtr_core.errors import DatasetError
 from vtr_core.losses.contrastive import masked_margin_softmax
 from vtr_core.metrics.relevance import MetricError

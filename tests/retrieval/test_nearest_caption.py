@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.captioned import CaptionedVideos
 from tests.toy import written
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.retrieval.nearest_caption import nearest_captions

@@ -9,11 +9,11 @@ from tests.s3.proxy import Proxy
 from tests.s3.store import Store
 from tests.toy import Toy, toy_dataset, written
 from vtr_core import storage
-from vtr_core.data.checks import check_files, usable_clips
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.shards.checks import check_files, usable_clips
 from vtr_core.errors import DatasetError
 from vtr_core.storage import StorageError, locate
 

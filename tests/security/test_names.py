@@ -9,10 +9,10 @@ import pytest
 from tests.fuzz.worlds import WORLDS, ingest
 from tests.toy import Toy, toy_dataset, written
 from vtr_core import storage
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.names import check_id, check_label, check_path
-from vtr_core.data.sources.pairs import Pairs
+from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, InputError
 from vtr_core.fingerprint import fingerprint

@@ -15,9 +15,9 @@ from tests.fuzz.worlds import WORLDS, ingest
 from tests.security.payload import FORMS, Payload, forms
 from tests.toy import Toy, toy_dataset
 from vtr_core.data.manifest import FILE, Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import VtrError
 from vtr_core.text.word_vectors import read_word_vectors
 

@@ -5,8 +5,8 @@ import pytest
 
 from tests.reference import concepts as reference
 from tests.text.tagged import tagged
-from vtr_core.data.concept_counts import ConceptCounts
-from vtr_core.data.concept_table import ConceptTable, CountedSet, TableHead
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
 from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
 from vtr_core.text.stop_words import STOP_WORDS
 from vtr_core.text.tagging import TaggedWord

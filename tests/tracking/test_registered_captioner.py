@@ -13,12 +13,12 @@ from tests.captioned import CaptionedVideos
 from tests.toy import written
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.frame_reading import video_rows
-from vtr_core.data.ingest import IngestOptions
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.data.word_table import WordTable
 from vtr_core.errors import InputError
 from vtr_core.models.build import build_model
 from vtr_core.retrieval.captioning import caption_videos, require_captioner

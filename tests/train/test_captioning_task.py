@@ -14,9 +14,9 @@ from tests.captioning import DIM, MAX_WORDS, WORDS, columns
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.information import InformationTable
-from vtr_core.data.row_groups import Columns
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.models.build import build_model
 from vtr_core.models.captioner import Captioner

@@ -9,8 +9,8 @@ from tests.toy import toy_videos
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.concept_counts import ConceptCounts
-from vtr_core.data.concept_table import CountedSet, TableHead, save_concept_table
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import CountedSet, TableHead, save_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.models.build import build_model

@@ -23,7 +23,7 @@ from vtr_core.config.loss import (
     SigmoidConfig,
     WeightSameVideo,
 )
-from vtr_core.data.batch import RowKeys
+from vtr_core.data.batches.batch import RowKeys
 from vtr_core.losses.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import Embeddings

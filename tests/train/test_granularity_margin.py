@@ -8,11 +8,11 @@ import torch
 from tests.captioned import captioned_clips, captioned_videos
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
-from vtr_core.data.assemble import assemble
-from vtr_core.data.information import training_information
+from vtr_core.data.captions.information import training_information
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.models.build import build_model
 from vtr_core.train.inputs import with_inputs
 from vtr_core.train.optimizer import build_optimizer

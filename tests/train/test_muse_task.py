@@ -11,11 +11,11 @@ from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan, row_groups
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import Plan, row_groups
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.models.build import build_model
 from vtr_core.models.muse import Muse

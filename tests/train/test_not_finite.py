@@ -7,9 +7,9 @@ import pytest
 
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.config.train import BatchConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.plan import Plan, row_groups
-from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.data.plan.plan import Plan, row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.train.not_finite import keys_not_finite, suspects
 
 

@@ -11,12 +11,12 @@ from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.assemble import assemble
-from vtr_core.data.image_batch import ImageBatch, image_batch
+from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.sources.faces import Faces
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.models.build import build_model

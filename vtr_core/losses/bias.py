@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.granularity import GranularityMarginConfig
-from vtr_core.data.information import InformationTable
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.blocks import is_match
 from vtr_core.nn.precision import full_precision
 

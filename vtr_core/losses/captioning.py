@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from vtr_core.config.captioner import CaptioningLossConfig
 from vtr_core.config.loss import MaskSameVideo
-from vtr_core.data.batch import RowKeys
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.bias import row_cross_entropy
 from vtr_core.losses.fusion import PairScorer
 from vtr_core.losses.granularity import GranularityLosses, GranularityMargin

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vtr_core.config.dual_encoder import ConceptSimilarity, DualTripletConfig
 from vtr_core.config.loss import MaskSameVideo
-from vtr_core.data.batch import RowKeys
+from vtr_core.data.batches.batch import RowKeys
 from vtr_core.losses.blocks import is_match
 from vtr_core.losses.causality import diffuse_terms
 from vtr_core.losses.concept import concept_terms

@@ -10,8 +10,8 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.granularity import GranularityMarginConfig
 from vtr_core.config.loss import MaskSameVideo
-from vtr_core.data.batch import RowKeys
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.bias import BiasExtractor, row_cross_entropy
 from vtr_core.losses.groups import in_order
 from vtr_core.losses.margin_contrastive import margin_terms

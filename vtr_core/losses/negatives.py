@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from vtr_core.config.loss import KeepSameVideo, MaskSameVideo, SameVideo, WeightSameVideo
-from vtr_core.data.batch import RowKeys
+from vtr_core.data.batches.batch import RowKeys
 
 
 def negative_weights(

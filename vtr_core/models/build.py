@@ -13,7 +13,7 @@ from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, ModelConfig, SelfAttentionBaselineConfig
 from vtr_core.config.muse import MuseConfig
 from vtr_core.config.siamese import SiameseConfig
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.models.capsule_net import CapsuleNet
 from vtr_core.models.captioner import Captioner

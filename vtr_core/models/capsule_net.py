@@ -7,7 +7,7 @@ from typing import assert_never
 from torch import nn
 
 from vtr_core.config.model import CapsuleNetConfig
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.primary import PrimaryCapsules

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from vtr_core.config.captioner import CaptionerConfig
-from vtr_core.data.frame_batch import FrameBatch
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
 from vtr_core.nn.precision import at_least_float32

@@ -3,7 +3,7 @@
 from torch import nn
 
 from vtr_core.config.model import FullyConnectedConfig
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.nn.encoders.modalities import ModalityVectors
 from vtr_core.nn.joint_space import joint_embeddings

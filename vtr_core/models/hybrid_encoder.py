@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
 from vtr_core.nn.encoders.frame import FrameEncoder

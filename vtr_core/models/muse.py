@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.muse import MambaLearner, MuseConfig, TextVectors, TextWords
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder

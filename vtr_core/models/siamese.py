@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from vtr_core.config.siamese import CapsuleTower, SiameseConfig
-from vtr_core.data.image_batch import ImageBatch
+from vtr_core.data.batches.images import ImageBatch
 from vtr_core.nn.images import Moves, moved, prepared
 from vtr_core.nn.towers.build import build_tower
 from vtr_core.nn.towers.capsules import CapsuleFaces

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from vtr_core.data.batch import ClipBatch
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.precision import at_least_float32
 

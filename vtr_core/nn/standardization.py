@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.reading.statistics import FeatureStatistics
 
 
 class Standardization(nn.Module):

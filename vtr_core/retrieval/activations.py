@@ -13,11 +13,11 @@ from vtr_core.analysis.activations.concepts import concept_words
 from vtr_core.analysis.activations.sampling import lowest, priorities
 from vtr_core.analysis.activations.top_clips import TopClips
 from vtr_core.analysis.activations.usage import CapsuleUsage, UsageMeter
-from vtr_core.data.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.schema import FEATURE_DTYPE
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.embeddings import TEXT

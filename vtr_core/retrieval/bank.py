@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.embed import embed_captions
 from vtr_core.retrieval.normalized import Bank

@@ -1,12 +1,12 @@
 """The best recall that any model could reach, where the data set's truth is known."""
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.schema import ClipSchema
-from vtr_core.data.sources.synthetic import Synthetic
-from vtr_core.data.synthetic import SyntheticSettings
-from vtr_core.data.synthetic_ceiling import best_possible
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.schema import ClipSchema
+from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.worlds.ceiling import best_possible
+from vtr_core.data.worlds.clips import SyntheticSettings
 
 
 def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:

@@ -8,10 +8,10 @@ from torch import nn
 
 from vtr_core.config.captioner import CaptionerConfig, DecodingConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.frame_reading import MAX_VIDEOS, video_rows
-from vtr_core.data.frames import PaddedFrames
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.frames import MAX_VIDEOS, video_rows
+from vtr_core.data.records.frames import PaddedFrames
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics
 from vtr_core.models.captioner import Captioner

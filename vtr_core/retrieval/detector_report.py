@@ -19,7 +19,7 @@ from vtr_core.analysis.calibration import (
 )
 from vtr_core.analysis.concept_space import ConceptSpace
 from vtr_core.analysis.transforms import Transform
-from vtr_core.data.concept_table import ConceptTable
+from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.retrieval.analysed_set import AnalysedSet
 
 FEWEST_VIDEOS = 5

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float32, Int64
 from torch import nn
 
-from vtr_core.data.batch import clip_batch
+from vtr_core.data.batches.batch import clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
-from vtr_core.data.row_groups import KEYS, Columns, RowGroupReader, training_columns
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.row_groups import KEYS, Columns, RowGroupReader, training_columns
+from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.text.vocabulary import Vocabulary

@@ -8,7 +8,7 @@ from torch import nn
 
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
+from vtr_core.data.plan.plan import RowGroup
 from vtr_core.errors import ConfigError
 from vtr_core.models.muse import Muse
 from vtr_core.models.siamese import Siamese

@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float32, Int64
 from torch import Tensor
 
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.frame_reading import MAX_VIDEOS, VideoRows, video_rows
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.frames import MAX_VIDEOS, VideoRows, video_rows
 from vtr_core.errors import CheckpointError
 from vtr_core.models.muse import Muse
 from vtr_core.nn.embeddings import TEXT, VIDEO

@@ -8,8 +8,8 @@ import pandas as pd
 import torch
 from jaxtyping import Bool, Float16
 
-from vtr_core.data.assemble import Columns
-from vtr_core.data.schema import FEATURE_DTYPE
+from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.stream.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.dual_rows import DualCaptions

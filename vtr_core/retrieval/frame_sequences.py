@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float16
 
-from vtr_core.data.binary_columns import Sequences
-from vtr_core.data.frames import PaddedFrames, pad
-from vtr_core.data.schema import FEATURE_DTYPE
+from vtr_core.data.records.binary_columns import Sequences
+from vtr_core.data.records.frames import PaddedFrames, pad
+from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.errors import InputError
 from vtr_core.retrieval.frame import is_missing
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import UInt8
 from torch import Tensor
 
-from vtr_core.data.image_reading import ImageRows
+from vtr_core.data.reading.images import ImageRows
 from vtr_core.retrieval.explain_page import page_environment
 from vtr_core.retrieval.verification import ScoredPairs, hardest
 

@@ -4,7 +4,7 @@ import numpy as np
 from torch import Tensor
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
+from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError
 from vtr_core.models.captioner import Captioner
 from vtr_core.models.hybrid_encoder import HybridEncoder

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float16
 from torch import nn
 
-from vtr_core.data.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import FEATURE_DTYPE, TOKEN_DTYPE
-from vtr_core.data.step_reading import StoredSteps, read_steps
+from vtr_core.data.reading.steps import StoredSteps, read_steps
+from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.relevance import MetricError
 from vtr_core.metrics.step_figures import ScoredVideo

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float32
 
-from vtr_core.data.frame_reading import video_rows
-from vtr_core.data.information import information_table
+from vtr_core.data.captions.information import information_table
+from vtr_core.data.captions.video_captions import VideoCaptions, video_captions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.video_captions import VideoCaptions, video_captions
-from vtr_core.data.writing import caption_key
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.frames import video_rows
+from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.retrieval.captioning import CaptionedVideos
 

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float32, Int64
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import RowGroupReader
-from vtr_core.data.schema import VideoSchema
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.schema import VideoSchema
 from vtr_core.errors import DatasetError
 from vtr_core.retrieval.embed import EmbeddedRows
 from vtr_core.retrieval.evaluation import visible

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.face_pairs import FacePair, load_pairs
-from vtr_core.data.image_batch import ImageBatch
-from vtr_core.data.image_reading import read_images
+from vtr_core.data.batches.images import ImageBatch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup, row_groups
-from vtr_core.data.schema import require_images
+from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.reading.images import read_images
+from vtr_core.data.records.face_pairs import FacePair, load_pairs
+from vtr_core.data.records.schema import require_images
 from vtr_core.errors import DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
 from vtr_core.models.siamese import Siamese

@@ -1,8 +1,8 @@
 """Row groups that could not be read and whose rows were replaced: each is named once, its rows are counted."""
 
-from vtr_core.data.plan import Plan
-from vtr_core.data.row_groups import Columns, RowGroupReader
-from vtr_core.data.shard_file import DamagedShard
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.train.channel import Channel
 
 

@@ -3,7 +3,7 @@
 from vtr_core import storage
 from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.concept_table import FILE, ConceptTable
+from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.storage import Location, locate

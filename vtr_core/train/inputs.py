@@ -7,11 +7,11 @@ from vtr_core.config.model import ModelConfig, ModelInputs, reads_images, reads_
 from vtr_core.config.override import override
 from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import OnBadShard, TrainConfig
-from vtr_core.data.checks import usable_clips, usable_images, usable_videos
-from vtr_core.data.information import check_told
+from vtr_core.data.captions.information import check_told
+from vtr_core.data.captions.video_captions import video_captions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.schema import require_images
-from vtr_core.data.video_captions import video_captions
+from vtr_core.data.records.schema import require_images
+from vtr_core.data.shards.checks import usable_clips, usable_images, usable_videos
 from vtr_core.errors import DatasetError
 from vtr_core.train.tasks.captioning import check_captioning
 from vtr_core.train.tasks.dual_encoding import check_dual

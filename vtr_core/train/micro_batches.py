@@ -3,8 +3,8 @@
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from vtr_core.data.batch import ClipBatch
-from vtr_core.data.frame_batch import FrameBatch
+from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.nn.embeddings import Embeddings, concatenate
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vtr_core.data.frames import mean_column
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import RowGroup
-from vtr_core.data.row_groups import Columns, RowGroupReader
-from vtr_core.data.schema import FeatureSpec, ImageSchema, VideoSchema
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.records.frames import mean_column
+from vtr_core.data.records.schema import FeatureSpec, ImageSchema, VideoSchema
 from vtr_core.errors import DatasetError
 
 _MOST_NAMED = 5

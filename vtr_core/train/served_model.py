@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from vtr_core.data.assemble import Columns
+from vtr_core.data.stream.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.models.captioner import Captioner
 from vtr_core.models.hybrid_encoder import HybridEncoder

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.row_groups import Columns
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.text.vocabulary import Vocabulary
 
 

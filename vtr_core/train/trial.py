@@ -9,7 +9,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
+from vtr_core.data.plan.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.storage import Location
 from vtr_core.tracking.event_log import EventLog

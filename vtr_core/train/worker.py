@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from vtr_core.config.loss import margin_of
 from vtr_core.config.model import standardizes
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.information import InformationTable, cache_folder, training_information
+from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.reading import Part, stream
-from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.statistics import feature_statistics
-from vtr_core.data.word_table import WordTable
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.reading.statistics import feature_statistics
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.reading import Part, stream
 from vtr_core.errors import TrainingError
 from vtr_core.models.build import build_model
 from vtr_core.models.muse import Muse

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.howto100m import HowTo100M
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.source import ClipSource, Drops
 from vtr_core.data.sources.youcook2 import YouCook2

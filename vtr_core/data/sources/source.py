@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float16, UInt8
 
-from vtr_core.data.face_pairs import PairList
-from vtr_core.data.schema import FeatureSpec
+from vtr_core.data.records.face_pairs import PairList
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.timed_label import TimedLabel
 from vtr_core.errors import InputError
 
 MAX_EXAMPLES = 3
@@ -43,15 +44,6 @@ class Video:
     captions: Sequence[str]
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
     """By name, (frames, dim); `text` has a vector for each caption, in their order, and not for frames."""
-
-
-@dataclass(frozen=True)
-class TimedLabel:
-    """An annotated segment: from `start` to `end` in seconds, what `label` names happens."""
-
-    start: float
-    end: float
-    label: str
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from pydantic import PositiveFloat
 
 from vtr_core.config.settings import Settings
-from vtr_core.data.schema import FeatureSpec
-from vtr_core.data.sources.howto100m import HowTo100M
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.pooling import Pool
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from vtr_core.data.sources.howto100m.narration import Narration
+from vtr_core.data.sources.howto100m.segments import Segment, usable
 from vtr_core.data.sources.kept import KEPT
-from vtr_core.data.sources.narration import Narration
-from vtr_core.data.sources.pooling import Pool
-from vtr_core.data.sources.segments import Segment, usable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 
 SPLIT = "test"

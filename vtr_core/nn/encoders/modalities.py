@@ -8,8 +8,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from vtr_core.config.model import JointSpaceSettings
-from vtr_core.data.batch import ClipBatch
-from vtr_core.data.statistics import FeatureStatistics
+from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.encoders.words import WordEncoder

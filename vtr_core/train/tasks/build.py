@@ -8,8 +8,8 @@ from vtr_core.config.model import CapsuleNetConfig, FullyConnectedConfig, SelfAt
 from vtr_core.config.muse import MuseConfig
 from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.concept_table import ConceptTable
-from vtr_core.data.information import InformationTable
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.train.task import Task
 from vtr_core.train.tasks.captioning import CaptioningTask
 from vtr_core.train.tasks.dual_encoding import DualEncodingTask

@@ -7,11 +7,11 @@ from torch import nn
 
 from vtr_core.config.captioner import CaptionerConfig, CaptioningLossConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.frame_batch import FrameBatch, frame_batch
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.captioning import CaptioningObjective
 from vtr_core.losses.granularity import GranularityLosses

@@ -7,12 +7,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.concept_table import ConceptTable
-from vtr_core.data.frame_batch import frame_batch
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.frames import frame_batch
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.dual import DualObjective
 from vtr_core.losses.granularity import embedding_margin, granularity_margin

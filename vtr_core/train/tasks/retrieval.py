@@ -7,12 +7,12 @@ from vtr_core.config.loss import margin_of
 from vtr_core.config.model import ModelConfig
 from vtr_core.config.muse import MuseConfig, NoLearner
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.batch import ClipBatch, clip_batch
-from vtr_core.data.frame_batch import FrameBatch, frame_batch
-from vtr_core.data.information import InformationTable
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.build import build_objective
 from vtr_core.losses.granularity import embedding_margin, granularity_margin

@@ -7,10 +7,10 @@ from torch import nn
 
 from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
 from vtr_core.config.train import TrainConfig
-from vtr_core.data.image_batch import ImageBatch, image_batch
+from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import row_groups
-from vtr_core.data.row_groups import Columns
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.batch_pairs import PairObjective
 from vtr_core.losses.share import Share

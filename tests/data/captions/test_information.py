@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.reference import captioning as reference
+from vtr_core.data.captions import information as module
+from vtr_core.data.captions.information import InformationTable, check_told, information_table
+from vtr_core.data.captions.video_captions import VideoCaptions
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
+from vtr_core.storage import locate
+
+CORPUS = {
+    "a": ("a man is cooking", "A man is cooking.", "somebody fries an egg"),
+    "b": ("a dog runs", "the dog is running outside"),
+    "c": ("nobody",),
+}
+
+
+def videos(corpus: dict[str, tuple[str, ...]] = CORPUS) -> list[VideoCaptions]:
+    return [VideoCaptions(name, key64(name), captions) for name, captions in corpus.items()]
+
+
+def test_values_are_found_by_video_and_caption() -> None:
+    table = information_table(videos(), "leave_one_out")
+    documents = [[c.lower().rstrip(".").split() for c in captions] for captions in CORPUS.values()]
+    expected = reference.leave_one_out(documents)
+    asked = [("a", 0), ("a", 1), ("a", 2), ("b", 1)]
+    keys = np.array([key64(name) for name, _ in asked]), np.array([caption_key(CORPUS[n][i]) for n, i in asked])
+    found = table.of_captions(*keys)
+    assert found == pytest.approx([expected[0][0], expected[0][1], expected[0][2], expected[1][1]])
+    assert found[0] == found[1]
+    known = [value for values in expected[:2] for value in values]
+    single = table.of_captions(np.array([key64("c")]), np.array([caption_key("nobody")]))
+    assert single == pytest.approx([sum(known) / len(known)])
+
+
+def test_a_video_has_the_mean_of_its_distinct_captions() -> None:
+    table = information_table(videos(), "idf")
+    (value,) = table.of_videos(np.array([key64("b")]))
+    own = table.of_captions(np.full(2, key64("b")), np.array([caption_key(text) for text in CORPUS["b"]]))
+    assert value == pytest.approx(own.mean())
+
+
+def test_what_the_corpus_does_not_hold_is_nan() -> None:
+    table = information_table(videos(), "corpus")
+    assert np.isnan(table.of_captions(np.array([key64("a")]), np.array([caption_key("a dog runs")]))).all()
+    assert np.isnan(table.of_videos(np.array([key64("nowhere")]))).all()
+
+
+def test_a_corpus_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = locate(str(tmp_path))
+    first = information_table(videos(), "leave_one_out", cache)
+    (file,) = tmp_path.iterdir()
+
+    def never(*_: object) -> InformationTable:
+        raise AssertionError("it is in the cache")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_computed", never)
+        again = information_table(videos(), "leave_one_out", cache)
+        assert np.array_equal(again.value, first.value)
+        assert np.array_equal(again.caption_key, first.caption_key)
+        with pytest.raises(AssertionError):
+            information_table(videos(), "idf", cache)
+        with pytest.raises(AssertionError):
+            information_table(videos({**CORPUS, "c": ("somebody",)}), "leave_one_out", cache)
+    file.write_bytes(file.read_bytes()[:40])
+    assert np.array_equal(information_table(videos(), "leave_one_out", cache).value, first.value)
+
+
+def test_videos_without_captions_are_refused() -> None:
+    with pytest.raises(DatasetError, match="d://x: video b has no captions, and training needs some of every video"):
+        check_told(videos({**CORPUS, "b": ()}), "d://x")
+    with pytest.raises(DatasetError, match="holds no video"):
+        check_told([])

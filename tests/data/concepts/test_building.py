@@ -1,0 +1,117 @@
+"""From captions to a table: what is ranked, what is counted, what is reported, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.captioned import captioned_clips, captioned_videos
+from tests.text.tagged import FixedTagger
+from vtr_core.data.concepts.building import TableSettings, build_concept_table
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
+from vtr_core.text.concepts import ConceptSettings
+
+ENTRIES = "dogs:dog/NOUN dog/NOUN run/VERB runs:run/VERB red/ADJ cat/NOUN sits:sit/VERB ball/NOUN a/DET the/DET"
+TRAIN = {
+    "v0": ["A dog runs.", "the dogs run", "a red dog", "красный шар"],
+    "v1": ["a cat sits", "a cat runs", "the ball"],
+    "v2": ["a red ball", "the red ball", "dog"],
+}
+TEST = {"t0": ["a cat"], "t1": ["a ball runs"], "t2": ["dogs"]}
+
+
+def sets(folder: Path) -> list[Manifest]:
+    return [captioned_videos(folder / "train", TRAIN), captioned_clips(folder / "test", TEST)]
+
+
+def build(manifests: list[Manifest], out: Path, **settings: object) -> ConceptTable:
+    made = TableSettings(**settings)  # type: ignore[arg-type]
+    return build_concept_table(manifests, FixedTagger(ENTRIES), made, str(out), str(out / "tagged"))[0]
+
+
+def test_the_first_data_set_decides_the_names(tmp_path: Path) -> None:
+    table = build(sets(tmp_path), tmp_path / "table")
+    assert (table.names[0], set(table.names)) == ("dog", {"dog", "run", "cat", "red", "ball"})
+    assert table.head.frequency == (3, 2, 2, 2, 2)
+    assert [part.min_captions for part in table.head.datasets] == [2, 1]  # the test set has a caption per video
+    assert [(part.videos, part.captions) for part in table.head.datasets] == [(3, 10), (3, 3)]
+    keys = np.array([key64(name) for name in ("v0", "v1", "v2", "t1")])
+    labels = [[1, 2 / 3, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 1], [0, 1, 0, 0, 1]]
+    order = [table.names.index(name) for name in ("dog", "run", "cat", "red", "ball")]
+    again = ConceptTable.load(str(tmp_path / "table"))
+    for found in (table, again):
+        np.testing.assert_array_equal(found.soft_labels(keys, 5)[:, order], np.array(labels, np.float32))
+    assert again.fingerprint == table.fingerprint
+
+
+def test_equal_captions_make_an_equal_table(tmp_path: Path) -> None:
+    first = build(sets(tmp_path), tmp_path / "a")
+    assert build(sets(tmp_path), tmp_path / "b").fingerprint == first.fingerprint
+    assert build(sets(tmp_path), tmp_path / "c", min_captions=1).fingerprint != first.fingerprint
+
+
+def test_settings(tmp_path: Path) -> None:
+    manifests = sets(tmp_path)
+    table = build(manifests, tmp_path / "table", concepts=ConceptSettings(pos=True), min_captions=1)
+    assert table.names[0] == "dog/noun"
+    assert {"run/verb", "red/adjective", "sit/verb"} < set(table.names)
+    assert [part.min_captions for part in table.head.datasets] == [1, 1]
+    assert (table.head.pos, table.head.parts) == (True, ("noun", "verb", "adjective"))
+
+
+def test_report(tmp_path: Path) -> None:
+    captions = {"v0": ["a play", "we play"], "v1": ["a play", "…"], "v2": ["dog", "a play"]}
+    manifest = captioned_videos(tmp_path / "data", captions)
+
+    class Contextual(FixedTagger):
+        def tag(self, captions):
+            for caption, tagged in zip(*map(list, (captions, super().tag(captions))), strict=True):
+                yield [word._replace(pos="VERB") if "we" in caption else word for word in tagged]
+
+    tagger = Contextual("play/NOUN dog/NOUN a/DET")
+    settings = TableSettings(min_captions=1)
+    table, report = build_concept_table([manifest], tagger, settings, str(tmp_path / "t"), str(tmp_path / "c"))
+    assert report.words == {"noun": 4, "verb": 1}
+    assert report.distinct == {"noun": 2, "verb": 1}
+    assert report.top == (("play", 4), ("dog", 1))
+    assert report.ambiguous_words == (("play", {"noun": 3, "verb": 1}),)
+    (dataset,) = report.datasets
+    assert (dataset.videos, dataset.captions, dataset.without_words, dataset.ambiguous) == (3, 6, 1, 4)
+    assert dataset.overlap == pytest.approx(2 / 6)
+    assert [part.concepts for part in dataset.coverage] == [2]
+    assert (dataset.coverage[0].videos, dataset.coverage[0].mentions) == (1, 1)
+    assert dataset.coverage[0].per_video == pytest.approx(4 / 3)
+    assert set(table.ambiguous_captions.tolist()) == {caption_key("a play"), caption_key("we play")}
+    assert json.loads((tmp_path / "t" / "report.json").read_text())["top"] == [["play", 4], ["dog", 1]]
+    rarely = TableSettings(min_captions=1, ambiguous_share=0.3)
+    table, _ = build_concept_table([manifest], tagger, rarely, str(tmp_path / "t"), str(tmp_path / "c"))
+    assert len(table.ambiguous_captions) == 0
+
+
+def test_a_vocabulary_larger_than_the_corpus_offers(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"offer 5 concepts that 2 captions of a video mention, fewer than the 6"):
+        build_concept_table(
+            sets(tmp_path), FixedTagger(ENTRIES), TableSettings(), str(tmp_path / "t"), str(tmp_path / "c"), 6
+        )
+    assert not (tmp_path / "t").exists()
+    with pytest.raises(DatasetError, match=r"offer 0 concepts that 9 captions.*fewer than the 1 needed"):
+        build(sets(tmp_path), tmp_path / "t", min_captions=9)
+
+
+def test_captions_of_another_alphabet(tmp_path: Path) -> None:
+    captions = {"v0": ["собака бежит", "собака"], "v1": ["красный шар", "a ball"]}
+    with pytest.raises(DatasetError, match=r"3 of the 4 captions of .* hold no Latin letter or digit, .*English"):
+        build([captioned_videos(tmp_path / "d", captions)], tmp_path / "t")
+
+
+def test_a_video_with_different_captions_in_two_sets(tmp_path: Path) -> None:
+    manifests = [*sets(tmp_path), captioned_videos(tmp_path / "more", {"v1": ["a dog", "a dog runs"]})]
+    with pytest.raises(DatasetError, match=r"v1 stands in .*train and in .*more with different captions"):
+        build(manifests, tmp_path / "t")
+    assert not (tmp_path / "t" / "concepts.json").exists()
+    assert len(build([*sets(tmp_path), sets(tmp_path)[0]], tmp_path / "t").counts.video_key) == 6

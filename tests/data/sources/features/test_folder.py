@@ -1,0 +1,69 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from vtr_core.data.sources.features.folder import FeatureFolder
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.errors import InputError
+from vtr_core.storage import locate
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "sub").mkdir()
+    np.save(tmp_path / "a.npy", np.arange(12.0).reshape(6, 2))
+    np.save(tmp_path / "b.npy", np.arange(10.0).reshape(2, 5))
+    np.save(tmp_path / "c.npy", np.ones((3, 2)))
+    np.save(tmp_path / "d.npy", np.ones(2))
+    np.save(tmp_path / "sub" / "e.npy", np.arange(12.0).reshape(3, 2, 2))
+    (tmp_path / "broken.npy").write_bytes(b"?")
+    return locate(tmp_path)
+
+
+def test_a_clip_is_its_window_pooled_and_normalised(folder):
+    stream = FeatureFolder(folder, "max", fps=2.0)
+    array = stream.read("a")
+    np.testing.assert_allclose(stream.clip("a", array, 0.5, 1.0), np.array([4, 5]) / np.hypot(4, 5))
+    np.testing.assert_allclose(stream.clip("a", array, 0.0, None), np.array([10, 11]) / np.hypot(10, 11))
+    assert FeatureFolder(folder, "mean", normalise=False).clip("a", array, 1.0, 2.0).tolist() == [3, 4]
+    assert stream.duration(array) == 3.0
+
+
+def test_a_vector_serves_any_span(folder):
+    stream = FeatureFolder(folder, "max", normalise=False)
+    assert stream.clip("d", stream.read("d"), 1e6, 2e6).tolist() == [1, 1]
+    assert stream.duration(stream.read("d")) == 0.0
+
+
+def test_the_dimension_is_that_of_most_of_the_first_readable_files(folder):
+    assert FeatureFolder(folder, "max").dim(["missing", "../a", "broken", "b", "a", "c"]) == 2
+    assert FeatureFolder(folder, "mean_std").dim(["a"]) == 4
+
+
+def test_a_folder_without_a_readable_file_is_an_error_with_the_first_fault(folder):
+    with pytest.raises(InputError, match=r"no feature file in .* can be used \(there is no file .*/x\.npy\)"):
+        FeatureFolder(folder, "max").dim(["x", "broken"])
+    with pytest.raises(InputError, match="none is named"):
+        FeatureFolder(folder, "max").dim([])
+
+
+def test_another_dimension_is_told_with_the_file_and_both_numbers(folder):
+    with pytest.raises(UnusableError, match=r"b\.npy has shape \(2, 5\), which gives 5 values.*has 2") as caught:
+        FeatureFolder(folder, "max").read("b", dim=2)
+    assert caught.value.reason is Reason.WRONG_DIMENSION
+
+
+def test_names_are_ids_unless_they_are_paths(folder):
+    with pytest.raises(UnusableError, match="cannot be a file name"):
+        FeatureFolder(folder, "max").read("sub/e")
+    by_path = FeatureFolder(folder, "max", by_path=True)
+    assert by_path.read("sub/e.npy").shape == (3, 4)
+    with pytest.raises(UnusableError, match="leads out"):
+        by_path.read("../a.npy")
+
+
+def test_a_copy_elsewhere_reads_the_same(folder):
+    stream = FeatureFolder(folder, "max")
+    stream.read("a")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(stream)).read("a"), stream.read("a"))

@@ -1,0 +1,256 @@
+import json
+
+import numpy as np
+import pytest
+
+from vtr_core.data.sources.kept import KEPT
+from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.source import ClipSource, Drops, VideoSource
+from vtr_core.errors import ConfigError, InputError
+
+FRAMES = np.random.default_rng(0).standard_normal((8, 5)).astype(np.float32)
+
+
+def video(number, split):
+    return {"video_id": f"video{number}", "split": split, "start time": 2.5, "end time": 12.75, "id": number}
+
+
+def sentence(number, text):
+    return {"video_id": f"video{number}", "caption": text}
+
+
+TRAIN_VAL = {
+    "videos": [video(0, "train"), video(1, "train"), video(2, "validate")],
+    "sentences": [sentence(1, "one b"), sentence(0, "zero a"), sentence(2, "two"), sentence(0, "zero b")],
+}
+TEST = {"videos": [video(3, "test")], "sentences": [sentence(3, "three a"), sentence(3, "three b")]}
+
+
+class World:
+    def __init__(self, root):
+        self.annotations, self.features = root / "annotations", root / "features"
+        self.annotations.mkdir()
+        self.features.mkdir()
+        self.write("train_val_videodatainfo.json", TRAIN_VAL)
+        self.write("test_videodatainfo.json", TEST)
+        (self.annotations / "MSRVTT_train.9k.csv").write_text("video_id\nvideo0\nvideo2\nvideo99\n")
+        lines = ("key,vid_key,video_id,sentence", "ret0,msr3,video3,three a", "ret1,msr1,video1,given")
+        (self.annotations / "MSRVTT_JSFUSION_test.csv").write_text("\n".join(lines))
+        for number in range(4):
+            np.save(self.features / f"video{number}.npy", FRAMES + number)
+
+    def write(self, name, content):
+        (self.annotations / name).write_text(json.dumps(content))
+
+    def source(self, **settings):
+        paths = {"annotations": str(self.annotations), "feature_folder": str(self.features)}
+        return Msrvtt(**{**paths, **settings})
+
+    def whole(self, **settings):
+        return MsrvttVideos(annotations=str(self.annotations), feature_folder=str(self.features), **settings)
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def rows(source, drops=None):
+    drops = Drops(strict=True) if drops is None else drops
+    return [
+        (video.split, clip.clip_id, clip.caption)
+        for video in source.videos(drops)
+        for clip in source.clips(video, drops)
+    ]
+
+
+def test_every_caption_is_a_row_of_its_videos_clip(world):
+    assert rows(world.source()) == [
+        ("train", "video0", "zero a"),
+        ("train", "video0", "zero b"),
+        ("train", "video1", "one b"),
+        ("val", "video2", "two"),
+        ("test", "video3", "three a"),
+        ("test", "video3", "three b"),
+    ]
+
+
+def test_a_single_file_will_do(world):
+    source = world.source(annotations=str(world.annotations / "test_videodatainfo.json"))
+    assert rows(source) == [("test", "video3", "three a"), ("test", "video3", "three b")]
+
+
+def test_the_1ka_split_has_one_given_sentence_per_test_video(world):
+    drops = Drops()
+    assert rows(world.source(split="1k-a"), drops) == [
+        ("train", "video0", "zero a"),
+        ("train", "video0", "zero b"),
+        ("train", "video2", "two"),
+        ("test", "video3", "three a"),
+        ("test", "video1", "given"),
+    ]
+    assert drops.counts == {"unknown_video": 1}
+
+
+@pytest.mark.parametrize(("pool", "dim"), [("max", 5), ("mean", 5), ("mean_std", 10)])
+def test_a_videos_rows_are_pooled_and_normalised(world, pool, dim):
+    source = world.source(pool=pool)
+    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", dim)]
+    clip = next(source.clips(source.videos(Drops())[1], Drops()))
+    frames = (FRAMES + 1).astype(np.float64)
+    parts = {"max": [frames.max(0)], "mean": [frames.mean(0)], "mean_std": [frames.mean(0), frames.std(0)]}[pool]
+    raw = np.concatenate(parts)
+    np.testing.assert_allclose(clip.features["video"], raw / np.linalg.norm(raw), atol=1e-3)
+    plain = world.source(pool=pool, normalise=False)
+    clip = next(plain.clips(plain.videos(Drops())[1], Drops()))
+    np.testing.assert_allclose(clip.features["video"], raw, atol=3e-3)
+    assert (clip.start, clip.end) == (0, 10.25)
+
+
+def test_videos_without_features_are_not_listed_and_their_rows_counted(world):
+    (world.features / "video0.npy").unlink()
+    drops = Drops()
+    source = world.source()
+    assert [video.video_id for video in source.videos(drops)] == ["video1", "video2", "video3"]
+    assert drops.counts == {"missing_file": 2}
+    assert "video0.npy" in drops.examples["missing_file"][0]
+
+
+def test_damaged_features_drop_all_rows_of_the_video(world):
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    source = world.source(keep_missing="never")
+    assert [row[1] for row in rows(source, drops)] == ["video0", "video0", "video1", "video2"]
+    assert drops.counts == {"unreadable_file": 2}
+
+
+def test_a_test_video_without_usable_features_stays_without(world):
+    """The 1k-a test is of 1,000 queries, however many feature files are at hand; training drops what it cannot use."""
+    (world.features / "video3.npy").unlink()
+    drops = Drops()
+    source = world.source(split="1k-a")
+    clips = {v.video_id: list(source.clips(v, drops)) for v in source.videos(drops)}
+    assert [(clip.caption, dict(clip.features)) for clip in clips["video3"]] == [("three a", {})]
+    assert clips["video1"][0].features.keys() == {"video"}
+    assert drops.counts == {KEPT: 1, "unknown_video": 1}
+    assert "video3.npy (missing_file)" in drops.examples[KEPT][0]
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    assert len(rows(source, drops)) == 5
+    assert drops.counts == {KEPT: 1, "unknown_video": 1}
+    (world.features / "video0.npy").unlink()
+    assert "video0" not in {row[1] for row in rows(source, Drops())}
+
+
+def test_a_test_split_without_any_features_is_left_out(world):
+    """Features of training videos alone make no test set of failures."""
+    (world.features / "video3.npy").unlink()
+    drops = Drops()
+    assert {row[0] for row in rows(world.source(), drops)} == {"train", "val"}
+    assert drops.counts == {"missing_file": 2}
+
+
+def test_a_strict_ingest_keeps_nothing_in_silence(world):
+    (world.features / "video3.npy").write_bytes(b"?")
+    with pytest.raises(InputError, match=r"video3\.npy .*kept_without_features"):
+        rows(world.source())
+
+
+def test_faulty_annotations_are_counted(world):
+    content = {
+        "videos": [video(3, "test"), video(3, "test"), {**video(9, "test"), "video_id": "../video0"}],
+        "sentences": [
+            *TEST["sentences"],
+            sentence(3, "..."),
+            sentence(77, "lost"),
+            {**sentence(0, "x"), "video_id": "../video0"},
+        ],
+    }
+    world.write("test_videodatainfo.json", content)
+    drops = Drops()
+    rows(world.source(), drops)
+    assert drops.counts == {"empty_caption": 1, "unknown_video": 1, "duplicate_id": 1, "unsafe_id": 1}
+
+
+def test_captions_are_those_of_the_given_videos(world):
+    source = world.source()
+    assert list(source.captions(source.videos(Drops())[:2])) == ["zero a", "zero b", "one b"]
+
+
+BROKEN = {
+    "no sentences": ({"videos": []}, "has videos; it needs the lists videos and sentences"),
+    "a list": ([], "has list; it needs the lists"),
+    "no caption": ({"videos": [], "sentences": [{"video_id": "a"}]}, r"sentences\[0\] lacks caption"),
+    "no split": ({"videos": [{"video_id": "a"}], "sentences": []}, r"videos\[0\] lacks split, start time, end time"),
+    "another split": ({"videos": [video(0, "dev")], "sentences": []}, "split 'dev'; allowed are train, validate, test"),
+    "other times": ({"videos": [{**video(0, "test"), "end time": "x"}], "sentences": []}, "times that are no numbers"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+def test_files_of_another_form_are_errors(world, content, message):
+    world.write("test_videodatainfo.json", content)
+    with pytest.raises(InputError, match=r"test_videodatainfo\.json.*" + message):
+        world.source().videos(Drops())
+
+
+def test_missing_files_are_errors(world):
+    with pytest.raises(InputError, match="no MSR-VTT annotations at"):
+        world.source(annotations=str(world.features)).videos(Drops())
+    with pytest.raises(InputError, match="no MSR-VTT annotations at"):
+        world.source(annotations="/none/x.json").videos(Drops())
+    with pytest.raises(ConfigError, match=r"needs the folder with MSRVTT_train\.9k\.csv"):
+        world.source(annotations=str(world.annotations / "test_videodatainfo.json"), split="1k-a").videos(Drops())
+    (world.annotations / "MSRVTT_train.9k.csv").unlink()
+    with pytest.raises(InputError, match=r"there is no table .*MSRVTT_train\.9k\.csv"):
+        world.source(split="1k-a").videos(Drops())
+
+
+def whole(source, drops):
+    found = [source.video(video, drops) for video in source.videos(drops)]
+    return {video.video_id: video for video in found if video is not None}
+
+
+def test_a_whole_video_has_all_captions_and_its_frames_as_they_are(world):
+    source = world.whole()
+    videos = whole(source, Drops(strict=True))
+    assert [(feature.name, feature.dim) for feature in source.features()] == [("video", 5)]
+    assert {name: video.captions for name, video in videos.items()} == {
+        "video0": ("zero a", "zero b"),
+        "video1": ("one b",),
+        "video2": ("two",),
+        "video3": ("three a", "three b"),
+    }
+    np.testing.assert_array_equal(videos["video1"].features["video"], (FRAMES + 1).astype(np.float16))
+    assert [video.split for video in source.videos(Drops())] == ["train", "train", "val", "test"]
+
+
+def test_a_whole_video_that_is_dropped_is_one_row(world):
+    (world.features / "video0.npy").unlink()
+    np.save(world.features / "video1.npy", FRAMES * 1e6)
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    assert list(whole(world.whole(keep_missing="never"), drops)) == ["video2"]
+    assert drops.counts == {"missing_file": 1, "not_finite": 1, "unreadable_file": 1}
+
+
+def test_a_whole_test_video_stays_without_frames(world):
+    (world.features / "video3.npy").write_bytes(b"?")
+    drops = Drops()
+    kept = whole(world.whole(), drops)["video3"]
+    assert (kept.captions, dict(kept.features)) == (("three a", "three b"), {})
+    assert drops.counts == {KEPT: 1}
+
+
+def test_a_whole_video_without_captions_is_dropped(world):
+    content = {"videos": TEST["videos"], "sentences": [sentence(3, "...")]}
+    world.write("test_videodatainfo.json", content)
+    drops = Drops()
+    assert "video3" not in whole(world.whole(), drops)
+    assert drops.counts == {"empty_caption": 2}
+    assert "no caption that holds a word" in drops.examples["empty_caption"][1]
+
+
+def test_neither_kind_is_the_other(world):
+    for source, kinds in ((world.source(), (True, False)), (world.whole(), (False, True))):
+        assert (isinstance(source, ClipSource), isinstance(source, VideoSource)) == kinds

@@ -1,0 +1,175 @@
+"""Batches of whole videos hold the frames, means and captions that a loop over rows and frames finds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.toy import toy_videos
+from vtr_core.config.train import BatchConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import BatchPlan, Plan, RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.shards import writing
+from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.fingerprint import key64
+
+FRAMES_OF = (3, 1, 4, 0, 5, 9, 2, 6, 5, 3, 5, 8, 9)
+MAX_FRAMES = 4
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Iterator[Manifest]:
+    """Two or three videos in a row group, five in a shard."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 3)
+        yield toy_videos(tmp_path / "d", FRAMES_OF, videos_per_shard=5)
+
+
+def planned(manifest: Manifest, captions: int = 2) -> tuple[Plan, RowGroupReader]:
+    batch = BatchConfig(videos=4, clips_per_video=captions, window=2, max_frames=MAX_FRAMES)
+    return Plan(manifest, batch, seed=3), RowGroupReader(manifest, training_columns(manifest.schema))
+
+
+def read(manifest: Manifest, batches: list[BatchPlan]) -> list[Columns]:
+    plan, reader = planned(manifest)
+    return list(assemble(reader, plan.row_groups, batches, max_frames=plan.max_frames))
+
+
+def stored_frames(v: int) -> dict[str, list[list[float]]]:
+    """All frames of a toy video, by feature."""
+    audio = [[float(v)] * 2] * 2 if v % 3 == 0 else []
+    return {"video": [[float(v), float(t), float(v + t)] for t in range(FRAMES_OF[v])], "audio": audio}
+
+
+def test_every_row_is_the_planned_video_and_caption(manifest: Manifest) -> None:
+    plan, _ = planned(manifest)
+    words = WordTable.load(manifest).vocabulary
+    ids = RowGroupReader(manifest, ["video_id"])
+    names = [ids.read_arrow(place)["video_id"].to_pylist() for place in plan.row_groups]
+    for number in range(3 * plan.windows_per_epoch):
+        batches = plan.window(number)
+        for batch, columns in zip(batches, read(manifest, batches), strict=True):
+            videos = [int(names[g][r][1:]) for g, r in zip(batch.group, batch.row, strict=True)]
+            assert columns["video_key"].tolist() == [key64(f"v{v}") for v in videos]
+            assert columns["clip_key"].tolist() == columns["video_key"].tolist()
+            for name, dim in (("video", 3), ("audio", 2)):
+                every = [stored_frames(v)[name] for v in videos]
+                longest = max(1, *(min(len(frames), MAX_FRAMES) for frames in every))
+                assert columns[name].shape == (8, longest, dim)
+                for i, frames in enumerate(every):
+                    kept = frames[:MAX_FRAMES]
+                    assert columns[f"{name}.kept"][i] == len(kept)
+                    assert columns[name][i].tolist() == kept + [[0.0] * dim] * (longest - len(kept))
+                    mean = np.mean(frames, axis=0) if frames else np.zeros(dim)
+                    np.testing.assert_allclose(columns[f"{name}.mean"][i], mean, rtol=1e-6)
+                assert (columns[name].dtype, columns[f"{name}.mean"].dtype) == (np.float16, np.float32)
+            assert batch.draws is not None
+            for i, v in enumerate(videos):
+                caption = f"Caption number{batch.draws.caption(i, v + 1)} of video number{v}"
+                assert columns["tokens"][i].tolist() == words.encode(caption, 20).tolist()
+                assert columns["caption_key"][i] == caption_key(caption)
+
+
+def test_a_video_without_captions_has_no_words_and_no_key(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = planned(manifest)
+    whole = RowGroupReader.read_arrow
+
+    def without_captions(reader: RowGroupReader, place: RowGroup) -> dict[str, pa.Array]:
+        columns = whole(reader, place)
+        told = [key != key64("v7") for key in columns["video_key"].to_pylist()]
+        keys = [own if kept else [] for own, kept in zip(columns["caption_keys"].to_pylist(), told, strict=True)]
+        tokens = [own if kept else b"" for own, kept in zip(columns["tokens"].to_pylist(), told, strict=True)]
+        return {
+            **columns,
+            "caption_keys": pa.array(keys, pa.list_(pa.int64())),
+            "tokens": pa.array(tokens, pa.binary()),
+        }
+
+    before = [columns for number in range(3) for columns in read(manifest, plan.window(number))]
+    monkeypatch.setattr(RowGroupReader, "read_arrow", without_captions)
+    after = [columns for number in range(3) for columns in read(manifest, plan.window(number))]
+    seen = 0
+    for old, new in zip(before, after, strict=True):
+        hit = old["video_key"] == key64("v7")
+        seen += hit.sum()
+        assert not new["tokens"][hit].any()
+        assert not new["caption_key"][hit].any()
+        np.testing.assert_array_equal(new["tokens"][~hit], old["tokens"][~hit])
+        np.testing.assert_array_equal(new["caption_key"][~hit], old["caption_key"][~hit])
+        np.testing.assert_array_equal(new["video"], old["video"])
+    assert seen > 0
+
+
+def together(parts: list[np.ndarray]) -> np.ndarray:
+    """The parts of all workers as one array, padded to the longest."""
+    if parts[0].ndim < 3:
+        return np.concatenate(parts)
+    longest = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, longest - part.shape[1]), (0, 0))) for part in parts])
+
+
+@pytest.mark.parametrize("world", [2, 3, 4])
+def test_the_parts_of_all_workers_are_the_batch(manifest: Manifest, world: int) -> None:
+    plan, _ = planned(manifest)
+    batches = plan.window(1)
+    parts = [read(manifest, [batch.part(rank, world) for batch in batches]) for rank in range(world)]
+    for step, whole in enumerate(read(manifest, batches)):
+        for name, values in whole.items():
+            found = together([part[step][name] for part in parts])
+            assert found.dtype == values.dtype
+            np.testing.assert_array_equal(found, values)
+
+
+def damage(manifest: Manifest, place: RowGroup) -> None:
+    """Change one byte of a row group's video feature."""
+    path = Path(manifest.location.path) / manifest.shards[place.shard].file
+    group = pq.read_metadata(path).row_group(place.index)
+    paths = [group.column(i).path_in_schema for i in range(group.num_columns)]
+    column = group.column(paths.index("video"))
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 1] ^= 4
+    path.write_bytes(content)
+
+
+def test_rows_of_a_damaged_row_group_are_replaced_whatever_the_number_of_workers(manifest: Manifest) -> None:
+    plan, reader = planned(manifest)
+    batches = plan.window(0)
+    good = read(manifest, batches)
+    bad, instead = batches[0].groups[:2]
+    damage(manifest, plan.row_groups[bad])
+    with pytest.raises(DamagedShard, match=rf"row group {plan.row_groups[bad].index}\) cannot be read"):
+        read(manifest, batches)
+    replacing = RowGroupReader(manifest, ["video_key"]).read(plan.row_groups[instead])["video_key"]
+    whole = list(assemble(reader, plan.row_groups, batches, 0, "skip", MAX_FRAMES))
+    for batch, before, after in zip(batches, good, whole, strict=True):
+        hit = batch.group == bad
+        assert after["replaced"].tolist() == ([[bad, hit.sum()]] if hit.any() else [])
+        np.testing.assert_array_equal(after["video_key"][~hit], before["video_key"][~hit])
+        np.testing.assert_array_equal(after["caption_key"][~hit], before["caption_key"][~hit])
+        if batch is batches[0]:
+            assert hit.any()
+            assert after["video_key"][hit].tolist() == replacing[batch.row[hit] % len(replacing)].tolist()
+    for world in (2, 3):
+        parts = [
+            list(assemble(reader, plan.row_groups, [b.part(rank, world) for b in batches], 0, "skip", MAX_FRAMES))
+            for rank in range(world)
+        ]
+        for step, batch in enumerate(whole):
+            for name in ("video", "video.mean", "caption_key", "tokens"):
+                np.testing.assert_array_equal(together([part[step][name] for part in parts]), batch[name])
+            assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == batch["replaced"][:, 1].sum()
+
+
+def test_a_batch_without_a_readable_row_group_is_an_error(manifest: Manifest) -> None:
+    plan, reader = planned(manifest)
+    for place in plan.row_groups:
+        damage(manifest, place)
+    with pytest.raises(DamagedShard, match="cannot be read"):
+        next(assemble(reader, plan.row_groups, plan.window(0), 0, "skip", MAX_FRAMES))

@@ -1,0 +1,62 @@
+import numpy as np
+
+from vtr_core.data.worlds.clips import ACTION, AGENT, PLACE, SyntheticSettings, Truth, truth
+from vtr_core.data.worlds.features import Recorder
+
+WORLD = SyntheticSettings(num_clips=600, dim_2d=48, dim_3d=32, dim_audio=16)
+
+
+def still(concepts):
+    """A video whose clips have the given concepts."""
+    rows = np.array(concepts)
+    times = np.arange(len(rows), dtype=np.float64)
+    return Truth(rows, times, times + 1)
+
+
+def test_streams_are_unit_vectors_that_are_nowhere_negative():
+    for video in range(20):
+        for features in Recorder(WORLD).record(video, truth(WORLD, video)):
+            assert features["video"].dtype == np.float16
+            assert features["video"].shape == (80,)
+            assert (features["video"] >= 0).all()
+            for part in (features["video"][:48], features["video"][48:], features.get("audio")):
+                assert part is None or abs(np.linalg.norm(part.astype(np.float64)) - 1) < 2e-3
+
+
+def test_features_do_not_depend_on_the_size_of_the_world_or_on_who_records():
+    larger = WORLD.model_copy(update={"num_clips": 10**6})
+    for first, second in zip(
+        Recorder(WORLD).record(7, truth(WORLD, 7)), Recorder(larger).record(7, truth(larger, 7)), strict=True
+    ):
+        assert first.keys() == second.keys()
+        assert all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_audio_is_missing_as_often_as_asked():
+    world = WORLD.model_copy(update={"missing_audio": 0.3})
+    recorder = Recorder(world)
+    clips = [features for video in range(300) for features in recorder.record(video, truth(world, video))]
+    assert abs(np.mean(["audio" not in features for features in clips]) - 0.3) < 0.04
+
+
+def test_each_stream_shows_its_own_slots():
+    world = WORLD.model_copy(update={"noise": 0.0, "style": 0.0, "missing_audio": 0.0})
+    base = [1, 2, 3, 4, 5]
+    rows = [base] + [[value + (slot == changed) for slot, value in enumerate(base)] for changed in range(5)]
+    clips = Recorder(world).record(0, still(rows))
+
+    def changes(name, part=slice(None)):
+        return {slot for slot in range(5) if not np.array_equal(clips[0][name][part], clips[slot + 1][name][part])}
+
+    assert changes("video", slice(48)) == {AGENT, 2, 3, PLACE}
+    assert changes("video", slice(48, None)) == {AGENT, ACTION, 2}
+    assert changes("audio") == {ACTION, 3}
+
+
+def test_clips_that_show_the_same_are_close_and_noise_tells_them_apart():
+    world = WORLD.model_copy(update={"style": 0.0})
+    same, twin, other = (
+        features["video"].astype(np.float64)
+        for features in Recorder(world).record(0, still([[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]))
+    )
+    assert same @ other < same @ twin < 1.99

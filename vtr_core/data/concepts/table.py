@@ -1,0 +1,210 @@
+"""The concept table of a corpus: its ranked concepts, and how often the captions of each video mention them.
+
+A folder: one Parquet file of counts per data set, and `concepts.json`, written last, so that a folder without it is no
+concept table. `vtr concepts` makes one; training takes its vocabulary and its soft labels from it.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from vtr_core import storage
+from vtr_core.config.record import record
+from vtr_core.data.concepts.counts import ConceptCounts, ragged
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import fingerprint, short
+from vtr_core.storage import Location, is_file_name, locate
+from vtr_core.text.soft_labels import soft_labels
+
+FILE = "concepts.json"
+KIND, VERSION = "concepts", 1
+_REMAKE = "make it anew with vtr concepts"
+
+
+@dataclass(frozen=True)
+class CountedSet:
+    """A data set whose captions were counted, and the file that holds its counts."""
+
+    uri: str
+    fingerprint: str
+    videos: int
+    captions: int
+    min_captions: int
+    """Captions of a video that must mention a concept."""
+    file: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """All of a concept table but its counts."""
+
+    tagger: str
+    tagger_fingerprint: str
+    parts: tuple[str, ...]
+    """Parts of speech that concepts were made of."""
+    pos: bool
+    """Whether names are `measure/verb`, not `measure`."""
+    names: tuple[str, ...]
+    """All concepts that videos of the first data set keep, by descending frequency."""
+    frequency: tuple[int, ...]
+    """The sum of each one's kept counts over the videos of the first data set."""
+    datasets: tuple[CountedSet, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal content, wherever the data sets lie."""
+        return fingerprint(asdict(replace(self, datasets=tuple(replace(part, uri="") for part in self.datasets))))
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of `concepts.json`."""
+        return {"kind": KIND, "version": VERSION, **asdict(self), "fingerprint": self.fingerprint}
+
+    @classmethod
+    def from_json(cls, value: Any) -> "TableHead":
+        """What `to_json` wrote; ValueError for anything else."""
+        if (value["kind"], value["version"]) != (KIND, VERSION):
+            raise ValueError(f"it is {value['kind']}/{value['version']}, this code reads {KIND}/{VERSION}")
+        parts = tuple(record(CountedSet, part) for part in value["datasets"])
+        lists = {name: tuple(value[name]) for name in ("parts", "names", "frequency")}
+        head = record(cls, {**value, **lists, "datasets": parts})
+        if head.fingerprint != value["fingerprint"]:
+            raise ValueError("it does not match its fingerprint")
+        if len(set(head.names)) != len(head.names) or len(head.frequency) != len(head.names) or not head.datasets:
+            raise ValueError("its names and frequencies do not go together")
+        return head
+
+
+@dataclass(frozen=True)
+class ConceptTable:
+    """The ranked concepts of a corpus and the counts of all its videos, in memory."""
+
+    uri: str
+    head: TableHead
+    counts: ConceptCounts
+    """Of all data sets, ascending by key."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All concepts, ranked; a vocabulary of K concepts is the first K."""
+        return self.head.names
+
+    @property
+    def tagger(self) -> str:
+        """Name and version of the tagger."""
+        return self.head.tagger
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of names, settings, tagger and counts."""
+        return self.head.fingerprint
+
+    @property
+    def ambiguous_captions(self) -> Int64[np.ndarray, " captions"]:
+        """The `caption_key`s of the captions with a word that the corpus uses as several parts of speech, ascending."""
+        return self.counts.ambiguous
+
+    def require(self, num_concepts: int) -> None:
+        """DatasetError if the corpus offers fewer than `num_concepts` concepts."""
+        if num_concepts > len(self.names):
+            raise DatasetError(
+                f"the captions of {self.head.datasets[0].uri} offer {len(self.names)} concepts, fewer than the "
+                f"{num_concepts} asked for; ask for {len(self.names)} or less, or lower --min-captions of vtr concepts "
+                f"(now {self.head.datasets[0].min_captions}; table {self.uri})"
+            )
+
+    def require_dataset(self, uri: str, dataset_fingerprint: str) -> None:
+        """DatasetError unless the captions of the data set with this fingerprint, at `uri`, were counted."""
+        known = [part.fingerprint for part in self.head.datasets]
+        if dataset_fingerprint not in known:
+            shown = ", ".join(f"{part.uri} ({short(part.fingerprint)})" for part in self.head.datasets)
+            raise DatasetError(
+                f"the concept table {self.uri} was made from {shown}, not from {uri} ({short(dataset_fingerprint)}); "
+                f"{_REMAKE} {self.head.datasets[0].uri} {uri}"
+            )
+
+    def soft_labels(
+        self, video_key: Int64[np.ndarray, " rows"], num_concepts: int
+    ) -> Float32[np.ndarray, "rows num_concepts"]:
+        """Each video's count / its largest count over all kept concepts (see `text.soft_labels`); it may come twice.
+
+        Raises DatasetError for videos that are not in the table, or if the corpus offers fewer concepts.
+        """
+        self.require(num_concepts)
+        place = self._places(video_key)
+        lengths = self.counts.lengths[place]
+        entry = ragged(self.counts.bounds[place], lengths)
+        row = np.repeat(np.arange(len(place)), lengths)
+        counts = self.counts
+        return soft_labels(row, counts.concept[entry], counts.count[entry], counts.largest[place], num_concepts)
+
+    def _places(self, video_key: Int64[np.ndarray, " rows"]) -> Int64[np.ndarray, " rows"]:
+        keys = self.counts.video_key
+        place = np.searchsorted(keys, video_key).clip(max=len(keys) - 1)
+        missing = np.unique(video_key[keys[place] != video_key])
+        if len(missing):
+            raise DatasetError(
+                f"{len(missing)} of {len(np.unique(video_key))} videos are not in the concept table {self.uri}, which "
+                f"was made from {', '.join(part.uri for part in self.head.datasets)}; {_REMAKE} and all data sets "
+                "that are used"
+            )
+        return place
+
+    @classmethod
+    def load(cls, uri: str) -> "ConceptTable":
+        """The table at `uri`; DatasetError where there is none or it is damaged."""
+        folder = locate(uri)
+        storage.check_readable(folder)
+        if not storage.exists(folder / FILE):
+            raise DatasetError(f"{folder} is not a concept table: it has no {FILE}; make one with vtr concepts")
+        value = storage.read_json(folder / FILE)
+        try:
+            head = TableHead.from_json(value)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DatasetError(f"{folder / FILE} is damaged ({error}); {_REMAKE}") from error
+        return cls(folder.uri, head, ConceptCounts.join([_read(folder, head, part) for part in head.datasets]))
+
+
+def save_concept_table(
+    uri: str, head: TableHead, counts: Sequence[ConceptCounts], extra: Mapping[str, Any] | None = None
+) -> ConceptTable:
+    """Write a table to `uri`, whose `head` names the data set of each element of `counts`; an earlier one is replaced.
+
+    extra: further JSON files, by name, that belong to the table without being read with it.
+    """
+    folder = locate(uri)
+    storage.delete_file(folder / FILE)
+    parts = []
+    for number, (part, found) in enumerate(zip(head.datasets, counts, strict=True)):
+        content = found.to_bytes()
+        parts.append(replace(part, file=f"counts-{number}.parquet", sha256=hashlib.sha256(content).hexdigest()))
+        storage.write_bytes(folder / parts[-1].file, content)
+    for name, value in (extra or {}).items():
+        storage.write_json(folder / name, value)
+    head = replace(head, datasets=tuple(parts))
+    storage.write_json(folder / FILE, head.to_json())
+    return ConceptTable(folder.uri, head, ConceptCounts.join(counts))
+
+
+def _read(folder: Location, head: TableHead, part: CountedSet) -> ConceptCounts:
+    place = folder / part.file
+    if not is_file_name(part.file):
+        raise DatasetError(f"{folder / FILE} names the file {part.file!r}, which is not in its folder; {_REMAKE}")
+    try:
+        content = storage.read_bytes(place)
+    except OSError as error:
+        raise DatasetError(f"{place} cannot be read ({error}); {_REMAKE}") from error
+    if hashlib.sha256(content).hexdigest() != part.sha256:
+        raise DatasetError(f"{place} is damaged (its sha256 differs from that of {FILE}); {_REMAKE}")
+    try:
+        counts = ConceptCounts.from_bytes(content)
+        if len(counts.video_key) != part.videos or counts.concept.max(initial=0) >= max(1, len(head.names)):
+            raise ValueError("it holds other videos or concepts than it says")
+    except (ValueError, OSError) as error:
+        raise DatasetError(f"{place} is damaged ({error}); {_REMAKE}") from error
+    return counts

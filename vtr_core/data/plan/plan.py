@@ -1,0 +1,206 @@
+"""Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
+
+An epoch visits every video once, but for what makes no full batch. Row groups are permuted over the whole epoch; their
+videos, in that order, are cut into windows of a few batches and shuffled within a window, so a window touches few row
+groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a
+whole video, as many of its captions. The position in this endless sequence is the global step, so a run continues at
+any step, on any number of workers, with the batches it would have seen.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Int64
+
+from vtr_core.config.train import BatchConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.schema import ImageSchema, Schema, VideoSchema
+from vtr_core.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class CaptionDraws:
+    """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
+
+    The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
+    order of this seed, and begins anew where there are no more: without replacement as long as there are enough.
+    """
+
+    seed: Int64[np.ndarray, " rows"]
+    turn: Int64[np.ndarray, " rows"]
+
+    def __getitem__(self, rows: slice) -> "CaptionDraws":
+        """The draws of some of the rows."""
+        return CaptionDraws(self.seed[rows], self.turn[rows])
+
+    def caption(self, row: int, captions: int) -> int:
+        """The caption of a row whose video has `captions` of them, at least one."""
+        order = np.random.default_rng(int(self.seed[row])).permutation(captions)
+        return int(order[self.turn[row] % captions])
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The rows of one global batch, in the order of the files, so that a contiguous part touches few row groups."""
+
+    step: int
+    group: Int64[np.ndarray, " rows"]
+    """Row group of each row, numbered over the whole data set."""
+    row: Int64[np.ndarray, " rows"]
+    """Position of each row in its row group."""
+    whole: tuple[int, ...] = ()
+    """The row groups of the whole batch, in order, of which this may be a part."""
+    draws: CaptionDraws | None = None
+    """Of whole videos."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The row groups that hold the batch's rows, in order."""
+        return np.unique(self.group).tolist()
+
+    def part(self, rank: int, world: int) -> "BatchPlan":
+        """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
+        first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
+        draws = None if self.draws is None else self.draws[first:last]
+        return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole, draws)
+
+
+@dataclass(frozen=True)
+class BatchVideos:
+    """The videos of one global batch, in the order of the files: all that its plan depends on but the configuration."""
+
+    step: int
+    group: Int64[np.ndarray, " videos"]
+    """Row group of each video, numbered over the whole data set."""
+    first_row: Int64[np.ndarray, " videos"]
+    """Position of each video's first row in its row group."""
+    rows: Int64[np.ndarray, " videos"]
+    """Rows of each video."""
+
+    @property
+    def groups(self) -> list[int]:
+        """The row groups that hold the videos, in order."""
+        return np.unique(self.group).tolist()
+
+    def sample(self, schema: Schema, clips_per_video: int, seed: int) -> BatchPlan:
+        """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each.
+
+        They are drawn without replacement where there are enough, with it otherwise.
+        """
+        if isinstance(schema, VideoSchema):
+            return self._captions(clips_per_video, seed)
+        return self._clips(clips_per_video, seed)
+
+    def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
+        generator = np.random.default_rng([seed, self.step])
+        clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
+        row = np.concatenate([first + clip for first, clip in zip(self.first_row, clips, strict=True)])
+        return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
+
+    def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
+        seeds = np.random.default_rng([seed, self.step]).integers(2**63, size=len(self.group))
+        turns = np.tile(np.arange(captions_per_video), len(self.group))
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns)
+        return BatchPlan(self.step, group, row, tuple(self.groups), draws)
+
+
+def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
+    found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
+    return np.sort(found)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Where a row group lies: the shard's index in the manifest and the group's index in its file."""
+
+    shard: int
+    index: int
+
+
+def row_groups(manifest: Manifest) -> list[RowGroup]:
+    """All row groups of a data set, in file order; the position in this list is a group's number."""
+    return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
+
+
+def _called(schema: Schema) -> str:
+    """What is sampled first: the videos of a batch, and of images their subjects."""
+    return "subjects" if isinstance(schema, ImageSchema) else "videos"
+
+
+class Plan:
+    """The batches of every step of a run over one data set."""
+
+    def __init__(self, manifest: Manifest, batch: BatchConfig, seed: int) -> None:
+        if manifest.videos < batch.videos:
+            raise DatasetError(
+                f"{manifest.uri} holds {manifest.videos} {_called(manifest.schema)}, fewer than a batch needs; "
+                f"use --batch.videos {max(1, manifest.videos)} or less"
+            )
+        if isinstance(manifest.schema, VideoSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
+                f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
+            )
+        if isinstance(manifest.schema, ImageSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, which has no captions; leave out --batch.candidates"
+            )
+        self._batch = batch
+        self._schema = manifest.schema
+        self.seed = seed
+        self.row_groups = tuple(row_groups(manifest))
+        self.clips_per_video, self.batches_per_window = batch.clips_per_video, batch.window
+        self.extra_captions, self.max_frames = batch.candidates - 1, batch.max_frames
+        groups = [counts for shard in manifest.shards for counts in shard.row_groups]
+        self._counts = np.fromiter((n for counts in groups for n in counts), np.int64)
+        self._videos_in_group = np.array([len(counts) for counts in groups], np.int64)
+        self._first_video = np.cumsum(self._videos_in_group) - self._videos_in_group
+        self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
+        before = np.cumsum(self._counts) - self._counts
+        self._first_row = before - before[self._first_video][self._group_of_video]
+        self.steps_per_epoch = manifest.videos // batch.videos
+        self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
+
+    def window_of(self, step: int) -> int:
+        """The number of the window, counted over all epochs, that holds `step`."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        return epoch * self.windows_per_epoch + position // self._batch.window
+
+    def window(self, number: int) -> list[BatchPlan]:
+        """The batches of window `number`, in order of their steps."""
+        return [batch.sample(self._schema, self.clips_per_video, self.seed) for batch in self.videos(number)]
+
+    def videos(self, number: int) -> list[BatchVideos]:
+        """The videos of each batch of window `number`."""
+        epoch, index = divmod(number, self.windows_per_epoch)
+        first = index * self._batch.window
+        last = min(first + self._batch.window, self.steps_per_epoch)
+        generator = np.random.default_rng([self.seed, epoch, index])
+        videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
+        parts = [np.sort(part) for part in np.split(generator.permutation(videos), last - first)]
+        step = epoch * self.steps_per_epoch + first
+        return [
+            BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
+            for i, part in enumerate(parts)
+        ]
+
+    def places(self, step: int) -> list[RowGroup]:
+        """The row groups that hold the batch of `step`: what to look at when something is wrong with it."""
+        batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
+        return [self.row_groups[group] for group in batch.groups]
+
+    @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
+    def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
+        """All videos in the order of the epoch's permuted row groups, in each from a random one on, in a circle.
+
+        What makes no full batch is left over at the end, so that without the circle a small data set would lose the
+        same videos in every epoch.
+        """
+        generator = np.random.default_rng([self.seed, epoch])
+        groups = generator.permutation(len(self.row_groups))
+        sizes = self._videos_in_group[groups]
+        start = np.cumsum(sizes) - sizes - generator.integers(sizes)
+        offsets = (np.arange(sizes.sum()) - np.repeat(start, sizes)) % np.repeat(sizes, sizes)
+        return np.repeat(self._first_video[groups], sizes) + offsets

@@ -1,0 +1,85 @@
+"""Videos of a `videos` data set with all their captions, for evaluation: each video's frames are read once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.frames import means, pad
+from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
+
+MAX_VIDEOS = 128
+"""Videos that are padded at once: a row group of short videos and a long one would take many times its size."""
+
+
+@dataclass(frozen=True)
+class VideoRows:
+    """Neighbouring videos of a row group, in the order of the file, and all their captions, in order, video by video.
+
+    Frames, mask, mean and present are those of `FrameBatch`, with a row for each video. Captions have rows of their
+    own: caption c is one of video `caption_video[c]`, which counts the videos here from 0.
+    """
+
+    frames: dict[str, Float[Tensor, "videos _ _"]]
+    """By feature, (videos, frames, dim) float16."""
+    mask: dict[str, Bool[Tensor, "videos _"]]
+    mean: dict[str, Float[Tensor, "videos _"]]
+    """(videos, dim) float32, of all frames."""
+    present: dict[str, Bool[Tensor, " videos"]]
+    video_id: tuple[str, ...]
+    video_key: Int64[np.ndarray, " videos"]
+    captions: tuple[str, ...]
+    """As they were given. A model with a vocabulary of its own encodes them."""
+    tokens: Int64[Tensor, "captions max_words"]
+    """As the data set's vocabulary encodes them."""
+    caption_vectors: Float[Tensor, "captions dim"] | None
+    """The feature `text`, float16; None where the data set lacks it."""
+    caption_key: Int64[np.ndarray, " captions"]
+    caption_video: Int64[np.ndarray, " captions"]
+
+
+def video_rows(
+    manifest: Manifest, places: Sequence[RowGroup], max_frames: int, max_videos: int = MAX_VIDEOS
+) -> Iterator[VideoRows]:
+    """All videos of the row groups `places`, in order, at most `max_videos` at a time, with all features.
+
+    Of a video the first `max_frames` frames are kept; the mean is of all. Raises DamagedShard, and SchemaMismatch for a
+    data set of anything but whole videos.
+    """
+    schema = require_videos(manifest.schema, manifest.uri)
+    names = [feature.name for feature in schema.features]
+    reader = RowGroupReader(manifest, [*names, "video_id", "video_key", "captions", "caption_keys", "tokens"])
+    for place in places:
+        columns = reader.read_arrow(place)
+        videos = stored_videos(columns, schema)
+        captions, video_id = columns["captions"].flatten().to_pylist(), columns["video_id"].to_pylist()
+        for first in range(0, len(video_id), max_videos):
+            rows = np.arange(first, min(first + max_videos, len(video_id)))
+            counts = videos.tokens.counts[rows]
+            told = slice(int(videos.first_caption[first]), int(videos.first_caption[first] + counts.sum()))
+            kept = {name: pad(cells, rows, max_frames) for name, cells in videos.frames.items()}
+            yield VideoRows(
+                frames={name: torch.from_numpy(padded.values) for name, padded in kept.items()},
+                mask={name: torch.from_numpy(padded.mask) for name, padded in kept.items()},
+                mean={name: torch.from_numpy(means(cells, rows)) for name, cells in videos.frames.items()},
+                present={name: torch.from_numpy(padded.kept > 0) for name, padded in kept.items()},
+                video_id=tuple(video_id[first : first + len(rows)]),
+                video_key=videos.video_key[rows],
+                captions=tuple(captions[told]),
+                tokens=torch.from_numpy(videos.tokens.vectors[told].astype(np.int64)),
+                caption_vectors=_vectors(videos, told),
+                caption_key=videos.caption_key[told],
+                caption_video=np.repeat(np.arange(len(rows)), counts),
+            )
+
+
+def _vectors(videos: StoredVideos, told: slice) -> Float[Tensor, "captions dim"] | None:
+    vectors = videos.caption_vectors
+    return None if vectors is None else torch.from_numpy(vectors.vectors[told].copy())

@@ -1,0 +1,62 @@
+"""Rows of row groups that cannot be read, replaced by rows of others of the same batch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from vtr_core.data.plan.plan import BatchPlan, RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.shards.shard_file import DamagedShard
+
+Places = Mapping[int, RowGroup] | Sequence[RowGroup]
+"""Where the row group of each number lies."""
+
+Damaged = dict[int, DamagedShard]
+"""What is wrong with the row group of each number."""
+
+Fill = Callable[[Sequence[BatchPlan]], tuple[Iterator[Columns], Damaged]]
+"""Reads all batches; or says which row groups cannot be read, and then the batches are of no use."""
+
+
+def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan]) -> Iterator[Columns]:
+    """The batches with rows of unreadable row groups replaced, each with `replaced`, as `assemble` says.
+
+    What replaces them may be unreadable as well: again.
+    """
+    damaged: Damaged = {}
+    while True:
+        found = [_without(damaged, reader, places, batch) for batch in batches]
+        filled, more = fill([batch for batch, _ in found])
+        if not more:
+            return ({**columns, "replaced": counts} for columns, (_, counts) in zip(filled, found, strict=True))
+        damaged |= more
+
+
+def _without(
+    damaged: Damaged, reader: RowGroupReader, places: Places, batch: BatchPlan
+) -> tuple[BatchPlan, np.ndarray]:
+    """The batch with the rows of damaged row groups replaced; and (bad row groups, 2): number and rows of each."""
+    group, row = batch.group.copy(), batch.row.copy()
+    counts = []
+    for number in [number for number in batch.groups if number in damaged]:
+        instead, rows = _next_readable(damaged, reader, places, batch, number)
+        mine = batch.group == number
+        group[mine] = instead
+        row[mine] %= rows
+        counts.append((number, np.count_nonzero(mine)))
+    return replace(batch, group=group, row=row), np.array(counts, np.int64).reshape(-1, 2)
+
+
+def _next_readable(
+    damaged: Damaged, reader: RowGroupReader, places: Places, batch: BatchPlan, number: int
+) -> tuple[int, int]:
+    """The first row group after `number`, of those of the whole batch in cyclic order, not known to be damaged; its
+    rows. Without any, raises what is wrong with `number`."""
+    for other in sorted(batch.whole, key=lambda other: (other <= number, other)):
+        if other not in damaged:
+            try:
+                return other, reader.rows(places[other])
+            except DamagedShard as error:
+                damaged[other] = error
+    raise damaged[number]

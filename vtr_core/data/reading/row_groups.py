@@ -1,0 +1,131 @@
+"""Row groups of a data set as arrays, whole or in pieces. Knows nothing of Ray."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.records.binary_columns import as_rows
+from vtr_core.data.records.schema import (
+    FEATURE_DTYPE,
+    PIXELS,
+    ImageSchema,
+    Schema,
+    VideoSchema,
+    array_dtype,
+    require_clips,
+)
+from vtr_core.data.shards.recycling import RecycledMemory
+from vtr_core.data.shards.shard_file import ShardFile
+
+Columns = dict[str, np.ndarray]
+"""Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
+rest (rows,)."""
+
+Take = Callable[[str, int, np.ndarray], None]
+"""Called with a column's name, the number of a row, and the bytes of it and the rows that follow: (rows, bytes)."""
+
+KEYS = ("clip_key", "video_key", "caption_key")
+TIMES = ("start", "end")
+
+
+def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
+    """The columns that training reads: features, of clips with their presence, tokens and keys, no strings.
+
+    With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
+    but clips, whole videos and images.
+    """
+    if isinstance(schema, ImageSchema):
+        return [PIXELS, "clip_key", "video_key"]
+    if isinstance(schema, VideoSchema):
+        return [*(feature.name for feature in schema.features), "tokens", "video_key", "caption_keys"]
+    clips = require_clips(schema, "the data set")
+    names = [name for feature in clips.features for name in (feature.name, feature.presence)]
+    return [*names, "tokens", *KEYS, *(TIMES if extra_captions else ())]
+
+
+@dataclass(frozen=True)
+class RowGroupReader:
+    """Reads row groups of a data set, with the columns projected. All that it gives was verified by checksums."""
+
+    manifest: Manifest
+    columns: Sequence[str]
+    memory: RecycledMemory = field(default_factory=RecycledMemory, compare=False, repr=False)
+
+    def read(self, place: RowGroup) -> Columns:
+        """One row group of clips as arrays. Raises DamagedShard."""
+        return {name: _aligned(array) for name, array in self.read_in_place(place).items()}
+
+    def read_in_place(self, place: RowGroup) -> Columns:
+        """The same without a copy of the features: they are views of what was read, at any address."""
+        with self._open(place) as file:
+            return _arrays(file, place.index, self.columns)
+
+    def scan(self, place: RowGroup, names: Sequence[str], take: Take) -> Columns:
+        """The same without the columns `names`, fixed-width ones, whose values `take` gets in pieces.
+
+        Columns that lie plainly on a local disk are read piece by piece, all others at once. A piece is valid during
+        the call, and verified only once `scan` returns. Raises DamagedShard.
+        """
+        with self._open(place) as file:
+            pieces = file.plain_names(place.index, names) if self.manifest.location.is_local else []
+            columns = _arrays(file, place.index, [name for name in self.columns if name not in pieces])
+            for name in pieces:
+                for first, values in file.pieces(place.index, name):
+                    take(name, first, values)
+        for name in names:
+            if name not in pieces:
+                take(name, 0, columns.pop(name).view(np.uint8))
+        return columns
+
+    def rows(self, place: RowGroup) -> int:
+        """Rows of a row group. Raises DamagedShard."""
+        with self._open(place) as file:
+            return file.rows(place.index)
+
+    def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
+        """One row group of any record kind as Arrow arrays, each in one piece. Raises DamagedShard."""
+        with self._open(place) as file:
+            return file.decoded(place.index, self.columns)
+
+    def _open(self, place: RowGroup) -> ShardFile:
+        shard = self.manifest.shards[place.shard]
+        return ShardFile(self.manifest.location / shard.file, shard, self.memory)
+
+
+def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
+    """Columns of a row group; those that lie plainly in the file are views of what was read."""
+    rows, plain = file.rows(group), file.plain(group, names)
+    others = [name for name in names if name not in plain]
+    decoded = file.decoded(group, others) if others else {}
+    return {
+        name: _from_bytes(plain[name], file.arrow_type(name), name, rows)
+        if name in plain
+        else _from_arrow(decoded[name], name)
+        for name in names
+    }
+
+
+def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> np.ndarray:
+    """Values as they lie in a file: features as a view, the rest, which is small, as aligned copies."""
+    if pa.types.is_boolean(kind):
+        return np.unpackbits(values, count=rows, bitorder="little").view(np.bool_)
+    if not pa.types.is_fixed_size_binary(kind):
+        return _aligned(values.view(kind.to_pandas_dtype()))
+    dtype = array_dtype(name)
+    if dtype != FEATURE_DTYPE:
+        return _aligned(values.view(dtype)).reshape(rows, -1)
+    return values.view(FEATURE_DTYPE).reshape(rows, -1)
+
+
+def _from_arrow(array: pa.Array, name: str) -> np.ndarray:
+    if pa.types.is_fixed_size_binary(array.type):
+        return as_rows(array, array_dtype(name))
+    return array.to_numpy(zero_copy_only=False)
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.aligned else array.copy()

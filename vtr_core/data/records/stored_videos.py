@@ -1,0 +1,52 @@
+"""A row group of whole videos as it was read: frames and captions of all its videos, one video's after another's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int64
+
+from vtr_core.data.records.binary_columns import Sequences, as_sequences
+from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
+from vtr_core.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class StoredVideos:
+    """Views of the columns' buffers, without copying."""
+
+    frames: dict[str, Sequences]
+    caption_vectors: Sequences | None
+    """Of all captions, as their tokens; None where they were not read."""
+    tokens: Sequences
+    """(captions, max_words) of all videos, and how many captions each has."""
+    first_caption: Int64[np.ndarray, " rows"]
+    """The position of each video's first caption among all of them."""
+    caption_key: Int64[np.ndarray, " captions"]
+    video_key: Int64[np.ndarray, " rows"]
+
+
+def stored_videos(columns: Mapping[str, pa.Array], schema: VideoSchema) -> StoredVideos:
+    """The row group whose columns were read: `tokens`, keys, and those features of the schema that are there.
+
+    Raises DatasetError where cells do not hold what the schema says.
+    """
+    tokens = as_sequences(columns["tokens"], schema.max_words, TOKEN_DTYPE)
+    keys = columns["caption_keys"]
+    if not np.array_equal(tokens.counts, keys.value_lengths().to_numpy()):
+        raise DatasetError(
+            f"videos have not as many keys as captions of {schema.max_words} words; rebuild the data set"
+        )
+    frames = {f.name: as_sequences(columns[f.name], f.dim, FEATURE_DTYPE) for f in schema.features if f.name in columns}
+    vectors = frames.pop(CAPTION_VECTORS, None)
+    if vectors is not None and not np.array_equal(vectors.counts, tokens.counts):
+        raise DatasetError(f"videos have not as many vectors of {CAPTION_VECTORS} as captions; rebuild the data set")
+    return StoredVideos(
+        frames=frames,
+        caption_vectors=vectors,
+        tokens=tokens,
+        first_caption=np.cumsum(tokens.counts) - tokens.counts,
+        caption_key=keys.flatten().to_numpy(),
+        video_key=columns["video_key"].to_numpy(),
+    )

@@ -1,0 +1,86 @@
+"""Whether a data set can be used: of the right kind, its files as its manifest says."""
+
+import pyarrow.fs as pafs
+
+from vtr_core import storage
+from vtr_core.config.train import OnBadShard
+from vtr_core.data.manifest import Manifest, Shard, StoredAt
+from vtr_core.data.records.schema import require_images, require_videos
+from vtr_core.errors import DatasetError
+from vtr_core.storage import Location, Stored
+
+
+def usable_clips(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The manifest of a data set that training or evaluation can start on: `clips`, with all its files.
+
+    With "skip" the files are not looked at before they are read. Raises StorageError where its store cannot be read,
+    DatasetError or SchemaMismatch.
+    """
+    storage.check_readable(storage.locate(uri))
+    return _complete(Manifest.load(uri).require_clips(), on_bad_shard)
+
+
+def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The same of a data set of whole videos, `videos`, for models that read frames."""
+    storage.check_readable(storage.locate(uri))
+    manifest = Manifest.load(uri)
+    require_videos(manifest.schema, manifest.uri)
+    return _complete(manifest, on_bad_shard)
+
+
+def usable_images(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The same of a data set of images, `images`, for Siamese networks."""
+    storage.check_readable(storage.locate(uri))
+    manifest = Manifest.load(uri)
+    require_images(manifest.schema, manifest.uri)
+    return _complete(manifest, on_bad_shard)
+
+
+def _complete(manifest: Manifest, on_bad_shard: OnBadShard) -> Manifest:
+    if on_bad_shard == "fail":
+        check_files(manifest)
+    return manifest
+
+
+def check_files(manifest: Manifest) -> None:
+    """DatasetError for the first shard that is missing, has another size, or was replaced; contents are not read.
+
+    On an S3-compatible store one listing tells all. A shard was replaced where its ETag is not the one of the ingest.
+    That is compared only where the data set still lies where it was written, at the same URI of the same endpoint: an
+    ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes alone.
+    """
+    folder = manifest.location
+    objects = storage.listing(folder)
+    for shard in manifest.shards:
+        place = folder / shard.file
+        if objects is None:
+            _check_size(place, shard, _local_size(place))
+        else:
+            found = objects.get(shard.file)
+            _check_size(place, shard, None if found is None else found.bytes)
+            assert found is not None
+            _check_etag(manifest, place, shard, found)
+
+
+def _local_size(place: Location) -> int | None:
+    info = place.filesystem.get_file_info(place.path)
+    return info.size if info.type == pafs.FileType.File else None
+
+
+def _check_size(place: Location, shard: Shard, size: int | None) -> None:
+    if size is None:
+        raise DatasetError(f"{place} is missing though the manifest lists it; restore or rebuild it")
+    if size != shard.bytes:
+        raise DatasetError(
+            f"{place} has {size} bytes, its manifest says {shard.bytes} (sha256 {shard.sha256[:12]}…); "
+            "restore or rebuild it"
+        )
+
+
+def _check_etag(manifest: Manifest, place: Location, shard: Shard, found: Stored) -> None:
+    here = StoredAt(manifest.uri, storage.store_name(place) or "")
+    if shard.etag is not None and manifest.stored_at == here and found.etag != shard.etag:
+        raise DatasetError(
+            f"{place} was replaced since it was ingested: its ETag is {found.etag}, its manifest says {shard.etag}; "
+            "restore or rebuild it"
+        )

@@ -1,0 +1,204 @@
+"""One Parquet shard, open for reading: every byte that is used was verified against a checksum."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vtr_core.data.manifest import Shard
+from vtr_core.data.shards.plain_pages import LONGEST_HEADER, PageChecksum, PageFault, plain_values, value_bytes
+from vtr_core.data.shards.recycling import RecycledMemory
+from vtr_core.errors import DatasetError
+from vtr_core.storage import Location
+
+_TAIL = 2**16
+"""Bytes read at first from a file's end: most footers are shorter."""
+_GAP = 2**16
+"""Columns that lie no further apart are read at once."""
+_PIECE = 2**20
+"""Bytes of a column that are read at once where they are used at once: they stay in the processor's cache."""
+_END = 8
+"""The footer's length (4 bytes) and PAR1."""
+
+
+class DamagedShard(DatasetError):
+    """A shard is missing, or holds other bytes than those that were written."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Bytes of the file that are read at once."""
+
+    begin: int
+    end: int
+
+
+class ShardFile:
+    """A context that reads row groups of `shard`, which lies at `location`. Raises DamagedShard."""
+
+    def __init__(self, location: Location, shard: Shard, memory: RecycledMemory) -> None:
+        self._location, self._shard, self._memory = location, shard, memory
+
+    def __enter__(self) -> "ShardFile":
+        try:
+            self._source = self._location.filesystem.open_input_file(self._location.path)
+        except FileNotFoundError as error:
+            raise DamagedShard(
+                f"{self._location} is missing though the manifest lists it; restore or rebuild it"
+            ) from error
+        except OSError as error:
+            raise self._damaged(error) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._source.close()
+
+    def plain(self, group: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """The values of fixed-width columns of a row group as bytes, (bytes,) uint8 each; others are left out."""
+        with self._naming_faults(group):
+            sizes = self._value_bytes(group, names)
+            columns = {name: self._column(group, name) for name in sizes}
+            return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
+
+    def pieces(self, group: int, name: str) -> Iterator[tuple[int, np.ndarray]]:
+        """(number of the first row, its and the next rows' values (rows, bytes) uint8) of a column that `plain` gives.
+
+        A piece is valid until the next one comes, and verified only once there is no further one.
+        """
+        with self._naming_faults(group):
+            rows, size, column = self.rows(group), self._value_bytes(group, [name])[name], self._column(group, name)
+            begin = column.data_page_offset + column.total_compressed_size - size
+            header_bytes = min(begin - column.data_page_offset, LONGEST_HEADER + 1)
+            checksum = PageChecksum(self._source.read_at(header_bytes, column.data_page_offset), size)
+            width = size // rows
+            at_once = max(1, _PIECE // width)
+            target = self._memory.empty(min(at_once, rows) * width)
+            self._source.seek(begin)
+            for first in range(0, rows, at_once):
+                values = target[: min(at_once, rows - first) * width]
+                self._read_into(values)
+                checksum.add(values)
+                yield first, values.reshape(-1, width)
+            checksum.require_equal()
+
+    def plain_names(self, group: int, names: Sequence[str]) -> list[str]:
+        """The columns among `names` that `plain` gives."""
+        with self._naming_faults(group):
+            return list(self._value_bytes(group, names))
+
+    def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
+        """Columns of a row group of any type as Arrow arrays, each in one piece."""
+        with self._naming_faults(group):
+            indexed = [name for name in names if self._index(name) >= 0]
+            file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
+            table = file.read_row_group(group, indexed, use_threads=False)
+            return {name: _whole(table.column(name)) for name in indexed}
+
+    def rows(self, group: int) -> int:
+        """Rows of a row group."""
+        return self.metadata.row_group(group).num_rows
+
+    def arrow_type(self, name: str) -> pa.DataType:
+        """The type of a column."""
+        return self._types[name]
+
+    @cached_property
+    def metadata(self) -> pq.FileMetaData:
+        """The footer, which says where everything lies."""
+        with self._naming_faults():
+            footer = self._footer()
+            if hashlib.sha256(footer).hexdigest() != self._shard.footer_sha256:
+                raise PageFault("its footer does not match its checksum")
+            return pq.read_metadata(pa.BufferReader(footer))
+
+    def _footer(self) -> bytes:
+        size = self._source.size()
+        if size != self._shard.bytes:
+            raise PageFault(f"it has {size} bytes, its manifest says {self._shard.bytes}")
+        tail = self._source.read_at(min(size, _TAIL), max(0, size - _TAIL))
+        length = int.from_bytes(tail[-_END:-4], "little") + _END
+        if length > size:
+            raise PageFault("its footer is damaged")
+        return tail[-length:] if length <= len(tail) else self._source.read_at(length, size - length)
+
+    def _column(self, group: int, name: str) -> pq.ColumnChunkMetaData:
+        return self.metadata.row_group(group).column(self._index(name))
+
+    def _value_bytes(self, group: int, names: Sequence[str]) -> dict[str, int]:
+        """Bytes that the values of each column take, of those that are nothing but their values."""
+        schema = self.metadata.schema
+        sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
+        return {name: size for name, size in sizes.items() if size is not None}
+
+    def _index(self, name: str) -> int:
+        """The position of a column, which for nested ones is that of its first leaf."""
+        if name not in self._columns:
+            raise PageFault(f"it has no column {name}")
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> Mapping[str, int]:
+        paths = [self.metadata.schema.column(index).path for index in range(self.metadata.num_columns)]
+        return {path.partition(".")[0]: index for index, path in reversed(list(enumerate(paths)))}
+
+    @cached_property
+    def _types(self) -> Mapping[str, pa.DataType]:
+        schema = self.metadata.schema.to_arrow_schema()
+        return dict(zip(schema.names, schema.types, strict=True))
+
+    def _chunks(self, columns: Mapping[str, pq.ColumnChunkMetaData]) -> dict[str, np.ndarray]:
+        """The bytes of column chunks; neighbours come with one reading."""
+        places = {n: _Run(c.data_page_offset, c.data_page_offset + c.total_compressed_size) for n, c in columns.items()}
+        held = {run: self._read(run) for run in _runs(list(places.values()))}
+        return {name: _part(held, place) for name, place in places.items()}
+
+    def _read(self, run: _Run) -> np.ndarray:
+        target = self._memory.empty(run.end - run.begin)
+        self._source.seek(run.begin)
+        self._read_into(target)
+        return target
+
+    def _read_into(self, target: np.ndarray) -> None:
+        if self._source.readinto(target.data) != len(target):
+            raise PageFault("it ends too early")
+
+    @contextmanager
+    def _naming_faults(self, group: int | None = None) -> Iterator[None]:
+        """Whatever is wrong with the bytes becomes a DamagedShard that says where."""
+        try:
+            yield
+        except (PageFault, pa.ArrowException, OSError) as error:
+            raise self._damaged(error, group) from error
+
+    def _damaged(self, error: Exception, group: int | None = None) -> DamagedShard:
+        where = "" if group is None else f", row group {group}"
+        return DamagedShard(
+            f"{self._location} (sha256 {self._shard.sha256[:12]}…{where}) cannot be read: "
+            f"{' '.join(str(error).split())}; restore or rebuild it"
+        )
+
+
+def _runs(places: Sequence[_Run]) -> list[_Run]:
+    """The longest runs of places without a large gap."""
+    runs: list[_Run] = []
+    for place in sorted(places, key=lambda p: p.begin):
+        if runs and place.begin - runs[-1].end <= _GAP:
+            runs[-1] = _Run(runs[-1].begin, max(place.end, runs[-1].end))
+        else:
+            runs.append(place)
+    return runs
+
+
+def _part(held: Mapping[_Run, np.ndarray], place: _Run) -> np.ndarray:
+    run = next(run for run in held if run.begin <= place.begin and place.end <= run.end)
+    return held[run][place.begin - run.begin : place.end - run.begin]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

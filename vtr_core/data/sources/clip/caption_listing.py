@@ -1,0 +1,155 @@
+"""Videos with all their captions, from MSR-VTT's annotation files or a table, for those that have content at hand."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float16
+from pydantic import model_validator
+
+from vtr_core.config.settings import Settings
+from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.sources.clip.caption_table import read_captions
+from vtr_core.data.sources.kept import count_fault
+from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
+from vtr_core.data.sources.names import check_id
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.text.vocabulary import tokenise
+
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A video's captions that hold a word, and where its content lies."""
+
+    captions: tuple[str, ...]
+    places: tuple[int, ...]
+    """The place of each among all captions that the video was given."""
+    num_given: int
+    file: str | None
+    """The name of its file or folder; None where there is none."""
+    keep: bool
+    """Whether it stays also where it has no content: see `keep_missing`."""
+
+
+def vectors_of_nothing(told: Told, dim: int) -> Float16[np.ndarray, "captions dim"]:
+    """The vectors of the captions of a video that is kept without content: 0, which no model takes for a caption."""
+    return np.zeros((len(told.captions), dim), FEATURE_DTYPE)
+
+
+class CaptionListing(Settings):
+    """What adapters that make whole videos of captions and a folder share: who is told of, and in which split.
+
+    A caption without a word is left out and counted, and with it its vector.
+    """
+
+    name: ClassVar[str]
+
+    annotations: str | None = None
+    """MSR-VTT: the folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    split: Literal["official", "1k-a"] = "official"
+    """Of these: 6,513 / 497 / 2,990 videos as in the annotation files; or MSRVTT_train.9k.csv and
+    MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
+    table: str | None = None
+    """Your own data instead: CSV, TSV, JSON lines (.jsonl) or Parquet with the columns id and caption, a row for each
+    caption, and optionally split."""
+    keep_missing: Literal["test", "never"] = "test"
+    """test: a test video without usable content stays, its captions count as failures; so the number of queries is
+    fixed. A test split of which no video has content is left out. never: every such video is dropped."""
+
+    @model_validator(mode="after")
+    def _check_one_listing(self) -> "CaptionListing":
+        if (self.annotations is None) == (self.table is None):
+            raise ValueError("give annotations, the files of MSR-VTT, or table, your own; one of them")
+        if self.table is not None and self.split != "official":
+            raise ValueError(f"split = {self.split} is MSR-VTT's; a table has a column split, or use --splits")
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """All fields."""
+        return self.model_dump(mode="json")
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The videos that have content, and those that are kept without, in the order of the annotations or table.
+
+        `VideoEntry.content` is a Told.
+        """
+        present = self._files(drops)
+        listed = self._listed(drops)
+        keep = self.keep_missing == "test" and any(v.split == TEST and v.video_id in present for v in listed)
+        entries = []
+        for video in listed:
+            kept = keep and video.split == TEST
+            try:
+                check_id(video.video_id)
+                if not kept and video.video_id not in present:
+                    raise self._missing(video.video_id)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{self._told_by}: {fault}")
+                continue
+            told = self._told(video, present.get(video.video_id), kept, drops)
+            entries.append(VideoEntry(video.video_id, told, video.split))
+        return entries
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from video.content.captions
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The row of a video."""
+        told: Told = video.content
+        if not told.captions:
+            self._wordless(video, drops)
+            return None
+        try:
+            return Video(video.video_id, told.captions, self._features(video.video_id, told))
+        except UnusableError as fault:
+            count_fault(fault, told.keep, 1, drops)
+            return Video(video.video_id, told.captions, self._nothing(told)) if told.keep else None
+
+    @abstractmethod
+    def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        """The features of a video; raises UnusableError where its content cannot be used."""
+
+    @abstractmethod
+    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        """The features of a video that is kept without content."""
+
+    def _wordless(self, video: VideoEntry, drops: Drops) -> None:
+        """Count a video that has no caption left."""
+        drops.drop(Reason.EMPTY_CAPTION, f"{self._told_by}, {video.video_id}: there is no caption that holds a word")
+
+    @abstractmethod
+    def _files(self, drops: Drops) -> Mapping[str, str]:
+        """The names of files or folders that are there, by the ids of their videos."""
+
+    @abstractmethod
+    def _missing(self, video_id: str) -> UnusableError:
+        """What is said of a video that none of them is of."""
+
+    @property
+    def _told_by(self) -> str:
+        told_by = self.table if self.annotations is None else self.annotations
+        assert told_by is not None
+        return told_by
+
+    def _listed(self, drops: Drops) -> Sequence[AnnotatedVideo]:
+        if self.annotations is not None:
+            return read_annotations(self.annotations, self.split, drops)
+        return read_captions(self._told_by, drops)
+
+    def _told(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> Told:
+        places = []
+        for place, caption in enumerate(video.captions):
+            if tokenise(caption):
+                places.append(place)
+            else:
+                what = f"{self._told_by}, {video.video_id}: the caption {caption!r} holds no word"
+                drops.drop(Reason.EMPTY_CAPTION, what)
+        captions = tuple(video.captions[place] for place in places)
+        return Told(captions, tuple(places), len(video.captions), file, kept)

@@ -1,0 +1,4 @@
+"""CrossTask.
+
+Imported by pipelines alone.
+"""

@@ -1,0 +1,117 @@
+"""Labeled Faces in the Wild: a folder for each person, and the pairs of its protocols."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vtr_core import storage
+from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.data.records.face_pairs import PairList
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.faces.image_file import read_image
+from vtr_core.data.sources.faces.lfw_pairs import NamedPair, parse_pairs, photo
+from vtr_core.data.sources.faces.scikit_learn import fetched
+from vtr_core.data.sources.files.files import read_file
+from vtr_core.data.sources.reasons import UnusableError
+from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
+from vtr_core.errors import InputError
+from vtr_core.storage import Location, locate
+
+
+class Lfw(Settings):
+    """The people of one file of pairs, with all their photographs, and those pairs as the data set's.
+
+    pairs.txt is View 2, ten folds of 600 pairs; pairsDevTrain.txt and pairsDevTest.txt are View 1, to train and to
+    validate with. People of View 2 are in View 1, too: only within a view are subjects unseen.
+    """
+
+    name: ClassVar[str] = "lfw"
+
+    pairs_file: str
+    """pairs.txt, pairsDevTrain.txt or pairsDevTest.txt: a file, or with scikit-learn's copy its name alone."""
+    root: str | None = None
+    """Folder lfw of the people's folders (default: downloaded through scikit-learn)."""
+    cache: str | None = None
+    """scikit-learn's data folder, where the download is kept (default: its own)."""
+    size: PositiveInt | None = 100
+    """Bring every image to this many rows and columns."""
+    grey: bool = True
+    """Turn photographs grey."""
+
+    def settings(self) -> dict[str, Any]:
+        """All fields."""
+        return self.model_dump(mode="json")
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """None: an image is its pixels."""
+        return ()
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:  # noqa: ARG002
+        """None: faces have no text."""
+        return ()
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
+        """The people that the pairs name; `VideoEntry.content` are the names of all their photographs."""
+        people = sorted({person for pair in self._pairs for person in (pair.first_person, pair.second_person)})
+        return [VideoEntry(person, tuple(self._photos(person))) for person in people]
+
+    def shape(self) -> tuple[int, int, int]:
+        """That of the first photograph."""
+        pair = self._pairs[0]
+        first = self._root / pair.first_person / photo(pair.first_person, pair.first_number)
+        height, width, channels = read_image(first, self.size, self.grey).shape
+        return height, width, channels
+
+    def images(self, subject: VideoEntry) -> Iterator[FaceImage]:
+        """The person's photographs; InputError for one of another size or depth."""
+        shape = self.shape()
+        for name in subject.content:
+            place = self._root / subject.video_id / name
+            pixels = read_image(place, self.size, self.grey)
+            if pixels.shape != shape:
+                raise InputError(f"{place} is {pixels.shape}, the first photograph {shape}; all must have one size")
+            yield FaceImage(name.rpartition(".")[0], pixels)
+
+    def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
+        """The pairs of the file, in its order; InputError where one names a photograph that is not there."""
+        known = {name.rpartition(".")[0] for subject in subjects for name in subject.content}
+        found = tuple(pair.as_ids() for pair in self._pairs)
+        for pair in found:
+            for image in (pair.first, pair.second):
+                if image not in known:
+                    raise InputError(f"{self.pairs_file} names {image}, which {self._root} does not have; restore it")
+        return PairList(found, self.pairs_file.rpartition("/")[2])
+
+    def _photos(self, person: str) -> list[str]:
+        names = sorted(file.name for file in storage.children(self._root / person) if file.name.endswith(".jpg"))
+        if not names:
+            raise InputError(f"{self._root} has no photograph of {person}, whom {self.pairs_file} names; restore it")
+        return names
+
+    @cached_property
+    def _pairs(self) -> tuple[NamedPair, ...]:
+        place = locate(self.pairs_file) if "/" in self.pairs_file or self.root else self._home / self.pairs_file
+        try:
+            text = read_file(place).decode()
+        except (UnusableError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{place} is no file of pairs ({error}); give LFW's pairs.txt or pairsDevTrain.txt"
+            ) from error
+        return parse_pairs(text, str(place))
+
+    @cached_property
+    def _root(self) -> Location:
+        place = self._home / "lfw" if self.root is None else locate(self.root)
+        storage.check_readable(place)
+        return place
+
+    @cached_property
+    def _home(self) -> Location:
+        """scikit-learn's folder of LFW; asking for people with very many photographs loads next to none."""
+
+        def fetch(datasets: Any) -> str:
+            datasets.fetch_lfw_people(data_home=self.cache, funneled=False, min_faces_per_person=200)
+            return str(Path(datasets.get_data_home(self.cache)) / "lfw_home")
+
+        return locate(fetched(fetch, "Labeled Faces in the Wild"))

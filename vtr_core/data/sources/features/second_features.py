@@ -1,0 +1,175 @@
+"""Features at one row a second: from one folder as they are, or two visual streams side by side, and perhaps audio."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Float16, Num
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from vtr_core.config.settings import Settings
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.folder import commonest
+from vtr_core.data.sources.features.npy import read_feature
+from vtr_core.data.sources.features.pooling import to_float16
+from vtr_core.data.sources.kept import KEPT
+from vtr_core.data.sources.names import check_id
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops
+from vtr_core.storage import Location, locate
+
+ColumnRange = tuple[NonNegativeInt, PositiveInt]
+"""First column and the one after the last."""
+
+
+class SecondFeatures(Settings):
+    """Where the frames of videos are: files <video id>.npy of (time, dim).
+
+    `video` is the one array as it is, or L2(2D) ⊕ L2(3D) row by row, as long as the shorter of the two. A video whose
+    visual file is missing or damaged has no frames, but stays: what is to be found in it counts as missed, so that the
+    figures of all models are over the same videos. Such videos are counted under KEPT and named, and are an error under
+    `strict`; so are damaged audio files. Missing audio is none.
+    """
+
+    video_features: str | None = None
+    """Folder of the model's video feature, already in one array and normalised as in training."""
+    features_2d: str | None = None
+    """Folder of the 2D stream, if the streams are to be normalised and joined here."""
+    features_3d: str | None = None
+    """Folder of the 3D stream."""
+    audio: str | None = None
+    """Folder of audio features, which are not normalised."""
+    columns_2d: ColumnRange | None = None
+    """Columns of the files that are the 2D stream, where a file holds more: for instance 1024 3072."""
+    columns_3d: ColumnRange | None = None
+    """Columns of the 3D stream, for instance 0 1024."""
+    columns_audio: ColumnRange | None = None
+    """Columns of the audio stream."""
+    fps: PositiveFloat = 1.0
+    """Rows a second of --video-features or the 2D stream; the rows of a second are brought to one by their maximum."""
+    fps_3d: PositiveFloat = 1.0
+    """Rows a second of the 3D stream."""
+    fps_audio: PositiveFloat = 1.0
+    """Rows a second of the audio stream; the rows of a second are brought to one by their mean."""
+
+    @model_validator(mode="after")
+    def _check_streams(self) -> "SecondFeatures":
+        if (self.video_features is None) == (self.features_2d is None):
+            raise ValueError("give --video-features, or --features-2d and perhaps --features-3d")
+        if self.video_features is not None and self.features_3d is not None:
+            raise ValueError("--features-3d goes with --features-2d; --video-features holds both streams already")
+        for uri, columns, name in (
+            (self.features_2d, self.columns_2d, "2d"),
+            (self.features_3d, self.columns_3d, "3d"),
+            (self.audio, self.columns_audio, "audio"),
+        ):
+            if columns is not None and uri is None:
+                raise ValueError(f"--columns-{name} says which columns of a folder's files, but no folder is given")
+            if columns is not None and columns[0] >= columns[1]:
+                raise ValueError(f"--columns-{name} needs a first column before the end, not {columns}")
+        return self
+
+    def specs(self, video_ids: Iterable[str]) -> tuple[FeatureSpec, ...]:
+        """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
+        ids = list(video_ids)
+        dims = {name: sum(stream.dim(ids) for stream in streams) for name, streams in self._streams.items()}
+        return tuple(FeatureSpec(name, dim) for name, dim in dims.items())
+
+    def frames(
+        self, video_id: str, specs: Iterable[FeatureSpec], drops: Drops
+    ) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        """The features that the video has, by name; files that are missing or damaged are counted."""
+        found = {}
+        for spec in specs:
+            try:
+                found[spec.name] = self._read(spec, video_id)
+            except UnusableError as fault:
+                if spec.name == "video":
+                    drops.drop(KEPT, f"{fault} ({fault.reason})")
+                elif fault.reason is not Reason.MISSING_FILE:
+                    drops.drop(fault.reason, f"{fault}; {video_id} stays, without {spec.name}")
+        return found
+
+    def _read(self, spec: FeatureSpec, video_id: str) -> Float16[np.ndarray, "seconds dim"]:
+        parts = [stream.read(video_id) for stream in self._streams[spec.name]]
+        seconds = min(map(len, parts))
+        joined = np.concatenate([part[:seconds] for part in parts], axis=1)
+        if joined.shape[1] != spec.dim:
+            what = f"{joined.shape[1]} values of {spec.name} a second; this data set has {spec.dim}"
+            raise UnusableError(Reason.WRONG_DIMENSION, f"{self._files(spec, video_id)} has {what}")
+        return to_float16(joined, self._files(spec, video_id))
+
+    def _files(self, spec: FeatureSpec, video_id: str) -> str:
+        """The file, or files, that make the feature of the video."""
+        return " and ".join(str(stream.file(video_id)) for stream in self._streams[spec.name])
+
+    @cached_property
+    def _streams(self) -> dict[str, list["_Stream"]]:
+        streams: dict[str, list[_Stream]] = {"video": []}
+        if self.video_features is not None:
+            streams["video"].append(_Stream(locate(self.video_features), None, self.fps, "as_is"))
+        if self.features_2d is not None:
+            streams["video"].append(_Stream(locate(self.features_2d), self.columns_2d, self.fps, "unit"))
+        if self.features_3d is not None:
+            streams["video"].append(_Stream(locate(self.features_3d), self.columns_3d, self.fps_3d, "unit"))
+        if self.audio is not None:
+            streams["audio"] = [_Stream(locate(self.audio), self.columns_audio, self.fps_audio, "mean")]
+        return streams
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One folder: which columns of its files, how many rows a second, and what is made of the rows of a second.
+
+    how: "as_is" is their maximum, "unit" that at length 1, "mean" their mean.
+    """
+
+    location: Location
+    columns: tuple[int, int] | None
+    fps: float
+    how: Literal["as_is", "unit", "mean"]
+
+    def dim(self, video_ids: Iterable[str]) -> int:
+        return commonest(self.location, video_ids, lambda video_id: self.read(video_id).shape[1])
+
+    def file(self, video_id: str) -> Location:
+        check_id(video_id)
+        return self.location / f"{video_id}.npy"
+
+    def read(self, video_id: str) -> Float[np.ndarray, "seconds dim"]:
+        file = self.file(video_id)
+        rows = read_feature(file)
+        if rows.ndim != 2:
+            what = f"{file} has shape {rows.shape}; localisation needs (time, dim), not one vector for the whole video"
+            raise UnusableError(Reason.WRONG_RANK, what)
+        seconds = per_second(self._chosen(rows, file), self.fps, mean=self.how == "mean")
+        if self.how != "unit":
+            return seconds
+        norms = np.linalg.norm(seconds, axis=1, keepdims=True)
+        return seconds / np.where(norms > 0, norms, 1)
+
+    def _chosen(self, rows: Num[np.ndarray, "time dim"], file: Location) -> Num[np.ndarray, "time part"]:
+        if self.columns is None:
+            return rows
+        first, end = self.columns
+        if end > rows.shape[1]:
+            what = f"{file} has {rows.shape[1]} columns; --columns names {first} to {end}"
+            raise UnusableError(Reason.WRONG_DIMENSION, what)
+        return rows[:, first:end]
+
+
+def per_second(rows: Num[np.ndarray, "time dim"], fps: float, mean: bool = False) -> Float[np.ndarray, "seconds dim"]:
+    """The maximum (or mean) of the rows of each second, in float64; second t has the rows from ⌊t·fps⌋ to ⌊(t+1)·fps⌋.
+
+    A rest of less than a second is left out unless it is all there is. With less than a row a second, rows repeat.
+    """
+    values = rows.astype(np.float64)
+    if fps == 1:
+        return values
+    seconds = max(1, int(len(values) / fps))
+    first = np.minimum((np.arange(seconds) * fps).astype(int), len(values) - 1)
+    end = np.maximum((np.arange(1, seconds + 1) * fps).astype(int), first + 1)
+    parts = [values[a:b] for a, b in zip(first, end, strict=True)]
+    return np.stack([part.mean(axis=0) if mean else part.max(axis=0) for part in parts])

@@ -1,0 +1,4 @@
+"""Mining YouTube.
+
+Imported by pipelines alone.
+"""

@@ -1,0 +1,4 @@
+"""Pairs of clips and captions in tables of one's own.
+
+Imported by pipelines alone.
+"""

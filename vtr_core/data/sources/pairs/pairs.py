@@ -1,0 +1,140 @@
+"""Own data: a table with a row per clip and caption, and columns that name the clip's feature files."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float16
+from pydantic import Field, PositiveFloat, field_validator, model_validator
+
+from vtr_core.config.settings import Settings
+from vtr_core.data.records.schema import CLIP_COLUMNS, FeatureSpec
+from vtr_core.data.sources.features.folder import FeatureFolder
+from vtr_core.data.sources.features.npy import FeatureArray
+from vtr_core.data.sources.features.pooling import Pool, to_float16
+from vtr_core.data.sources.pairs.rows import PairRow, PairRows, table_rows
+from vtr_core.data.sources.reasons import UnusableError
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.storage import Location, locate
+
+_RESERVED = {"id", "split", "tokens", *(name for name, _ in CLIP_COLUMNS)}
+
+
+class Pairs(Settings):
+    """The table has id, caption, the feature columns, and optionally video_id (default: the id), start, end, split.
+
+    Rows with the same id are captions of one clip. An empty cell is a feature that the clip does not have. Files are
+    .npy: (time, …) or (dim,), the axes after the first flattened.
+    """
+
+    name: ClassVar[str] = "pairs"
+
+    table: str
+    """CSV, TSV, JSON lines (.jsonl) or Parquet."""
+    feature_columns: tuple[str, ...] = Field(default=("video",), min_length=1)
+    """Columns with paths of feature files, for instance: video audio; they name the features too."""
+    root: str | None = None
+    """The folder that the paths are relative to (default: the table's)."""
+    fps: tuple[PositiveFloat, ...] = ()
+    """Rows a second of each feature column's files: cut to start and end. Without it, a file holds just its clip."""
+    pool: Pool = "mean_std"
+    """How the rows of a clip become one vector."""
+    normalise: bool = True
+    """Whether that vector is brought to length 1."""
+
+    @field_validator("feature_columns")
+    @classmethod
+    def _check_columns(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not name.isidentifier() or name in _RESERVED or name.startswith("has_") or names.count(name) > 1:
+                raise ValueError(f"{name!r} cannot name a feature; give distinct plain words such as video and audio")
+        return names
+
+    @model_validator(mode="after")
+    def _check_fps(self) -> "Pairs":
+        if len(self.fps) not in (0, len(self.feature_columns)):
+            raise ValueError(f"fps needs a value for each of {', '.join(self.feature_columns)}, or none")
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """All fields."""
+        return self.model_dump(mode="json")
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """The feature columns, with the dimensions of their first readable files."""
+        return tuple(FeatureSpec(name, dim) for name, dim in self._dims.items())
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
+        rows = PairRows(self.feature_columns)
+        videos: dict[str, list[PairRow]] = {}
+        for number, row in enumerate(table_rows(self.table, self.feature_columns), start=1):
+            try:
+                pair = rows.read(row)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{self.table}, row {number}: {fault}")
+            else:
+                videos.setdefault(pair.video_id, []).append(pair)
+        return [VideoEntry(video, tuple(pairs), pairs[0].split) for video, pairs in videos.items()]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from (pair.caption for pair in video.content)
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """One row per row of the table; a named file that is missing or damaged drops it."""
+        reader = _ClipReader(self._folders, self._dims, timed=bool(self.fps))
+        for pair in video.content:
+            try:
+                yield reader.clip(pair)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{pair.clip_id}: {fault}")
+
+    @cached_property
+    def _folders(self) -> dict[str, FeatureFolder]:
+        root = _parent(locate(self.table)) if self.root is None else locate(self.root)
+        rates = zip(self.feature_columns, self.fps or (1.0,) * len(self.feature_columns), strict=True)
+        return {name: FeatureFolder(root, self.pool, fps, self.normalise, by_path=True) for name, fps in rates}
+
+    @cached_property
+    def _dims(self) -> dict[str, int]:
+        return {name: folder.dim(self._paths(name)) for name, folder in self._folders.items()}
+
+    def _paths(self, column: str) -> Iterator[str]:
+        for row in table_rows(self.table, self.feature_columns):
+            if row.get(column):
+                yield str(row[column]).strip()
+
+
+def _parent(file: Location) -> Location:
+    return Location(file.uri.rpartition("/")[0], file.filesystem, file.path.rpartition("/")[0])
+
+
+class _ClipReader:
+    """Reads the clips of one video, each file once."""
+
+    def __init__(self, folders: Mapping[str, FeatureFolder], dims: Mapping[str, int], timed: bool) -> None:
+        self._folders, self._dims, self._timed = folders, dims, timed
+        self._arrays: dict[tuple[str, str], FeatureArray] = {}
+
+    def clip(self, pair: PairRow) -> Clip:
+        """The row's clip; without times it is as long as its longest file, or 0 where `fps` is not known."""
+        named = {name: path for name, path in zip(self._folders, pair.files, strict=True) if path is not None}
+        features = {name: self._vector(pair, name, path) for name, path in named.items()}
+        start, end = pair.start or 0.0, pair.end
+        if end is None:
+            lengths = [self._folders[name].duration(self._array(name, path)) for name, path in named.items()]
+            end = max(lengths) if self._timed else 0.0
+        return Clip(pair.clip_id, start, end, pair.caption, features)
+
+    def _vector(self, pair: PairRow, name: str, path: str) -> Float16[np.ndarray, " dim"]:
+        end = pair.end if self._timed else None
+        vector = self._folders[name].clip(path, self._array(name, path), pair.start or 0.0, end)
+        return to_float16(vector, str(self._folders[name].file(path)))
+
+    def _array(self, name: str, path: str) -> FeatureArray:
+        if (name, path) not in self._arrays:
+            self._arrays[name, path] = self._folders[name].read(path, self._dims[name])
+        return self._arrays[name, path]

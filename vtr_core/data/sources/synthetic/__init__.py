@@ -1,0 +1,4 @@
+"""The synthetic worlds as sources.
+
+Imported by pipelines, tables and tests.
+"""

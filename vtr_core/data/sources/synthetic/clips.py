@@ -1,0 +1,54 @@
+"""The synthetic world as a source: nothing is read, every video is made where it is asked for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from vtr_core.data.plan.split import assign_splits
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, truth, video_id
+from vtr_core.data.worlds.features import Recorder
+
+TOLD_VIDEOS = 20_000
+"""Videos whose narrations make the vocabulary: the world's words are few, so a large one need not tell them all."""
+
+FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
+
+
+class Synthetic(SyntheticSettings):
+    """Videos `syn00000000`, …; `VideoEntry.content` is the video's index."""
+
+    name: ClassVar[str] = "synthetic"
+
+    def settings(self) -> dict[str, Any]:
+        """The world's settings, all of which change its content."""
+        return self.model_dump(mode="json")
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` (both visual streams) and `audio`."""
+        return FeatureSpec("video", self.dim_2d + self.dim_3d), FeatureSpec("audio", self.dim_audio)
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  (nothing here can be at fault)
+        """All videos, about 80 % for training and 10 % each for validation and test."""
+        ids = [video_id(index) for index in range(self.num_videos)]
+        splits = assign_splits(ids, FRACTIONS, self.seed)
+        return [VideoEntry(video, index, splits[video]) for index, video in enumerate(ids)]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The narrations of the first `videos`, enough for every word of the world to be among them."""
+        for video in videos[:TOLD_VIDEOS]:
+            yield from captions(self, video.content, truth(self, video.content))
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:  # noqa: ARG002
+        """The clips of a video in order of time."""
+        content = truth(self, video.content)
+        texts = captions(self, video.content, content)
+        recorded = self._recorder.record(video.content, content)
+        for clip, (text, features) in enumerate(zip(texts, recorded, strict=True)):
+            start, end = float(content.start[clip]), float(content.end[clip])
+            yield Clip(clip_id(video.content, clip), start, end, text, features)
+
+    @cached_property
+    def _recorder(self) -> Recorder:
+        return Recorder(self)

@@ -1,0 +1,49 @@
+"""The synthetic world of small things as a source: nothing is read, every video is made where it is asked for."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from vtr_core.data.plan.split import assign_splits
+from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
+from vtr_core.data.sources.source import Drops, Video, VideoEntry
+from vtr_core.data.sources.synthetic.clips import FRACTIONS, TOLD_VIDEOS
+from vtr_core.data.worlds.tokens import SyntheticTokenSettings, TokenCamera, token_captions, token_content
+
+
+class SyntheticTokens(SyntheticTokenSettings):
+    """Videos `thing00000000`, … of [CLS] and patch tokens, with a vector for each caption."""
+
+    name: ClassVar[str] = "synthetic_tokens"
+
+    def settings(self) -> dict[str, Any]:
+        """The world's settings, all of which change its content."""
+        return self.model_dump(mode="json")
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video`, a frame's tokens, and `text`, a caption's vector."""
+        return FeatureSpec("video", (1 + self.grid**2) * self.dim), FeatureSpec(CAPTION_VECTORS, self.dim)
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  (nothing here can be at fault)
+        """All videos, about 80 % for training and 10 % each for validation and test."""
+        ids = [f"thing{index:08d}" for index in range(self.num_videos)]
+        splits = assign_splits(ids, FRACTIONS, self.seed)
+        return [VideoEntry(video, index, splits[video]) for index, video in enumerate(ids)]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of the first `videos`, enough for every word of the world to be among them."""
+        for video in videos[:TOLD_VIDEOS]:
+            yield from token_captions(self, video.content, token_content(self, video.content))
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:  # noqa: ARG002
+        """The video whole."""
+        content = token_content(self, video.content)
+        features = {
+            "video": self._camera.record(video.content, content),
+            CAPTION_VECTORS: self._camera.texts(video.content, content),
+        }
+        return Video(video.video_id, token_captions(self, video.content, content), features)
+
+    @cached_property
+    def _camera(self) -> TokenCamera:
+        return TokenCamera(self)

@@ -1,0 +1,103 @@
+"""Batches of whole videos from row groups: frames padded, their means, and one caption of each row's video.
+
+How long a batch's frames are is known once all its row groups were read, so what is kept of each of them is padded for
+itself first and put together batch by batch. No more is held than that: of a long video only what its rows need.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float16, Int64
+
+from vtr_core.data.plan.plan import BatchPlan, CaptionDraws
+from vtr_core.data.plan.runs import Run, runs_of
+from vtr_core.data.reading.replacing import Damaged, Places
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.records.frames import kept_column, mean_column, means, pad
+from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
+from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
+from vtr_core.data.shards.recycling import RecycledMemory
+from vtr_core.data.shards.shard_file import DamagedShard
+
+
+def fill_videos(
+    reader: RowGroupReader,
+    schema: VideoSchema,
+    places: Places,
+    batches: Sequence[BatchPlan],
+    max_frames: int,
+    tolerant: bool = False,
+) -> tuple[Iterator[Columns], Damaged]:
+    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one.
+
+    Columns: of every feature that is read float16 (rows, longest, dim), int64 `<name>.kept` and float32 `<name>.mean`
+    (rows, dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption, no words and 0 where its
+    video has none; int64 `video_key`, and as `clip_key` the same. The feature `text` is like one of a single frame: the
+    vector of the row's caption.
+    """
+    pieces: list[dict[int, Columns]] = [{} for _ in batches]
+    damaged: Damaged = {}
+    for number, runs in runs_of(batches).items():
+        try:
+            group = stored_videos(reader.read_arrow(places[number]), schema)
+        except DamagedShard as error:
+            if not tolerant:
+                raise
+            damaged[number] = error
+        else:
+            for run in runs:
+                pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
+    return _joined(pieces, reader.memory), damaged
+
+
+def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int) -> Columns:
+    """The columns of a run's rows."""
+    columns: Columns = {}
+    for name, frames in group.frames.items():
+        padded = pad(frames, run.row, max_frames)
+        columns |= {name: padded.values, kept_column(name): padded.kept, mean_column(name): means(frames, run.row)}
+    assert draws is not None, "the plan of another data set"
+    chosen = _captions(group, run, draws)
+    told = chosen >= 0
+    columns["tokens"] = np.zeros((len(chosen), group.tokens.vectors.shape[1]), TOKEN_DTYPE)
+    columns["tokens"][told] = group.tokens.vectors[chosen[told]]
+    columns["caption_key"] = np.zeros(len(chosen), np.int64)
+    columns["caption_key"][told] = group.caption_key[chosen[told]]
+    if group.caption_vectors is not None:
+        vectors = np.zeros((len(chosen), 1, group.caption_vectors.vectors.shape[1]), FEATURE_DTYPE)
+        vectors[told, 0] = group.caption_vectors.vectors[chosen[told]]
+        columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, told.astype(np.int64)
+        columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
+    columns["clip_key"] = columns["video_key"] = group.video_key[run.row]
+    return columns
+
+
+def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.ndarray, " rows"]:
+    """The position of each row's caption among all of the row group; -1 where its video has none."""
+    counts, first = group.tokens.counts[run.row].tolist(), group.first_caption[run.row].tolist()
+    drawn = [draws.caption(run.begin + i, count) if count else -1 for i, count in enumerate(counts)]
+    return np.array([at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64)
+
+
+def _joined(pieces: list[dict[int, Columns]], memory: RecycledMemory) -> Iterator[Columns]:
+    """The batches, each from its pieces by where they begin; these are let go of once it is made."""
+    while pieces:
+        parts = [columns for _, columns in sorted(pieces.pop(0).items())]
+        yield {name: _together([part[name] for part in parts], memory) for name in parts[0]}
+
+
+def _together(parts: Sequence[np.ndarray], memory: RecycledMemory) -> np.ndarray:
+    return _frames_together(parts, memory) if parts[0].ndim == 3 else np.concatenate(parts)
+
+
+def _frames_together(
+    parts: Sequence[Float16[np.ndarray, "_ _ dim"]], memory: RecycledMemory
+) -> Float16[np.ndarray, "rows longest dim"]:
+    rows, longest = sum(len(part) for part in parts), max(part.shape[1] for part in parts)
+    values, first = memory.empty((rows, longest, parts[0].shape[2]), FEATURE_DTYPE), 0
+    for part in parts:
+        target = values[first : first + len(part)]
+        target[:, : part.shape[1]] = part
+        target[:, part.shape[1] :] = 0
+        first += len(part)
+    return values

@@ -1,0 +1,236 @@
+"""Ray Data executes a plan: reading tasks anywhere in the cluster make batches, each train worker streams its own.
+
+Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing
+or on the other workers. A stream's item is a window, with all that its task needs to know: the videos of its batches,
+and where their row groups lie, so that a task costs the same whatever the size of the data set. The task reads the row
+groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: nothing is
+rebatched, sliced or copied but once into Ray's shared memory, from which the worker uses it.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import ray
+from ray.data import DataContext, Dataset
+from ray.exceptions import RayTaskError
+
+from vtr_core.config.train import OnBadShard
+from vtr_core.data.manifest import Manifest, Shard
+from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Plan, RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.records.frames import is_kept_column, is_mean_column, mean_column
+from vtr_core.data.records.schema import array_dtype
+from vtr_core.data.shards.recycling import RecycledMemory
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.errors import VtrError
+
+WINDOWS = 1024
+"""Windows in one Ray Data execution at most. The next one starts when they are read, which takes a second or two."""
+FIRST_WINDOWS, GROWTH = 8, 8
+"""Those of the first execution, for whose planning the first batch waits; and how many times more the next one has."""
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How Ray Data goes through an execution."""
+
+    block_bytes: int
+    """A window's batches make one block up to this size; each block costs Ray Data as much time as reading some MB."""
+    cpus_per_task: float
+    """A task waits for its blocks to be taken about as long as it works, so half a CPU each keeps the CPUs busy."""
+
+
+_QUICK, _STEADY = _Pace(0, 1.0), _Pace(2**28, 0.5)
+"""At first a batch is a block and few processes start at once, so that the first batch is there soon."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Worker `rank` of `world`."""
+
+    rank: int
+    world: int
+
+
+def stream(
+    reader: RowGroupReader,
+    plan: Plan,
+    part: Part,
+    first_step: int,
+    prefetch: int = 2,
+    on_bad_shard: OnBadShard = "fail",
+) -> Iterator[Columns]:
+    """The batches of `part` from `first_step` on, without end, as {column: array} with the global `step` added.
+
+    At least `prefetch` batches, in whole windows, wait in the worker ahead of the one that is used. The arrays are
+    views of Ray's shared memory: read-only, and valid as long as they are referenced.
+    """
+    slim = replace(reader.manifest, shards=(), source={}, dropped={})
+    sampling = _Sampling(plan.clips_per_video, plan.seed, plan.extra_captions, plan.max_frames)
+    task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
+    make = partial(_items, reader.manifest, plan)
+    numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
+    items, pace = make(numbers), _QUICK
+    with ThreadPoolExecutor(1, "plan-windows") as planner:
+        while True:
+            numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
+            following = planner.submit(make, numbers)
+            ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
+            for block in _blocks(_windows(task, items, pace), ahead):
+                yield from (batch for batch in _decode(block) if int(batch["step"][0]) >= first_step)
+            items, pace = following.result(), _STEADY
+
+
+def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
+    """The blocks as they come from the tasks. A fault in the data is raised as itself, not as Ray's account of it."""
+    try:
+        yield from windows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=prefetch)
+    except RayTaskError as error:
+        if isinstance(error.cause, VtrError):
+            raise error.cause from error
+        raise
+
+
+def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
+    """A lazy data set whose rows are the batches of windows, in order."""
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.preserve_order = True
+    context.execution_options.verbose_progress = False
+    context.memory_usage_poll_interval_s = None  # a thread for every task, for a figure that nobody reads
+    context.target_max_block_size = 1  # blocks stay what they are: several would be copied into one
+    windows = ray.data.from_arrow(list(items))
+    return windows.map_batches(
+        partial(task.read, pace.block_bytes),
+        batch_size=None,
+        batch_format="pyarrow",
+        zero_copy_batch=True,
+        num_cpus=pace.cpus_per_task,
+    )
+
+
+def _items(manifest: Manifest, plan: Plan, numbers: range) -> list[pa.Table]:
+    """What a task needs to know of each window: the videos of its batches, and where their row groups lie.
+
+    JSON in one cell: Ray takes several times as long to put a table of many columns.
+    """
+    return [pa.table({"window": [json.dumps(_item(manifest, plan, plan.videos(number)))]}) for number in numbers]
+
+
+def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dict[str, Any]:
+    places = {group: plan.row_groups[group] for batch in batches for group in batch.groups}
+    shards = sorted({place.shard for place in places.values()})
+    return {
+        "shards": [asdict(replace(manifest.shards[shard], row_groups=())) for shard in shards],
+        "places": {group: [shards.index(place.shard), place.index] for group, place in places.items()},
+        "batches": [[b.step, b.group.tolist(), b.first_row.tolist(), b.rows.tolist()] for b in batches],
+    }
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """What a batch takes of its videos."""
+
+    clips_per_video: int
+    seed: int
+    extra_captions: int
+    max_frames: int
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What reads a window, wherever it runs."""
+
+    manifest: Manifest
+    """Without its shards: an item names those of its window."""
+    columns: Sequence[str]
+    part: Part
+    sampling: _Sampling
+    on_bad_shard: OnBadShard
+
+    def read(self, block_bytes: int, item: pa.Table) -> Iterator[pa.Table]:
+        """The batches of a window, which `_item` describes, in as few blocks as `block_bytes` allows."""
+        window = json.loads(item.column("window")[0].as_py())
+        shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
+        places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
+        batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
+        reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns, _process_memory())
+        wanted = self.sampling
+        read = assemble(reader, places, batches, wanted.extra_captions, self.on_bad_shard, wanted.max_frames)
+        held: list[Columns] = []
+        for batch in batches:
+            held.append({"step": np.array([batch.step], np.int64), **next(read)})
+            if sum(array.nbytes for array in held[-1].values()) * (len(held) + 1) > block_bytes:
+                yield _encode(held)
+                held.clear()
+        if held:
+            yield _encode(held)
+
+    def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
+        videos = BatchVideos(step, group, first_row, rows)
+        batch = videos.sample(self.manifest.schema, self.sampling.clips_per_video, self.sampling.seed)
+        return batch.part(self.part.rank, self.part.world)
+
+
+@cache
+def _process_memory() -> RecycledMemory:
+    """The memory of all reading tasks that a process executes, one after the other."""
+    return RecycledMemory()
+
+
+def _encode(batches: Sequence[Columns]) -> pa.Table:
+    """One row: each array of each batch as the bytes of one large-binary cell, without a copy."""
+    return pa.table({f"{i} {name}": _cell(array) for i, batch in enumerate(batches) for name, array in batch.items()})
+
+
+def _cell(array: np.ndarray) -> pa.Array:
+    data = np.ascontiguousarray(array)
+    offsets = pa.py_buffer(np.array([0, data.nbytes], np.int64))
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
+
+
+def _decode(block: pa.Table) -> Iterator[Columns]:
+    """The inverse of `_encode`."""
+    cells: dict[str, dict[str, pa.Buffer]] = {}
+    for column in block.column_names:
+        number, name = column.split(" ", 1)
+        cells.setdefault(number, {})[name] = _content(block.column(column).chunk(0))
+    return map(_arrays, cells.values())
+
+
+def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
+    """A batch; dtypes follow from the column's name and shapes from the number of rows."""
+    rows = cells["clip_key"].size // 8
+    columns = {name: _view(name, data, rows) for name, data in cells.items()}
+    for name, values in columns.items():
+        if mean_column(name) in columns:  # frames of whole videos, as many as the longest has here
+            columns[name] = values.reshape(rows, -1, columns[mean_column(name)].shape[1])
+    if "candidate_tokens" in columns:
+        columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
+    return columns
+
+
+def _content(cell: pa.LargeBinaryArray) -> pa.Buffer:
+    """The bytes of an array's only cell where they lie; taking the cell as a scalar would copy them."""
+    _, offsets, data = cell.buffers()
+    begin, end = np.frombuffer(offsets, np.int64, 2, cell.offset * 8).tolist()
+    return data.slice(begin, end - begin)
+
+
+def _view(name: str, data: pa.Buffer, rows: int) -> np.ndarray:
+    if name == "replaced":
+        return np.frombuffer(data, np.int64).reshape(-1, 2)
+    if name == "step" or name.endswith("_key") or is_kept_column(name):
+        return np.frombuffer(data, np.int64)
+    if name.startswith("has_"):
+        return np.frombuffer(data, np.bool_)
+    if is_mean_column(name):
+        return np.frombuffer(data, np.float32).reshape(rows, -1)
+    return np.frombuffer(data, array_dtype(name)).reshape(rows, -1)
