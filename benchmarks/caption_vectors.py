@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sparse
 from sklearn.utils.extmath import randomized_svd
 
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 SMOOTHING = 0.75
 

@@ -24,7 +24,7 @@ from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import VtrError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import delete_folder, locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 FEATURES = (FeatureSpec("video", 4096), FeatureSpec("audio", 1024))
 MAX_WORDS = 20

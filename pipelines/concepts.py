@@ -63,7 +63,7 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.checks import check_files
     from vtr_core.storage import check_readable, check_writable, locate
-    from vtr_core.text.tagger_choice import choose_tagger
+    from vtr_core.text.tagging.choice import choose_tagger
 
     settings = _settings(flags)
     tagger = choose_tagger(flags.tagger, flags.processes or len(os.sched_getaffinity(0)))
@@ -82,8 +82,8 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
 
 def _settings(flags: ConceptFlags) -> "TableSettings":
     from vtr_core.data.concepts.building import TableSettings
-    from vtr_core.text.concepts import ConceptSettings
-    from vtr_core.text.universal_tags import parse_parts
+    from vtr_core.text.concepts.concepts import ConceptSettings
+    from vtr_core.text.tagging.universal_tags import parse_parts
 
     if not flags.data:
         raise ConfigError("vtr concepts needs a data set")

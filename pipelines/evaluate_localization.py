@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pipelines.bar_figure import Panel
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.step_figures import StepFigures
+    from vtr_core.metrics.steps.figures import StepFigures
     from vtr_core.retrieval.localization import ScoredSteps
     from vtr_core.similarity import SimilarityKind
     from vtr_core.train.checkpoint import LoadedModel
@@ -128,7 +128,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
 def _evaluate_one(
     loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind", flags: LocalizationFlags
 ) -> LocalizationResult:
-    from vtr_core.metrics.step_figures import by_chance, by_even_parts, centred, localise
+    from vtr_core.metrics.steps.figures import by_chance, by_even_parts, centred, localise
     from vtr_core.retrieval.localization import SecondModel, score_steps
 
     config = loaded.config

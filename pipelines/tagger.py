@@ -8,12 +8,12 @@ import tyro
 
 from pipelines.arguments import parse, parse_both, print_help, wants_help
 from vtr_core.errors import ConfigError, RunConflict
-from vtr_core.text.tagger_settings import TaggerSettings
+from vtr_core.text.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
-    from vtr_core.text.tagger_evaluation import TaggerAccuracy, TreebankAccuracy
-    from vtr_core.text.tagger_settings import Treebank
-    from vtr_core.text.tagger_training import TaggerEpoch
+    from vtr_core.text.tagging.evaluation import TaggerAccuracy, TreebankAccuracy
+    from vtr_core.text.tagging.settings import Treebank
+    from vtr_core.text.tagging.training import TaggerEpoch
 
 HELP = """\
 usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
@@ -79,13 +79,13 @@ def train(flags: TrainTaggerFlags, settings: TaggerSettings) -> "TreebankAccurac
     """Train, measure on the test part, and write the pipeline with its accuracy, licence and attribution."""
     from pathlib import Path
 
-    from vtr_core.text.lemmatiser import Lemmatiser
-    from vtr_core.text.tagger_evaluation import treebank_accuracy
-    from vtr_core.text.tagger_pipeline import save_pipeline
-    from vtr_core.text.tagger_settings import known_treebank
-    from vtr_core.text.tagger_training import train_tagger
-    from vtr_core.text.tagger_treebank import read_conllu, treebank_file
-    from vtr_core.text.tagging_spacy import SpacyTagger
+    from vtr_core.text.tagging.evaluation import treebank_accuracy
+    from vtr_core.text.tagging.lemmatiser import Lemmatiser
+    from vtr_core.text.tagging.pipeline import save_pipeline
+    from vtr_core.text.tagging.settings import known_treebank
+    from vtr_core.text.tagging.spacy_tagger import SpacyTagger
+    from vtr_core.text.tagging.training import train_tagger
+    from vtr_core.text.tagging.treebank import read_conllu, treebank_file
 
     folder = Path(flags.out).expanduser()
     if folder.exists() and any(folder.iterdir()):
@@ -113,9 +113,9 @@ def _evaluate(argv: Sequence[str]) -> None:
 
 def evaluate(flags: EvaluateTaggerFlags) -> "TreebankAccuracy":
     """Measure a tagger on one part of a treebank."""
-    from vtr_core.text.tagger_choice import choose_tagger
-    from vtr_core.text.tagger_evaluation import treebank_accuracy
-    from vtr_core.text.tagger_treebank import read_conllu, treebank_file
+    from vtr_core.text.tagging.choice import choose_tagger
+    from vtr_core.text.tagging.evaluation import treebank_accuracy
+    from vtr_core.text.tagging.treebank import read_conllu, treebank_file
 
     file = treebank_file(flags.treebank, flags.part)
     tagger = choose_tagger(flags.tagger)

@@ -18,7 +18,7 @@ from vtr_core.config.presets import preset
 from vtr_core.losses.build import build_objective
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import MARKER, VERSION, Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint

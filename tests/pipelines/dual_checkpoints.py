@@ -10,7 +10,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.text.concept_names import ConceptNames
+from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
 

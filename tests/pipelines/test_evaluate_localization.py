@@ -18,7 +18,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.inputs import with_inputs
 

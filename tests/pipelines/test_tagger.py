@@ -8,7 +8,7 @@ import pytest
 from pipelines import tagger
 from tests.text.treebank import treebank
 from vtr_core.errors import ConfigError, InputError, RunConflict, VtrError
-from vtr_core.text.tagging_spacy import SpacyTagger
+from vtr_core.text.tagging.spacy_tagger import SpacyTagger
 
 SMALL = ["--width", "16", "--depth", "1", "--rows", "200", "50", "100", "50", "--epochs", "20", "--batch-words", "12"]
 

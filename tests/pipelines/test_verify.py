@@ -16,7 +16,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.models.build import build_model
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.inputs import with_inputs
 from vtr_core.train.learner import Learner

@@ -9,8 +9,8 @@ from vtr_core.data.captions.information import information_table
 from vtr_core.data.shards.writing import caption_key
 from vtr_core.metrics.captioning import cider
 from vtr_core.storage import locate
-from vtr_core.text.information import information
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.statistics.information import information
+from vtr_core.text.tokens.vocabulary import tokenise
 
 pytestmark = pytest.mark.real
 

@@ -7,12 +7,12 @@ import pytest
 
 from vtr_core.data.sources.msrvtt.annotations import read_annotations
 from vtr_core.data.sources.source import Drops
-from vtr_core.text.cleaning import clean_words
-from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
-from vtr_core.text.overlap import caption_overlap
-from vtr_core.text.tagger_evaluation import treebank_accuracy
-from vtr_core.text.tagger_treebank import read_conllu, treebank_file
-from vtr_core.text.tagging_spacy import SHIPPED, shipped_tagger
+from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.statistics.overlap import caption_overlap
+from vtr_core.text.tagging.evaluation import treebank_accuracy
+from vtr_core.text.tagging.spacy_tagger import SHIPPED, shipped_tagger
+from vtr_core.text.tagging.treebank import read_conllu, treebank_file
+from vtr_core.text.tokens.cleaning import clean_words
 
 pytestmark = pytest.mark.real
 

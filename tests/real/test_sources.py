@@ -18,7 +18,7 @@ from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.youcook2 import YouCook2
 from vtr_core.errors import InputError
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.real
 

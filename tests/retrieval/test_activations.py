@@ -21,7 +21,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.retrieval.activations import DatasetActivations, capsule_model, read_activations
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 FEATURES = {"video": DIM, "audio": 2}
 

@@ -30,7 +30,7 @@ from vtr_core.retrieval.dual_rows import (
 )
 from vtr_core.retrieval.dual_scores import hybrid_scores, space_scores
 from vtr_core.similarity import hybrid
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import LoadedModel
 from vtr_core.train.checkpoint_files import Progress
 from vtr_core.train.inputs import usable_data, with_inputs

@@ -18,7 +18,7 @@ from vtr_core.fingerprint import key64
 from vtr_core.models.build import build_model
 from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.evaluation import Direction, evaluate_retrieval, metric_values, rankings
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.inputs import with_inputs
 
 

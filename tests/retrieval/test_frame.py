@@ -7,7 +7,7 @@ import pytest
 from vtr_core.errors import InputError
 from vtr_core.retrieval.embed import EmbeddedRows
 from vtr_core.retrieval.frame import columns_of, embeddings_frame
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 WORDS = Vocabulary(("man", "cooks", "rice"))
 FEATURES = {"video": 3, "audio": 2}

@@ -28,13 +28,13 @@ from vtr_core.data.worlds.steps import synthetic_step_video, synthetic_task
 from vtr_core.errors import DatasetError
 from vtr_core.losses.contrastive import masked_margin_softmax
 from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.step_figures import ScoredVideo, by_chance, by_even_parts, localise
-from vtr_core.metrics.step_truth import StepTruth, whole_seconds
+from vtr_core.metrics.steps.figures import ScoredVideo, by_chance, by_even_parts, localise
+from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
 from vtr_core.models.build import build_model
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.retrieval.localization import SecondModel, score_steps, windowed
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.inputs import with_inputs
 
 WORDS = Vocabulary(("thing0", "thing1", "thing2", "thing3", "do"))

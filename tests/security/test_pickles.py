@@ -19,7 +19,7 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import VtrError
-from vtr_core.text.word_vectors import read_word_vectors
+from vtr_core.text.vectors.word_vectors import read_word_vectors
 
 _CSVS = ("MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv")
 UNUSED = {

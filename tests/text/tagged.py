@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vtr_core.text.tagger_treebank import TreebankWord
-from vtr_core.text.tagging import TaggedWord
+from vtr_core.text.tagging.tagger import TaggedWord
+from vtr_core.text.tagging.treebank import TreebankWord
 
 
 def tagged(text: str) -> list[TaggedWord]:

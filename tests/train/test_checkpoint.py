@@ -18,7 +18,7 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict, VtrError
 from vtr_core.models.build import build_model
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint

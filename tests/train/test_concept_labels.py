@@ -15,8 +15,8 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.text.concept_names import ConceptNames
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint

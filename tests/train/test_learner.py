@@ -14,7 +14,7 @@ from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.errors import CheckpointError
 from vtr_core.models.build import build_model
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.checkpoint_reader import load_checkpoint

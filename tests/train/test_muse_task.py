@@ -22,7 +22,7 @@ from vtr_core.models.muse import Muse
 from vtr_core.retrieval.embed import EmbeddedRows, concatenate
 from vtr_core.retrieval.embed_rows import embed_queries, embed_rows
 from vtr_core.retrieval.evaluation import evaluate_retrieval
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.inputs import usable_data, with_inputs
 from vtr_core.train.learner import Learner

@@ -14,7 +14,7 @@ from vtr_core.config.override import override
 from vtr_core.config.presets import preset
 from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.storage import Location
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
 from vtr_core.train.lease import Lease

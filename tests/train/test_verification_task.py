@@ -28,7 +28,7 @@ from vtr_core.retrieval.verification import (
     score_pairs,
     subject_errors,
 )
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.inputs import usable_data, with_inputs
 from vtr_core.train.learner import Learner
 from vtr_core.train.task import Task

@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 Reading = Literal["leave_one_out", "corpus", "idf"]
-"""What the information content of a caption is: see vtr_core.text.information."""
+"""What the information content of a caption is: see vtr_core.text.statistics.information."""
 MarginCompat = Literal["none", "bcloss"]
 
 

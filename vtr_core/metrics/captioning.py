@@ -13,12 +13,12 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from vtr_core.errors import ConfigError, InputError
-from vtr_core.metrics.bleu import bleu_counts, bleu_of
-from vtr_core.metrics.java_metrics import java_missing, meteor_of, treebank_words
-from vtr_core.metrics.rouge import rouge_l_of
-from vtr_core.text.consensus import consensus, inverse_document_frequency, weighted
-from vtr_core.text.ngrams import NGrams, ngrams
-from vtr_core.text.vocabulary import words_of
+from vtr_core.metrics.sentences.bleu import bleu_counts, bleu_of
+from vtr_core.metrics.sentences.java_metrics import java_missing, meteor_of, treebank_words
+from vtr_core.metrics.sentences.rouge import rouge_l_of
+from vtr_core.text.statistics.consensus import consensus, inverse_document_frequency, weighted
+from vtr_core.text.tokens.ngrams import NGrams, ngrams
+from vtr_core.text.tokens.vocabulary import words_of
 
 CaptionTokenizer = Literal["spaces", "words", "alphanumeric", "treebank"]
 Hypotheses = Mapping[str, str]

@@ -22,7 +22,7 @@ from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.activations_sample import ClipSample
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 DESCRIPTION = ("clip_id", "video_id", "start", "end", "caption")
 

@@ -12,7 +12,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.embed import embed_captions
 from vtr_core.retrieval.normalized import Bank
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def check_bank(bank: Manifest, tested: Sequence[Manifest]) -> None:

@@ -17,7 +17,7 @@ from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, captio
 from vtr_core.models.captioner import Captioner
 from vtr_core.models.decoding import generate
 from vtr_core.retrieval.dual_rows import check_frames, evaluating
-from vtr_core.text.vocabulary import Vocabulary, words_of
+from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
 KNOWN_SHARE = 0.5
 """Of the references' words, what a captioner must know at least: below that its vocabulary is another corpus's."""

@@ -20,7 +20,7 @@ from vtr_core.data.reading.frames import VideoRows, video_rows
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.embed import caption_columns
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from vtr_core.data.reading.row_groups import KEYS, Columns, RowGroupReader, trai
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT, Embeddings
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

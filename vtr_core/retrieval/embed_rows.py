@@ -15,7 +15,7 @@ from vtr_core.models.siamese import Siamese
 from vtr_core.retrieval.dual_rows import check_frames
 from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.embed_videos import embed_videos, embed_words
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def embed_rows(

@@ -15,7 +15,7 @@ from vtr_core.models.muse import Muse
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.retrieval.dual_rows import check_frames, encode, evaluating
 from vtr_core.retrieval.embed import EmbeddedRows, concatenate
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def embed_videos(

@@ -14,7 +14,7 @@ from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.dual_rows import DualCaptions
 from vtr_core.retrieval.embed import EmbeddedRows, caption_columns
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 CAPTION = "caption"
 """The column of texts; the others are named after the features."""

@@ -14,13 +14,13 @@ from vtr_core.data.reading.steps import StoredSteps, read_steps
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.step_figures import ScoredVideo
-from vtr_core.metrics.step_truth import StepTruth, whole_seconds
+from vtr_core.metrics.steps.figures import ScoredVideo
+from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.scoring import block_scores
 from vtr_core.retrieval.sides import Side
 from vtr_core.similarity import SimilarityKind
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 VIDEO, AUDIO = "video", "audio"
 

@@ -13,8 +13,8 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.models.build import build_model, check_model
 from vtr_core.storage import Location, locate
-from vtr_core.text.concept_names import ConceptNames
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Progress, complete_checkpoints, find_checkpoint
 from vtr_core.train.checkpoint_reader import CheckpointReader
 

@@ -23,8 +23,8 @@ from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import Location, StorageError, is_file_name
-from vtr_core.text.concept_names import ConceptNames
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 MARKER = "checkpoint.json"
 CONCEPTS = "concepts.json"

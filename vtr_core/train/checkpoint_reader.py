@@ -16,8 +16,8 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location
-from vtr_core.text.concept_names import ConceptNames
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import CONCEPTS, MARKER, VERSION, Checkpoint, Progress, is_complete
 
 

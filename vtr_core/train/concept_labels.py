@@ -7,7 +7,7 @@ from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.storage import Location, locate
-from vtr_core.text.concept_names import ConceptNames
+from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint_files import Checkpoint
 
 FOLDER = "concepts"

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.text.concepts import ConceptSettings
+from vtr_core.text.concepts.concepts import ConceptSettings
 
 ENTRIES = "dogs:dog/NOUN dog/NOUN run/VERB runs:run/VERB red/ADJ cat/NOUN sits:sit/VERB ball/NOUN a/DET the/DET"
 TRAIN = {

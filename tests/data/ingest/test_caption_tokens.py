@@ -4,7 +4,7 @@ import numpy as np
 
 from vtr_core.data.ingest.caption_tokens import caption_tokens
 from vtr_core.data.sources.source import Drops
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def test_cut_captions_are_counted_and_unknown_words_are_not() -> None:

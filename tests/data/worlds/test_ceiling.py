@@ -4,7 +4,7 @@ import pytest
 from vtr_core.data.worlds.ceiling import Oracle, best_possible, oracle_scores
 from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, truth
 from vtr_core.data.worlds.words import lexicon
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 def rows_of(settings, videos=None):

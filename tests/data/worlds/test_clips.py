@@ -19,7 +19,7 @@ from vtr_core.data.worlds.clips import (
     video_id,
 )
 from vtr_core.data.worlds.words import SLOTS, lexicon
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticSettings(num_clips=1500, seed=5)
 

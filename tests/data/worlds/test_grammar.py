@@ -4,7 +4,7 @@ import numpy as np
 
 from vtr_core.data.worlds import grammar
 from vtr_core.data.worlds.words import SLOTS, lexicon
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 WORDS = {"agent": "chef", "action": "cut", "object": "onion", "tool": "knife", "place": "kitchen"}
 

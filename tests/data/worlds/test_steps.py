@@ -12,7 +12,7 @@ from vtr_core.data.worlds.clips import ACTION, AGENT, OBJECT, PLACE, TOOL, Synth
 from vtr_core.data.worlds.features import Recorder
 from vtr_core.data.worlds.steps import SyntheticStepSettings, synthetic_step_video, synthetic_task
 from vtr_core.data.worlds.words import lexicon
-from vtr_core.text.vocabulary import Vocabulary, tokenise
+from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise
 
 SETTINGS = SyntheticStepSettings(num_tasks=5, videos_per_task=4, seed=3)
 VIDEOS = [(task, video) for task in range(5) for video in range(4)]

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from vtr_core.data.worlds.video_words import ACTION, AGENT, CONCEPTS, LOOK, OBJECT, PLACE
 from vtr_core.data.worlds.videos import SyntheticVideoSettings, descriptions, video_content
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 WORLD = SyntheticVideoSettings(num_videos=200, seed=4)
 MEANINGS = {

@@ -1,5 +1,5 @@
 from vtr_core.data.worlds.words import SLOTS, lexicon, names
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 def test_no_word_names_two_concepts():

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from vtr_core.text.stop_words import is_concept
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.stop_words import is_concept
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, StorageError, locate
-from vtr_core.text.information import information
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.statistics.information import information
+from vtr_core.text.tokens.vocabulary import tokenise
 
 _VERSION = 1
 """Of the numbers; a change of them makes new tables."""

@@ -12,10 +12,10 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
 from vtr_core.storage import locate
-from vtr_core.text.ambiguity import ambiguous_words, is_ambiguous, part_counts
-from vtr_core.text.cleaning import clean_words
-from vtr_core.text.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
-from vtr_core.text.tagging import PosTagger, TaggedWord
+from vtr_core.text.concepts.ambiguity import ambiguous_words, is_ambiguous, part_counts
+from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.tagging.tagger import PosTagger, TaggedWord
+from vtr_core.text.tokens.cleaning import clean_words
 
 REPORT = "report.json"
 MIN_CAPTIONS = 2

@@ -7,9 +7,9 @@ from typing import Any
 
 from vtr_core.data.captions.video_captions import VideoCaptions
 from vtr_core.data.concepts.table import TableHead
-from vtr_core.text.ambiguity import is_ambiguous
-from vtr_core.text.overlap import caption_overlap
-from vtr_core.text.universal_tags import Part
+from vtr_core.text.concepts.ambiguity import is_ambiguous
+from vtr_core.text.statistics.overlap import caption_overlap
+from vtr_core.text.tagging.universal_tags import Part
 
 VOCABULARIES = (256, 512)
 """Sizes of the vocabulary for which coverage is reported, beside all concepts."""

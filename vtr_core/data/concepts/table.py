@@ -19,7 +19,7 @@ from vtr_core.data.concepts.counts import ConceptCounts, ragged
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
-from vtr_core.text.soft_labels import soft_labels
+from vtr_core.text.concepts.soft_labels import soft_labels
 
 FILE = "concepts.json"
 KIND, VERSION = "concepts", 1

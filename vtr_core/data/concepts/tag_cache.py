@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from vtr_core import storage
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.tagging import PosTagger, TaggedWord
+from vtr_core.text.tagging.tagger import PosTagger, TaggedWord
 
 CHUNK = 16_384
 """Captions that are tagged and kept together; what an interrupted run has finished is found again."""

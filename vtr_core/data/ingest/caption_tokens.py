@@ -7,7 +7,7 @@ from jaxtyping import Int32
 
 from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.sources.source import Drops
-from vtr_core.text.vocabulary import Vocabulary, padded_ids
+from vtr_core.text.tokens.vocabulary import Vocabulary, padded_ids
 
 
 def caption_tokens(

@@ -12,7 +12,7 @@ from vtr_core.data.records.schema import FEATURE_DTYPE, ClipSchema, FeatureSpec
 from vtr_core.data.shards.writing import GroupSize, GroupTable, caption_key, row_groups
 from vtr_core.data.sources.source import Clip, ClipSource, Drops, VideoEntry
 from vtr_core.fingerprint import key64
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

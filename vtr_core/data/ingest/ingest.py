@@ -23,7 +23,7 @@ from vtr_core.data.sources.source import ClipSource, Drops, ImageSource, StepSou
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
-from vtr_core.text.vocabulary import Tokenizer
+from vtr_core.text.tokens.vocabulary import Tokenizer
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""

@@ -14,7 +14,7 @@ from vtr_core.data.records.schema import StepSchema
 from vtr_core.data.shards.writing import GroupTable
 from vtr_core.data.sources.source import Drops, StepSource, StepVideo, VideoEntry
 from vtr_core.fingerprint import key64
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def step_groups(

@@ -12,7 +12,7 @@ from vtr_core.data.shards.writing import GroupTable, caption_key
 from vtr_core.data.sources.source import Drops, Video, VideoEntry, VideoSource
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def video_groups(

@@ -12,7 +12,7 @@ from vtr_core.data.manifest import Shard
 from vtr_core.data.records.schema import Schema
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, etag, open_for_writing
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 MAX_GROUP_ROWS = 1000
 MAX_GROUP_BYTES = 32 * 2**20

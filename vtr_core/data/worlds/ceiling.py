@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from vtr_core.data.worlds.clips import SyntheticSettings, Truth, indices, neighbours, truth
 from vtr_core.data.worlds.words import SLOTS, lexicon
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 _NOT_MENTIONED = -1
 _MAX_TOLD = 3

@@ -18,7 +18,7 @@ from vtr_core.losses.granularity import GranularityLosses
 from vtr_core.losses.share import Share
 from vtr_core.models.captioner import Captioned, Captioner
 from vtr_core.retrieval.captioning import caption_figures, caption_values, caption_videos, together
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.gather import (
     gather_flags,
     gather_keys,

@@ -20,7 +20,7 @@ from vtr_core.losses.share import Share
 from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
 from vtr_core.retrieval.dual_rows import concatenate_dual, embed_dual_rows
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
 from vtr_core.train.task import StepOutput
 

@@ -20,7 +20,7 @@ from vtr_core.losses.share import Share
 from vtr_core.retrieval.embed import concatenate
 from vtr_core.retrieval.embed_rows import embed_rows
 from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
 from vtr_core.train.task import StepOutput
 

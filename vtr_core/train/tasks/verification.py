@@ -26,7 +26,7 @@ from vtr_core.retrieval.verification import (
     paper_threshold,
     score_pairs,
 )
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.gather import gather_integers, gather_objects, gather_rows, sum_shares
 from vtr_core.train.task import StepOutput
 

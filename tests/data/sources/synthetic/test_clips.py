@@ -54,7 +54,7 @@ def test_settings_are_json_and_hold_the_seed():
 def test_the_world_can_be_learned():
     """Ridge regression from words to features finds a narration's clip far more often than chance, and not always."""
     world = Synthetic(num_clips=3000)
-    from vtr_core.text.vocabulary import Vocabulary
+    from vtr_core.text.tokens.vocabulary import Vocabulary
 
     parts = {"train": [], "test": []}
     for video in world.videos(Drops()):

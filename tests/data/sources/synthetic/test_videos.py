@@ -6,7 +6,7 @@ import numpy as np
 
 from vtr_core.data.sources.source import Drops, VideoSource
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
-from vtr_core.text.vocabulary import Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 WORLD = SyntheticVideos(num_videos=100, dim=16)
 

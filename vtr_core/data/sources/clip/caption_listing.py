@@ -17,7 +17,7 @@ from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annota
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 TEST = "test"
 

@@ -19,7 +19,7 @@ from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 Span = tuple[str, float, float | None, str]
 """A clip to be: its id, start, end (None for the whole video) and caption."""

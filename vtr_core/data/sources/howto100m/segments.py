@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 @dataclass(frozen=True, order=True)

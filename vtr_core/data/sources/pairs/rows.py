@@ -8,7 +8,7 @@ from vtr_core.data.sources.files.tables import Row, read_table
 from vtr_core.data.sources.names import check_id, check_label, check_path
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import locate
-from vtr_core.text.vocabulary import tokenise
+from vtr_core.text.tokens.vocabulary import tokenise
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+"""Recall and overlaps of localised steps against loops over seconds, and the rules for what is missing."""
+
+import numpy as np
+import pytest
+
+from tests.reference import localization as reference
+from vtr_core.metrics.localization import ordered_steps
+from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.steps.figures import ScoredVideo, by_chance, by_even_parts, even_parts, localise
+from vtr_core.metrics.steps.overlap import Overlap, StepOverlap, mean_overlap, step_overlap
+from vtr_core.metrics.steps.recall import StepHits, step_hits, step_recall
+from vtr_core.metrics.steps.truth import Segment, StepTruth, predicted_segments, whole_seconds
+
+LABELS = "abc"
+
+
+def assignment_of(seconds: int, *steps: tuple[int, ...]) -> np.ndarray:
+    assignment = np.zeros((seconds, len(steps)), bool)
+    for step, shown in enumerate(steps):
+        assignment[list(shown), step] = True
+    return assignment
+
+
+def random_truth(generator: np.random.Generator, steps: int, seconds: int) -> StepTruth:
+    labels = tuple(LABELS[i] for i in generator.integers(3, size=steps))
+    firsts = generator.integers(seconds, size=generator.integers(1, 5)).tolist()
+    segments = [Segment(f, f + int(generator.integers(1, 6)), labels[generator.integers(steps)]) for f in firsts]
+    return StepTruth("task", labels, tuple(segments))
+
+
+@pytest.mark.parametrize("exactly_one", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_figures_of_a_video_are_those_of_loops(seed: int, exactly_one: bool) -> None:
+    generator = np.random.default_rng(seed)
+    seconds, steps = int(generator.integers(2, 15)), int(generator.integers(1, 5))
+    truth = random_truth(generator, steps, seconds)
+    assignment = ordered_steps(generator.standard_normal((seconds, steps)), exactly_one=exactly_one).assignment
+    shown = [np.flatnonzero(column).tolist() for column in assignment.T]
+    segments = [(s.first, s.end, s.label) for s in truth.segments]
+    hits = step_hits(assignment, truth)
+    assert (hits.hits, hits.total) == reference.hits(shown, truth.labels, segments)
+    overlap = step_overlap(assignment, truth)
+    assert overlap is not None
+    expected = reference.segment_overlap(shown, truth.labels, segments)
+    assert (overlap.segment.iod, overlap.segment.iou) == pytest.approx(expected)
+    expected = reference.frame_overlap(shown, truth.labels, segments, 30)
+    assert (overlap.frame.iod, overlap.frame.iou) == pytest.approx(expected)
+
+
+def test_times_become_every_second_they_touch() -> None:
+    assert whole_seconds(2.3, 4.1, "a") == Segment(2, 5, "a")
+    assert whole_seconds(2.0, 4.0, "a") == Segment(2, 4, "a")
+
+
+def test_a_span_hits_with_its_middle_second() -> None:
+    truth = StepTruth("t", ("a",), (Segment(4, 6, "a"),))
+    for shown, hit in [((4,), 1), ((3,), 0), ((2, 3, 4, 5, 6), 1), ((0, 1, 2, 3, 4), 0), ((3, 4), 0), ((4, 5), 1)]:
+        assert step_hits(assignment_of(9, shown), truth).hits == hit
+
+
+def test_only_annotated_steps_count_and_labels_match_wherever_they_stand() -> None:
+    truth = StepTruth("t", ("a", "b", "a"), (Segment(0, 2, "a"),))
+    assert step_hits(assignment_of(5, (0,), (1,), (4,)), truth) == StepHits("t", 1, 2)
+    assert step_hits(assignment_of(5, (), (), ()), truth) == StepHits("t", 0, 2)
+
+
+def test_a_truth_beyond_the_video_is_a_miss() -> None:
+    truth = StepTruth("t", ("a",), (Segment(7, 9, "a"),))
+    assert step_hits(assignment_of(5, (4,)), truth) == StepHits("t", 0, 1)
+    overlap = step_overlap(assignment_of(5, (4,)), truth)
+    assert overlap == StepOverlap(Overlap(0.0, 0.0), Overlap(0.0, 0.0))
+
+
+def test_the_two_aggregations_of_recall() -> None:
+    videos = [StepHits("x", 1, 1), StepHits("x", 0, 3), StepHits("y", 1, 2), StepHits("y", 0, 0)]
+    recall = step_recall(videos)
+    assert (recall.task, recall.video) == pytest.approx(((1 / 4 + 1 / 2) / 2, (1 / 2 + 1 / 2) / 2))
+
+
+def test_best_iod_and_best_iou_are_found_apart() -> None:
+    truth = StepTruth("t", ("a", "a"), (Segment(0, 10, "a"),))
+    overlap = step_overlap(assignment_of(20, (1,), tuple(range(5, 15))), truth)
+    assert overlap is not None
+    assert (overlap.segment.iod, overlap.segment.iou) == pytest.approx((1.0, 5 / 15))
+    assert (overlap.frame.iod, overlap.frame.iou) == pytest.approx((6 / 11, 6 / 15))
+
+
+def test_nothing_annotated_has_no_figures() -> None:
+    empty = StepTruth("t", ("a",), ())
+    assert step_hits(assignment_of(3, (1,)), empty) == StepHits("t", 0, 0)
+    assert step_overlap(assignment_of(3, (1,)), empty) is None
+    half = StepOverlap(Overlap(0.5, 0.5), Overlap(0.25, 0.25))
+    assert mean_overlap([None, half]) == half
+    with pytest.raises(MetricError, match="none of 1 videos has an annotated step"):
+        step_recall([StepHits("t", 0, 0)])
+    with pytest.raises(MetricError, match="none of 1 videos has an annotated segment"):
+        mean_overlap([None])
+    with pytest.raises(MetricError, match="none of 0 videos"):
+        localise([], True)
+
+
+def test_predicted_segments_of_equal_labels_stay_apart() -> None:
+    found = predicted_segments(assignment_of(4, (0, 1), (), (2,)), "aba")
+    assert found == [Segment(0, 2, "a"), Segment(2, 3, "a")]
+
+
+def test_even_parts() -> None:
+    assert [np.flatnonzero(c).tolist() for c in even_parts(7, 2, False).T] == [[0, 1, 2], [3, 4, 5, 6]]
+    assert [np.flatnonzero(c).tolist() for c in even_parts(7, 2, True).T] == [[1], [4]]
+    assert not even_parts(2, 3, True).any()
+
+
+def world(generator: np.random.Generator, knows: bool) -> list[ScoredVideo]:
+    videos = []
+    for _ in range(60):
+        firsts = np.sort(generator.choice(20, 3, replace=False)) * 2
+        segments = tuple(Segment(int(f), int(f) + 2, name) for f, name in zip(firsts, LABELS, strict=True))
+        scores = 0.1 * generator.standard_normal((40, 3)) - 0.5
+        for step, segment in enumerate(segments):
+            scores[segment.first : segment.end, step] += 1.0 * knows
+        videos.append(ScoredVideo(StepTruth("t", tuple(LABELS), segments), scores))
+    return videos
+
+
+@pytest.mark.parametrize("exactly_one", [True, False])
+def test_scores_that_know_find_everything_and_others_are_chance(exactly_one: bool) -> None:
+    known = world(np.random.default_rng(0), True)
+    figures = localise(known, exactly_one).flat()
+    assert figures["recall_task"] == figures["recall_video"] == figures["iod_segment"] == 1.0
+    assert figures["iou_frame"] == (0.5 if exactly_one else 1.0)
+    blind = world(np.random.default_rng(0), False)
+    chance = by_chance(blind, exactly_one, draws=5, seed=0)
+    assert localise(blind, exactly_one).recall.task == pytest.approx(chance.recall.task, abs=0.06)
+    assert chance.recall.task < 0.25
+    assert by_chance(blind, exactly_one, 5, 0) == chance != by_chance(blind, exactly_one, 5, 1)
+
+
+def test_chance_of_one_step_is_its_share_of_the_video() -> None:
+    truth = StepTruth("t", ("a",), (Segment(3, 5, "a"),))
+    video = ScoredVideo(truth, np.random.default_rng(0).standard_normal((10, 1)))
+    assert by_chance([video], True, 600, 0).recall.task == pytest.approx(0.2, abs=0.05)
+
+
+def test_even_parts_look_at_no_score() -> None:
+    truth = StepTruth("t", ("a", "b"), (Segment(0, 5, "a"), Segment(5, 10, "b")))
+    figures = by_even_parts([ScoredVideo(truth, np.zeros((10, 2)))], False).flat()
+    assert set(figures.values()) == {1.0}
+    assert list(figures) == ["recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"]
+
+
+def test_a_step_without_a_score_is_never_placed() -> None:
+    truth = StepTruth("t", ("a", "b"), (Segment(0, 5, "a"), Segment(5, 10, "b")))
+    video = ScoredVideo(truth, np.zeros((10, 2)), unscored=(0,))
+    assert by_even_parts([video], False).recall.task == 0.5
+    assert by_chance([ScoredVideo(truth, np.zeros((10, 2)), (0, 1))], True, 3, 0).recall.task == 0.0
+
+
+def test_a_video_without_frames_is_missed_whole() -> None:
+    truth = StepTruth("t", ("a",), (Segment(0, 5, "a"),))
+    missing = ScoredVideo(truth, np.zeros((0, 1)))
+    found = ScoredVideo(truth, np.ones((3, 1)))
+    for figures in (localise([missing, found], True), by_chance([missing, found], True, 2, 0)):
+        assert (figures.recall.task, figures.recall.video, figures.overlap.segment.iod) == (0.5, 0.5, 0.5)

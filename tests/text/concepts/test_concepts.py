@@ -1,0 +1,72 @@
+import random
+
+import numpy as np
+import pytest
+
+from tests.reference import concepts as reference
+from tests.text.tagged import tagged
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
+from vtr_core.text.concepts.concepts import ConceptSettings, caption_concepts, frequencies, kept_counts, ranked
+from vtr_core.text.tagging.tagger import TaggedWord
+from vtr_core.text.tagging.universal_tags import Part
+from vtr_core.text.tokens.stop_words import STOP_WORDS
+
+ALL = ConceptSettings(tuple(Part), pos=True)
+
+
+def test_concepts_are_lemmas_of_the_wanted_parts_without_function_words():
+    caption = tagged(
+        "two/NUM men:man/NOUN are:be/AUX quickly/ADV slicing:slice/VERB red/ADJ onions:onion/NOUN man/NOUN"
+    )
+    assert caption_concepts(caption, ConceptSettings()) == ["man", "slice", "red", "onion"]
+    assert caption_concepts(caption, ConceptSettings((Part.ADVERB,))) == ["quickly"]
+    assert caption_concepts(tagged("inside/ADP of/ADP others:other/NOUN don/VERB t/NOUN"), ALL) == [
+        "inside/preposition"
+    ]
+
+
+def test_with_pos_a_measure_is_not_to_measure():
+    caption = tagged("measure/VERB a/DET measure/NOUN")
+    assert caption_concepts(caption, ConceptSettings(pos=True)) == ["measure/verb", "measure/noun"]
+    assert caption_concepts(caption, ConceptSettings()) == ["measure"]
+
+
+def test_a_video_keeps_what_enough_captions_mention():
+    captions = [["dog", "run"], ["dog"], [], ["ball", "dog", "run"]]
+    assert kept_counts(captions, 2) == {"dog": 3, "run": 2}
+    assert kept_counts(captions, 1) == {"dog": 3, "run": 2, "ball": 1}
+    assert kept_counts([], 1) == {}
+
+
+def test_ties_go_to_the_first_that_was_kept():
+    total = frequencies([{"b": 2, "c": 1}, {"a": 3}, {"c": 1, "d": 9}])
+    assert ranked(total) == ("d", "a", "b", "c")
+
+
+@pytest.mark.parametrize("pos", [False, True])
+@pytest.mark.parametrize("min_captions", [1, 2])
+def test_names_and_labels_agree_with_the_slow_reference(pos, min_captions):
+    draw = random.Random(7)
+    words = [TaggedWord(f"word{i}s", f"word{i}", "") for i in range(12)] + [TaggedWord("the", "the", "")]
+    videos = [
+        [
+            [word._replace(pos=draw.choice(["NOUN", "VERB", "ADJ", "ADV", "DET"])) for word in draw.choices(words, k=6)]
+            for _ in range(5)
+        ]
+        for _ in range(9)
+    ] + [[]]
+    settings = ConceptSettings(pos=pos)
+    expected = reference.kept(videos, STOP_WORDS, ("noun", "verb", "adjective"), pos, min_captions)
+    kept = [kept_counts([caption_concepts(c, settings) for c in video], min_captions) for video in videos]
+    assert kept == expected
+    names = ranked(frequencies(kept))
+    assert list(names[:8]) == reference.vocabulary(expected, 8)
+    keys = list(range(len(videos)))
+    counts = ConceptCounts.from_kept(keys, kept, names)
+    dataset = CountedSet("u", "f", len(videos), 45, min_captions)
+    table = ConceptTable("t", TableHead("t", "f", (), pos, names, (0,) * len(names), (dataset,)), counts)
+    found = table.soft_labels(np.array(keys), 8)
+    slow = np.array([reference.labels(counts, names[:8]) for counts in expected], np.float32)
+    np.testing.assert_array_equal(found, slow)
+    assert found[:-1].max(axis=1).min() < 1  # somewhere the strongest concept is outside the vocabulary

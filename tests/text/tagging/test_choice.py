@@ -1,0 +1,32 @@
+import pytest
+
+from tests.text.tagging.test_treetagger import install
+from tests.text.tagging.test_wordnet import dictionary
+from vtr_core.errors import ConfigError
+from vtr_core.text.tagging.choice import choose_tagger
+from vtr_core.text.tagging.spacy_tagger import SHIPPED, SpacyTagger
+from vtr_core.text.tagging.tagger import TaggerMissing
+from vtr_core.text.tagging.treetagger import TreeTagger
+from vtr_core.text.tagging.wordnet import WordNetTagger
+
+
+def test_taggers_by_name(tmp_path, monkeypatch):
+    assert choose_tagger("default", 3) == SpacyTagger(str(SHIPPED), 3)
+    assert choose_tagger(f"spacy:{SHIPPED}") == SpacyTagger(str(SHIPPED), 1)
+    (tmp_path / "w").mkdir()
+    assert choose_tagger(f"wordnet:{dictionary(tmp_path / 'w')}") == WordNetTagger(str(tmp_path / "w"))
+    assert choose_tagger(f"treetagger:{install(tmp_path)}") == TreeTagger(str(tmp_path))
+    monkeypatch.setenv("TAGDIR", str(tmp_path))
+    assert choose_tagger("treetagger") == TreeTagger("")
+
+
+@pytest.mark.parametrize("choice", ["spacy:en_core_web_none", "wordnet:none", "treetagger:none"])
+def test_a_tagger_that_is_not_there_is_told_at_once(choice):
+    with pytest.raises(TaggerMissing):
+        choose_tagger(choice)
+
+
+@pytest.mark.parametrize("choice", ["", "nltk", "spacy", "spacy:", "wordnet:", "default:x"])
+def test_what_is_no_tagger(choice):
+    with pytest.raises(ConfigError, match=r"give one of default, spacy:NAME"):
+        choose_tagger(choice)

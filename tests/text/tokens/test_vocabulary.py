@@ -1,0 +1,79 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import fingerprint
+from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, words_of
+
+
+def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
+    assert tokenise("Don't STOP: 2 eggs—now! crème_brulée") == ["don't", "stop", "2", "eggs", "now", "crème_brulée"]
+    assert tokenise(" ... ") == []
+
+
+def test_words_come_by_descending_count_then_alphabetically():
+    vocabulary = Vocabulary.from_captions(["b a c", "c b", "C d"])
+    assert vocabulary.words == ("c", "b", "a", "d")
+    assert vocabulary.ids == {"c": 1, "b": 2, "a": 3, "d": 4}
+    assert Vocabulary.from_captions(["b a c", "c b", "C d"], min_count=2).words == ("c", "b")
+
+
+def test_unknown_words_are_dropped_before_the_cut_and_the_rest_is_padded():
+    vocabulary = Vocabulary(("cut", "the", "onion"))
+    row = vocabulary.encode("Now cut all of the, the onion", 3)
+    assert row.dtype == np.int32
+    assert row.tolist() == [1, 2, 2]
+    assert vocabulary.encode("onion!", 4).tolist() == [3, 0, 0, 0]
+    assert vocabulary.encode("nothing known", 2).tolist() == [0, 0]
+
+
+def test_json_round_trip_keeps_words_ids_and_fingerprint():
+    vocabulary = Vocabulary(("crème", "a'b", "0"))
+    again = Vocabulary.from_json(vocabulary.to_json())
+    assert again == vocabulary
+    assert again.fingerprint == vocabulary.fingerprint == pickle.loads(pickle.dumps(vocabulary)).fingerprint
+    assert Vocabulary(("a'b", "crème", "0")).fingerprint != vocabulary.fingerprint
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"words": ["a"]}', b'{"words": 3, "fingerprint": ""}'])
+def test_a_damaged_file_is_named(content):
+    with pytest.raises(DatasetError, match=r"s3://b/vocabulary\.json .*vtr ingest"):
+        Vocabulary.from_json(content, "s3://b/vocabulary.json")
+
+
+def test_a_changed_file_is_noticed():
+    content = Vocabulary(("a", "b")).to_json().replace(b'"b"', b'"c"')
+    with pytest.raises(DatasetError, match="does not match its fingerprint"):
+        Vocabulary.from_json(content)
+
+
+def test_the_tokenizer_decides_what_a_word_is():
+    text = "Don't STOP: crème_brulée 2 go"
+    assert words_of(text, "words") == tokenise(text)
+    assert words_of(text, "alphanumeric") == ["don", "t", "stop", "cr", "me", "brul", "e", "2", "go"]
+    vocabulary = Vocabulary.from_captions(["don't", "Don t x"], 2, "alphanumeric")
+    assert vocabulary.words == ("don", "t")
+    assert vocabulary.encode("I don't", 3).tolist() == [1, 2, 0]
+    assert vocabulary.known("t'don x") == [2, 1]
+
+
+def test_the_tokenizer_is_recorded_and_an_old_file_is_of_words():
+    words = Vocabulary(("a", "b"))
+    other = Vocabulary(("a", "b"), "alphanumeric")
+    assert words.fingerprint == fingerprint(("a", "b"))  # of older data sets
+    assert other.fingerprint != words.fingerprint
+    assert Vocabulary.from_json(other.to_json()) == other
+    old = json.dumps({"words": ["a", "b"], "fingerprint": words.fingerprint}).encode()
+    assert Vocabulary.from_json(old) == words
+
+
+def test_a_changed_or_unknown_tokenizer_is_noticed():
+    content = Vocabulary(("a", "b"), "alphanumeric").to_json()
+    with pytest.raises(DatasetError, match="does not match its fingerprint"):
+        Vocabulary.from_json(content.replace(b'"alphanumeric"', b'"words"'))
+    for bad in (b'"letters"', b"3", b"[]", b"null"):
+        with pytest.raises(DatasetError, match="is none of words, alphanumeric"):
+            Vocabulary.from_json(content.replace(b'"alphanumeric"', bad))

@@ -1,0 +1,124 @@
+"""All figures of step localisation over a data set, and what they are without a model: by chance, and by even parts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from vtr_core.metrics.localization import ordered_steps, ordered_steps_of_many
+from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.steps.overlap import StepOverlap, mean_overlap, step_overlap
+from vtr_core.metrics.steps.recall import StepHits, StepRecall, step_hits, step_recall
+from vtr_core.metrics.steps.truth import StepTruth
+
+Assignment = Bool[np.ndarray, "_ _"]
+"""(seconds, steps) of one of several videos."""
+
+
+@dataclass(frozen=True)
+class ScoredVideo:
+    """A video to be judged: its truth, the score of every step at every second, and the steps that have no score.
+
+    The scores of steps without one must still be finite; wherever such a step is placed, it counts as not placed.
+    """
+
+    truth: StepTruth
+    scores: Float[np.ndarray, "_ _"]
+    unscored: tuple[int, ...] = ()
+
+    def placed(self, assignment: Assignment) -> Assignment:
+        """`assignment` without the steps that have no score."""
+        kept = assignment.copy()
+        kept[:, list(self.unscored)] = False
+        return kept
+
+
+@dataclass(frozen=True)
+class StepFigures:
+    """Recall and overlaps of a data set, each in both its readings, in [0, 1]."""
+
+    recall: StepRecall
+    overlap: StepOverlap
+
+    def flat(self) -> dict[str, float]:
+        """The six figures by name: `recall_task`, `recall_video`, `iod_segment`, `iou_segment`, `iod_frame`, …."""
+        recall = {f"recall_{name}": value for name, value in asdict(self.recall).items()}
+        segment, frame = self.overlap.segment, self.overlap.frame
+        segments = {"iod_segment": segment.iod, "iou_segment": segment.iou}
+        return {**recall, **segments, "iod_frame": frame.iod, "iou_frame": frame.iou}
+
+
+def centred(video: ScoredVideo) -> ScoredVideo:
+    """The video with the mean of its scores taken off all of them, so that background's 0 is an average score."""
+    return video if video.scores.size == 0 else replace(video, scores=video.scores - video.scores.mean())
+
+
+def localise(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
+    """The figures of the best ordered paths: `ordered_steps` of cost −score in every video."""
+    return _figures(videos, [ordered_steps(-video.scores, exactly_one=exactly_one).assignment for video in videos])
+
+
+def by_even_parts(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
+    """The figures of giving each of K steps one K-th of its video in order, or the middle second of that part.
+
+    Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. It looks at no score.
+    """
+    return _figures(videos, [_even_parts(video, exactly_one) for video in videos])
+
+
+def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed: int) -> StepFigures:
+    """The expected figures with scores that know nothing of time, as the mean over `draws` random ones.
+
+    A draw shuffles each step's scores over the seconds of its video, so they keep their range against the background's
+    cost of 0, which decides how much of a video is called background. Deterministic in `seed`.
+    """
+    if draws < 1:
+        raise MetricError(f"draws must be 1 or more, not {draws}")
+    generator = np.random.default_rng(seed)
+    drawn = [_drawn(video, exactly_one, draws, generator) for video in videos]
+    figures = [_figures(videos, [video[draw] for video in drawn]) for draw in range(draws)]
+    return _mean(figures)
+
+
+def even_parts(seconds: int, steps: int, exactly_one: bool) -> Assignment:
+    """The assignment that `by_even_parts` judges."""
+    assignment = np.zeros((seconds, steps), np.bool_)
+    if seconds < steps:
+        return assignment
+    for step in range(steps):
+        first, end = step * seconds // steps, (step + 1) * seconds // steps
+        if exactly_one:
+            first = (first + end - 1) // 2
+            end = first + 1
+        assignment[first:end, step] = True
+    return assignment
+
+
+def _even_parts(video: ScoredVideo, exactly_one: bool) -> Assignment:
+    seconds, steps = video.scores.shape
+    return even_parts(seconds, steps, exactly_one)
+
+
+def _drawn(video: ScoredVideo, exactly_one: bool, draws: int, generator: np.random.Generator) -> np.ndarray:
+    costs = np.repeat(-video.scores[None].astype(np.float64), draws, axis=0)
+    return ordered_steps_of_many(generator.permuted(costs, axis=1), exactly_one)[0]
+
+
+def _figures(videos: Sequence[ScoredVideo], assignments: Sequence[Assignment]) -> StepFigures:
+    hits, overlaps = zip(*_judged(videos, assignments), strict=True) if videos else ((), ())
+    return StepFigures(step_recall(hits), mean_overlap(overlaps))
+
+
+def _judged(
+    videos: Sequence[ScoredVideo], assignments: Sequence[Assignment]
+) -> Iterator[tuple[StepHits, StepOverlap | None]]:
+    for video, assignment in zip(videos, assignments, strict=True):
+        placed = video.placed(assignment)
+        yield step_hits(placed, video.truth), step_overlap(placed, video.truth)
+
+
+def _mean(figures: Sequence[StepFigures]) -> StepFigures:
+    values = [each.recall for each in figures]
+    recall = StepRecall(float(np.mean([v.task for v in values])), float(np.mean([v.video for v in values])))
+    return StepFigures(recall, mean_overlap([each.overlap for each in figures]))

@@ -1,0 +1,4 @@
+"""Concepts that captions name: which, how often, how surely.
+
+Imports tagging.
+"""

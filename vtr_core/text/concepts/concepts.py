@@ -1,0 +1,65 @@
+"""Concepts of captions: which a caption names, which a video keeps, and how often."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from vtr_core.text.tagging.tagger import TaggedWord
+from vtr_core.text.tagging.universal_tags import Part, part_of
+from vtr_core.text.tokens.stop_words import is_concept
+
+_PIECES = "don doesn didn isn aren wasn weren hasn haven hadn wouldn couldn shouldn ll re ve"
+_CUT_CONTRACTIONS = frozenset(_PIECES.split())
+"""What cleaning leaves of function words such as "don't"."""
+
+
+@dataclass(frozen=True)
+class ConceptSettings:
+    """Which words are concepts."""
+
+    parts: tuple[Part, ...] = (Part.NOUN, Part.VERB, Part.ADJECTIVE)
+    pos: bool = False
+    """Whether the part of speech belongs to a concept's name: `measure/verb` and `measure/noun`, or `measure`."""
+
+
+def caption_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -> list[str]:
+    """The concepts that a caption names, each once, in the order of its words.
+
+    A word is a concept if its part of speech is one of `settings.parts` and neither it nor its lemma is a function word
+    or has fewer than two letters. The concept's name is the lemma.
+    """
+    found: dict[str, None] = {}
+    for word in caption:
+        part = part_of(word.pos)
+        if part in settings.parts and _names_something(word.text) and _names_something(word.lemma):
+            found[f"{word.lemma}/{part}" if settings.pos else word.lemma] = None
+    return list(found)
+
+
+def _names_something(word: str) -> bool:
+    return is_concept(word) and word not in _CUT_CONTRACTIONS
+
+
+def kept_counts(captions: Iterable[Sequence[str]], min_captions: int) -> dict[str, int]:
+    """The concepts of a video that at least `min_captions` of its captions name, with the number of captions that do.
+
+    captions: the concepts of each caption, each once. They come in the order of their first occurrence.
+    """
+    counts = Counter(concept for caption in captions for concept in caption)
+    return {concept: count for concept, count in counts.items() if count >= min_captions}
+
+
+def frequencies(kept: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The sum of every concept's kept counts over all videos, in the order of first occurrence."""
+    total: Counter[str] = Counter()
+    for counts in kept:
+        total.update(counts)
+    return dict(total)
+
+
+def ranked(total: Mapping[str, int]) -> tuple[str, ...]:
+    """The concepts by descending frequency; of equally frequent ones the one that occurred first comes first.
+
+    The vocabulary of K concepts is the first K.
+    """
+    return tuple(sorted(total, key=lambda concept: -total[concept]))

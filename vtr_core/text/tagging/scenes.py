@@ -1,0 +1,58 @@
+"""Sentences of a treebank retold as captions tell: somebody does something, in the present."""
+
+import random
+from collections.abc import Iterator
+
+from vtr_core.text.tagging.treebank import Sentence, TreebankWord
+
+_PEOPLE = (
+    "a/DET man/NOUN",
+    "a/DET woman/NOUN",
+    "the/DET man/NOUN",
+    "a/DET person/NOUN",
+    "a/DET young/ADJ girl/NOUN",
+    "the/DET boy/NOUN",
+    "a/DET dog/NOUN",
+    "a/DET group/NOUN",
+    "two/NUM women:woman/NOUN",
+    "men:man/NOUN",
+    "people:people/NOUN",
+    "someone/PRON",
+)
+_PRESENT = {"was": "is", "were": "are", "did": "does", "had": "has", "have": "has", "am": "is", "'m": "is"}
+
+
+def as_scene(sentence: Sentence, draw: random.Random) -> list[TreebankWord]:
+    """The sentence with every pronoun that is a subject replaced by somebody, and finite verbs in the third person.
+
+    Treebanks tell of what "I" or "they" did; captions say that "a man talks". Without such examples a tagger takes
+    "talks" for a noun. Number does not agree where the subject was another noun: captions are no better.
+    """
+    return [word for original in sentence for word in _retold(original, draw)]
+
+
+def _retold(word: TreebankWord, draw: random.Random) -> Iterator[TreebankWord]:
+    if word.pos == "PRON" and "Case=Nom" in word.features:
+        yield from _somebody(draw.choice(_PEOPLE))
+    elif word.pos == "VERB" and "Mood=Ind" in word.features:
+        yield word._replace(text=third_person(word.lemma))
+    elif word.pos == "AUX":
+        yield word._replace(text=_PRESENT.get(word.text.lower(), word.text))
+    else:
+        yield word
+
+
+def _somebody(tagged: str) -> Iterator[TreebankWord]:
+    for item in tagged.split():
+        form, _, tag = item.partition("/")
+        text, _, lemma = form.partition(":")
+        yield TreebankWord(text, lemma or text, tag)
+
+
+def third_person(lemma: str) -> str:
+    """ "goes", "tries", "talks"."""
+    if lemma.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return lemma + "es"
+    if lemma.endswith("y") and lemma[-2:-1] not in ("a", "e", "o", "u", ""):
+        return lemma[:-1] + "ies"
+    return {"have": "has", "be": "is"}.get(lemma, lemma + "s")

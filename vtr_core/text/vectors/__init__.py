@@ -1,0 +1,4 @@
+"""Word vectors from the files in which they are published.
+
+Imports storage.
+"""
