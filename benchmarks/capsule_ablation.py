@@ -22,8 +22,8 @@ from pipelines.arguments import parse
 from pipelines.table_runs import Sweep, TestSet, read_results
 from pipelines.tables_capsules import TablesFlags, tables
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest, splits
+from vtr_core.run.presets import preset
 from vtr_core.tables.interval import estimate
 
 RESULTS = Path(__file__).parent / "results"

@@ -21,11 +21,11 @@ from benchmarks.dual_loops import loop_loss
 from benchmarks.machine import processor, versions
 from benchmarks.training_step import interleaved_seconds, paired_ratio
 from pipelines.arguments import parse
-from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.frames import FrameBatch
-from vtr_core.losses.dual import DualObjective
-from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.loss import DualObjective
+from vtr_core.systems.dual.model import HybridEncoder
 
 NUM_WORDS, MAX_WORDS = 7807, 20
 """MSR-VTT's vocabulary."""

@@ -8,17 +8,17 @@ import torch
 from torch import nn
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.losses.build import build_objective
-from vtr_core.models.build import build_model
-from vtr_core.train.inputs import with_inputs
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.train.optimizer import build_optimizer
 
 

@@ -11,7 +11,7 @@ from itertools import count
 
 from benchmarks.peers.timing import Timing, timed
 from pipelines.arguments import parse
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan

@@ -24,7 +24,7 @@ from ray.train.torch import TorchTrainer
 from benchmarks.feeding_planned import SEED
 from benchmarks.peers.timing import timed
 from pipelines.arguments import parse
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan

@@ -26,7 +26,7 @@ from vtr_core.data.records.face_pairs import PairList
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.data.sources.source import Drops
 from vtr_core.metrics.verification import VerificationMetrics, equal_error_threshold, verification_metrics
-from vtr_core.nn.images import prepared
+from vtr_core.systems.siamese.images import prepared
 from vtr_core.tables.interval import estimate
 
 Vectors = dict[str, Float[np.ndarray, " dim"]]

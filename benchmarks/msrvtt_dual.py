@@ -19,9 +19,9 @@ from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt, prepare, ridge
 from benchmarks.ridge import selected
 from pipelines.arguments import parse
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest, splits
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 
 RESULTS = Path(__file__).parent / "results"
 SMALLER: Mapping[str, object] = {
@@ -177,11 +177,11 @@ def _train(config: TrainConfig, sets: Sets, folder: Path) -> str:
 def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]:
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
     from pipelines.analyze_causality import CausalityFlags, analyze
-    from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.data.shards.checks import usable_videos
     from vtr_core.retrieval.analysed_set import analysed_set
     from vtr_core.retrieval.complementarity_report import figures_by_space
     from vtr_core.retrieval.dual_rows import embed_dual
+    from vtr_core.systems.dual.config import HybridEncoderConfig
     from vtr_core.train.checkpoint import load_model
 
     loaded = load_model(checkpoint, "cpu")

@@ -23,12 +23,12 @@ from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.sources.msrvtt.annotations import read_annotations
 from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt
 from vtr_core.data.sources.source import Drops
+from vtr_core.run.presets import preset
 
 PRESET = "capsule-msrvtt"
 SHARES = {"train": 0.65, "val": 0.10, "test": 0.25}

@@ -26,8 +26,7 @@ from benchmarks.machine import processor, versions
 from benchmarks.routing_page import markdown
 from benchmarks.training_step import INPUTS, TrainingStep, interleaved_seconds, paired_ratio, peak_bytes, random_clips
 from pipelines.arguments import parse
-from vtr_core.config.model import (
-    CapsuleNetConfig,
+from vtr_core.config.blocks.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,
@@ -37,6 +36,7 @@ from vtr_core.config.model import (
 )
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.build import build_routing
+from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 CAPSULES, DIM = 64, 16
 """Of Table 3: C, and d1 = d2."""

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.training_step import INPUTS, random_clips
-from vtr_core.config.model import ModelInputs
-from vtr_core.config.train import TrainConfig
+from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.losses.build import build_objective
+from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
-from vtr_core.models.build import build_model
 from vtr_core.nn.embeddings import Embeddings
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from benchmarks.machine import versions
 from benchmarks.scale_inputs import Feeding, StepCost, feeding, step_cost
 from benchmarks.scale_page import markdown
 from pipelines.arguments import parse
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
 
 RESULTS = Path(__file__).parent / "results"
 GPUS = tuple(2**power for power in range(11))

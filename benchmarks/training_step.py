@@ -12,11 +12,12 @@ from time import perf_counter
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from vtr_core.config.loss import MaskedMarginSoftmaxConfig
-from vtr_core.config.model import ModelConfig, ModelInputs
+from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
+from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.losses.build import build_objective
-from vtr_core.models.build import build_model
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.run.build import build_model
+from vtr_core.run.models import ModelConfig
 
 INPUTS = ModelInputs(features={"video": 4096, "audio": 1024}, num_words=10_000, word_dim=300, max_words=20)
 """HowTo100M's features and word vectors as the capsule paper has them."""

@@ -16,10 +16,10 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from pipelines.complementarity_findings import Findings, Run
     from vtr_core.data.manifest import Manifest
-    from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.analysed_set import AnalysedSet
     from vtr_core.retrieval.complementarity_report import CorrelationCurve
     from vtr_core.retrieval.couplings import WayOfTraining
+    from vtr_core.systems.dual.model import HybridEncoder
     from vtr_core.train.checkpoint import LoadedModel
 
 

@@ -49,7 +49,7 @@ def analyze(flags: InformationFlags) -> "list[InformationFindings]":
     from pipelines.links import print_link
     from pipelines.printed_page import page, show
     from vtr_core import storage
-    from vtr_core.config.granularity import Reading
+    from vtr_core.config.losses.granularity import Reading
     from vtr_core.data.captions.corpus import training_captions
     from vtr_core.data.captions.information import information_table
     from vtr_core.storage import check_writable, locate

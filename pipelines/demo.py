@@ -39,7 +39,7 @@ def demo(flags: DemoFlags) -> None:
     from pipelines.ray_session import connect
     from pipelines.train import TrainFlags, train
     from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
+    from vtr_core.run.presets import preset
 
     config = override(preset(PRESET), {"scaling.workers": flags.workers, "seed": flags.seed})
     connect(flags.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus)

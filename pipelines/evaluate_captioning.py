@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pipelines.bar_figure import Panel
     from pipelines.logged_run import Report
     from pipelines.printed_page import Printed
-    from vtr_core.config.captioner import DecodingConfig
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.captioning import CaptionMetrics
     from vtr_core.retrieval.captioning import CaptionedVideos
+    from vtr_core.systems.captioning.config import DecodingConfig
     from vtr_core.train.checkpoint import LoadedModel
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
@@ -102,9 +102,9 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
 def captioner_of(checkpoint: str, average: int, changes: dict[str, Any]) -> "tuple[LoadedModel, DecodingConfig]":
     """The captioner of a checkpoint and how it speaks; CheckpointError for another model."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.config.captioner import CaptionerConfig
     from vtr_core.config.override import override
     from vtr_core.retrieval.captioning import require_captioner
+    from vtr_core.systems.captioning.config import CaptionerConfig
     from vtr_core.train.checkpoint import load_model
 
     loaded = load_model(checkpoint, device(), average)
@@ -125,9 +125,9 @@ def decoding_changes(flags: Any) -> dict[str, Any]:
 
 def describable(loaded: "LoadedModel", uri: str) -> "Manifest":
     """The manifest of a data set of whole videos with the features that the captioner takes."""
-    from vtr_core.config.captioner import CaptionerConfig
     from vtr_core.retrieval.dual_rows import check_frames
-    from vtr_core.train.inputs import usable_data
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.captioning.config import CaptionerConfig
 
     assert isinstance(loaded.config.model, CaptionerConfig)
     manifest = usable_data(loaded.config.model, uri)

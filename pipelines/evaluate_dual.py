@@ -7,7 +7,7 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from pipelines.evaluate_retrieval import EvaluateFlags
     from pipelines.retrieval_figures import Result, Variant
-    from vtr_core.config.train import EvaluationConfig
+    from vtr_core.config.evaluation import EvaluationConfig
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.dual_evaluation import SpaceFigures
     from vtr_core.train.checkpoint import LoadedModel
@@ -23,9 +23,9 @@ def evaluate_dual_encoder(loaded: "LoadedModel", flags: "EvaluateFlags") -> "lis
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluation_inputs import short_names
     from pipelines.retrieval_figures import log, print_result, write_json
-    from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.retrieval.dual_rows import check_frames
-    from vtr_core.train.inputs import usable_data
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.dual.config import HybridEncoderConfig
 
     evaluation = _evaluation(loaded, flags)
     model = loaded.config.model
@@ -72,10 +72,10 @@ def _evaluation(loaded: "LoadedModel", flags: "EvaluateFlags") -> "EvaluationCon
 def _result(loaded: "LoadedModel", name: str, manifest: "Manifest", evaluation: "EvaluationConfig") -> "Result":
     """All figures of one data set, from one embedding of it."""
     from pipelines.retrieval_figures import Result
-    from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.errors import DatasetError
     from vtr_core.retrieval.dual_evaluation import evaluate_dual
     from vtr_core.retrieval.dual_rows import embed_dual
+    from vtr_core.systems.dual.config import HybridEncoderConfig
 
     model = loaded.config.model
     assert isinstance(model, HybridEncoderConfig)

@@ -72,12 +72,12 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.retrieval_figures import log, print_result, write_json
     from vtr_core.data.manifest import Manifest
-    from vtr_core.models.captioner import Captioner
-    from vtr_core.models.hybrid_encoder import HybridEncoder
     from vtr_core.retrieval.bank import check_bank
     from vtr_core.retrieval.embed_rows import check_rows
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.captioning.model import Captioner
+    from vtr_core.systems.dual.model import HybridEncoder
     from vtr_core.train.checkpoint import load_model
-    from vtr_core.train.inputs import usable_data
 
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
@@ -139,8 +139,8 @@ def _check(flags: EvaluateFlags) -> None:
 
 
 def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
-    from vtr_core.config.model import reads_videos
     from vtr_core.retrieval.bank import embed_bank, sample_captions
+    from vtr_core.run.models import reads_videos
 
     config = loaded.config
     if reads_videos(config.model):

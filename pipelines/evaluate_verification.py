@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
-    from vtr_core.models.siamese import Siamese
     from vtr_core.retrieval.verification import ScoredPairs, SubjectErrors
+    from vtr_core.systems.siamese.model import Siamese
     from vtr_core.train.checkpoint import LoadedModel
 
 PROG = "vtr evaluate --task verification"
@@ -110,7 +110,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
 
 def siamese(loaded: "LoadedModel") -> "Siamese":
     """The model of a checkpoint; CheckpointError where it is no Siamese network."""
-    from vtr_core.models.siamese import Siamese
+    from vtr_core.systems.siamese.model import Siamese
 
     if not isinstance(loaded.model, Siamese):
         raise CheckpointError(

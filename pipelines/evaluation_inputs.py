@@ -19,7 +19,7 @@ def device() -> str:
 
 def require_joint_space(loaded: "LoadedModel", what: str) -> None:
     """ConfigError unless the model embeds clips in one joint space, which `what` needs."""
-    from vtr_core.config.model import reads_images, reads_videos
+    from vtr_core.run.models import reads_images, reads_videos
 
     if loaded.config.model.kind == "hybrid_encoder":
         raise ConfigError(

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.run.config import TrainConfig
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,10 @@ def index(flags: IndexFlags) -> "IndexRecord":
 
 def _manifest(loaded: "LoadedModel", uri: str) -> "Manifest":
     """The data set, of the kind that the model reads."""
-    from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.retrieval.dual_rows import check_frames
     from vtr_core.retrieval.embed_rows import check_rows
-    from vtr_core.train.inputs import usable_data
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.dual.config import HybridEncoderConfig
 
     manifest, config = usable_data(loaded.config.model, uri), loaded.config.model
     if isinstance(config, HybridEncoderConfig):

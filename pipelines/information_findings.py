@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from vtr_core.config.granularity import Reading
+from vtr_core.config.losses.granularity import Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: 
     import numpy as np
 
     from vtr_core.data.shards.writing import caption_key
-    from vtr_core.losses.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
+    from vtr_core.losses.granularity.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
 
     texts = [(video, caption) for video in videos for caption in video.captions]
     keys = [(video.video_key, caption_key(caption)) for video, caption in texts]

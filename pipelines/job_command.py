@@ -146,7 +146,7 @@ def _check_settings(words: Sequence[str]) -> None:
     from pipelines.arguments import parse_with_changes, wants_help
     from pipelines.train import TrainFlags
     from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
+    from vtr_core.run.presets import preset
 
     if not words or words[0].startswith("-") or wants_help(words):
         return

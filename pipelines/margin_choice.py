@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.face_runs import FaceRuns
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.run.config import TrainConfig
 from vtr_core.train.checkpoint import load_model
 
 

@@ -92,8 +92,8 @@ def _check(flags: SearchFlags) -> None:
 
 def _options(flags: SearchFlags, loaded: "LoadedModel") -> "SearchOptions":
     from vtr_core.analysis.transforms import read_transform
-    from vtr_core.config.dual_encoder import HybridEncoderConfig
     from vtr_core.retrieval.search_index import SearchOptions
+    from vtr_core.systems.dual.config import HybridEncoderConfig
 
     transform = None
     if flags.transform is not None:

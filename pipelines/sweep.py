@@ -11,9 +11,9 @@ from pipelines.sweep_folder import SweepFolder, SweepRecord, TrialRow, TrialTabl
 from tune_spaces.build import build_space, describe_space, describe_spaces
 from tune_spaces.points import SchedulerKind, SearchKind, planned_points
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -95,12 +95,12 @@ def _new(argv: Sequence[str]) -> None:
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     """A new sweep."""
     from tune_spaces.check import check_space, require_equal_shapes
+    from vtr_core.run.inputs import with_inputs
     from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.dual.concept_labels import usable_concepts
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
-    from vtr_core.train.concept_labels import usable_concepts
-    from vtr_core.train.inputs import with_inputs
     from vtr_core.train.lease import Lease
 
     search = _search(flags)
@@ -144,8 +144,8 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
 
 def resume(uri: str, worker_logs: bool = False) -> None:
     """Go on with the sweep at `uri`: trials that have ended stay, others go on from their newest checkpoints."""
+    from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.inputs import usable_data
     from vtr_core.train.lease import Lease
 
     folder = SweepFolder(locate(uri))
@@ -180,7 +180,7 @@ def _search(flags: SweepFlags) -> SearchKind:
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> "tuple[Manifest, Manifest]":
     """The training set, and the validation set, without which trials cannot be compared."""
     from vtr_core.data.manifest import splits
-    from vtr_core.train.inputs import usable_data
+    from vtr_core.run.inputs import usable_data
 
     inner = splits(flags.data)
     data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)

@@ -25,8 +25,8 @@ from tune_spaces.points import SchedulerKind, planned_points
 from tune_spaces.schedulers import build_scheduler, tell_earlier
 from tune_spaces.space import Point, Space
 from vtr_core import storage
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError, Interrupted
+from vtr_core.run.config import TrainConfig
 from vtr_core.train.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
 

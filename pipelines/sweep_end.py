@@ -12,9 +12,9 @@ from tune_spaces.figures import Scored, importance_bars, parallel_coordinates, p
 from tune_spaces.importance import importances
 from tune_spaces.space import Space
 from vtr_core import storage
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import TrainingError, VtrError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 from vtr_core.tracking.registry import model_name, register_checkpoint
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.trials import Outcome

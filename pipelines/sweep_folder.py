@@ -18,7 +18,7 @@ from vtr_core.errors import RunConflict
 if TYPE_CHECKING:
     from tune_spaces.points import SchedulerKind, SearchKind
     from tune_spaces.space import Space
-    from vtr_core.config.train import TrainConfig
+    from vtr_core.run.config import TrainConfig
     from vtr_core.storage import Location
     from vtr_core.train.run_folder import RunFolder
 
@@ -114,7 +114,7 @@ class SweepFolder:
         """The record and the base configuration; RunConflict where there is no sweep."""
         from vtr_core import storage
         from vtr_core.config.override import validate
-        from vtr_core.config.train import TrainConfig
+        from vtr_core.run.config import TrainConfig
 
         for name in ("sweep.json", "config.json"):
             if not storage.exists(self.location / name):

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipelines.sweep_folder import ENDED, SweepRecord, TrialRow
-from vtr_core.config.model import trained_vectors
 from vtr_core.config.override import override
-from vtr_core.config.train import TrainConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import trained_vectors
 from vtr_core.tracking.flatten import flatten
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
 from vtr_core.tables.table import Results
 
 
@@ -41,7 +41,7 @@ class Sweep:
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
         from vtr_core.config.override import override
-        from vtr_core.config.presets import preset
+        from vtr_core.run.presets import preset
 
         for variant in variants:
             self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))

@@ -50,7 +50,7 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     from pipelines.table_runs import Sweep, parse_test_set, read_results
     from vtr_core import storage
     from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
+    from vtr_core.run.presets import preset
     from vtr_core.storage import locate
     from vtr_core.tables.gmc import TABLES
     from vtr_core.tables.layout import OwnSet, markdown
@@ -81,8 +81,8 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
 
 def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The changes that a row has settings for: one without a margin has none of its."""
-    from vtr_core.config.loss import margin_of
-    from vtr_core.config.presets import preset
+    from vtr_core.run.losses import margin_of
+    from vtr_core.run.presets import preset
 
     has_margin = margin_of(preset(name).loss) is not None
     return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
@@ -90,11 +90,11 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _yardstick(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
     """By metric name, what the caption of the nearest training video reaches."""
-    from vtr_core.config.captioner import CaptionerConfig
-    from vtr_core.config.presets import preset
     from vtr_core.data.manifest import Manifest, splits
     from vtr_core.retrieval.captioning import caption_figures, caption_values
     from vtr_core.retrieval.nearest_caption import nearest_captions
+    from vtr_core.run.presets import preset
+    from vtr_core.systems.captioning.config import CaptionerConfig
 
     if flags.data is None:
         return {}

@@ -83,7 +83,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
 def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str]) -> dict[str, str]:
     """For each variant the first one with its very configuration, which is trained in its place: often the base, ""."""
     from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
+    from vtr_core.run.presets import preset
 
     trained: list[tuple[Any, str]] = []
     found = {}

@@ -10,8 +10,8 @@ from vtr_core.errors import ConfigError, RunConflict
 if TYPE_CHECKING:
     from pipelines.face_runs import FaceRuns
     from pipelines.margin_choice import MarginChoice
-    from vtr_core.config.train import TrainConfig
     from vtr_core.data.plan.subject_groups import GroupSplit
+    from vtr_core.run.config import TrainConfig
 
 PROG = "vtr tables siamese"
 VARIANTS = ("", "drop-caps", "lenet", "alexnet", "resnet-34")
@@ -60,10 +60,10 @@ def main(argv: Sequence[str]) -> None:
 def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, group by group, writing `table.md` after each run; the page."""
     from pipelines.links import print_link
-    from vtr_core.config.presets import preset
     from vtr_core.data.plan.subject_groups import group_split, held_out_groups
     from vtr_core.data.sources.faces.folder import Faces
     from vtr_core.data.sources.source import Drops
+    from vtr_core.run.presets import preset
     from vtr_core.storage import locate
 
     wanted = _variants(flags)
@@ -146,7 +146,7 @@ def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: fl
 def _config(flags: SiameseTableFlags, changes: Mapping[str, Any], variant: str) -> "TrainConfig":
     """The row's configuration; changes of settings that a row's tower lacks are for the others."""
     from vtr_core.config.override import override
-    from vtr_core.config.presets import preset
+    from vtr_core.run.presets import preset
 
     config = preset(f"{flags.preset}-{variant}" if variant else flags.preset)
     capsules = config.model.model_dump()["tower"]["kind"] == "capsules"

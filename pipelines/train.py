@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.run_events import counts_line, event_line
-from vtr_core.config.model import ModelConfig, reads_images
 from vtr_core.config.override import override, validate
-from vtr_core.config.presets import describe_presets, preset
-from vtr_core.config.train import OnBadShard, TrainConfig
+from vtr_core.config.shards import OnBadShard
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import ModelConfig, reads_images
+from vtr_core.run.presets import describe_presets, preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -123,12 +124,12 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """A new run."""
     from vtr_core.data.plan.plan import Plan
-    from vtr_core.models.build import check_model
+    from vtr_core.run.build import check_model
+    from vtr_core.run.inputs import with_inputs
     from vtr_core.storage import check_writable
+    from vtr_core.systems.dual.concept_labels import usable_concepts
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
-    from vtr_core.train.concept_labels import usable_concepts
-    from vtr_core.train.inputs import with_inputs
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder, RunRecord
 
@@ -162,8 +163,8 @@ def resume(
 ) -> Finished:
     """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
     from vtr_core.errors import DatasetError
+    from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
-    from vtr_core.train.inputs import usable_data
     from vtr_core.train.lease import Lease
     from vtr_core.train.run_folder import RunFolder
 
@@ -191,10 +192,10 @@ def _check_register(name: str | None) -> None:
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
-    from vtr_core.config.model import reads_images
     from vtr_core.data.manifest import splits
     from vtr_core.data.reading.images import require_other_subjects
-    from vtr_core.train.inputs import usable_data
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.run.models import reads_images
 
     inner = splits(flags.data)
     data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vtr_core.config.captioner import CaptionerConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.frames import FrameBatch, frame_batch
-from vtr_core.models.captioner import Captioner
+from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.captioning.model import Captioner
 
 WORDS, DIM, MAX_WORDS = 7, 3, 5
 

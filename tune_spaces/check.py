@@ -2,9 +2,9 @@
 
 from tune_spaces.domains import Variant, levels
 from tune_spaces.space import Space, extremes
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
-from vtr_core.models.build import check_model
+from vtr_core.run.build import check_model
+from vtr_core.run.config import TrainConfig
 
 
 def check_space(space: Space, base: TrainConfig) -> None:

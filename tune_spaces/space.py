@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from tune_spaces.domains import Domain, Value, Variant, levels, nearest, sample, setting
 from vtr_core.config.override import override
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
 
 Point: TypeAlias = Mapping[str, Value]
 """A value for every setting that counts at this point, by dotted name; of a variant its label."""

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vtr_core.config.dual_encoder import ConceptSimilarity
+from vtr_core.config.concept_similarity import ConceptSimilarity
 
 
 def contributions(

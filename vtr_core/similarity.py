@@ -8,7 +8,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from vtr_core.config.train import Normalisation
+from vtr_core.config.evaluation import Normalisation
 from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks
 from vtr_core.nn.precision import full_precision
 from vtr_core.nn.volume import pair_volume

@@ -4,10 +4,11 @@ import torch
 
 from benchmarks.dual_loops import loop_loss
 from benchmarks.dual_step import Flags, compare, markdown, random_videos
-from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig, TemporalLevelsConfig
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.losses.dual import DualObjective
-from vtr_core.models.hybrid_encoder import HybridEncoder
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.loss import DualObjective
+from vtr_core.systems.dual.model import HybridEncoder
 
 FLAGS = Flags(videos=6, frames=5, frame_dim=8, rounds=1)
 LEVELS = TemporalLevelsConfig(hidden_dim=4, num_filters=3, kernel_sizes=(2, 3))

@@ -13,7 +13,7 @@ from benchmarks.feeding_planned import planned
 from benchmarks.feeding_scan import Flags as ScanFlags
 from benchmarks.feeding_scan import one_pass
 from benchmarks.peers import video_files
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.msrvtt_dual import ROWS, configuration
 from benchmarks.msrvtt_dual_page import COLUMNS, markdown
-from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 
 CAUSAL = next(name for name, row in ROWS.items() if row.preset == "hybrid-msrvtt-causal")
 

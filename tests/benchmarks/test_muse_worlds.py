@@ -4,9 +4,9 @@ import pytest
 
 from benchmarks.compared_rows import World, compare, markdown
 from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS
-from vtr_core.config.muse import MuseConfig
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
+from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.tables.table import Results
 
 

@@ -3,7 +3,9 @@ import torch
 
 from benchmarks import routing, routing_page
 from benchmarks.training_step import INPUTS, TrainingStep, paired_ratio, peak_bytes, random_clips
-from vtr_core.config.model import CapsuleNetConfig, DynamicRouting, NoRouting, WordEncoderConfig
+from vtr_core.config.blocks.routing import DynamicRouting, NoRouting
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 CPU = torch.device("cpu")
 

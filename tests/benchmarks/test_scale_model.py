@@ -10,8 +10,10 @@ from benchmarks.scale_inputs import Feeding, StepCost, feeding, step_cost
 from benchmarks.scale_model import Flags, Hardware, breaks, efficiency, point, projection
 from benchmarks.scale_page import markdown
 from benchmarks.training_step import random_clips
-from vtr_core.config.model import FullyConnectedConfig, ModelInputs, WordEncoderConfig
-from vtr_core.config.train import TrainConfig
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.capsules.config import FullyConnectedConfig
 from vtr_core.train import gather
 
 MEASURED = Feeding(clips_per_core_s=10_000, row_bytes=10_000, rows_read_per_row=1.25, source="a command")
@@ -138,7 +140,7 @@ def test_costs_are_in_proportion_to_the_clips():
 def test_the_bytes_are_those_of_the_gathered_tensors(monkeypatch: pytest.MonkeyPatch):
     """What `gather_embeddings` and `gather_keys` hand to the collective, for each row."""
     from benchmarks.scale_inputs import _with_inputs
-    from vtr_core.models.build import build_model
+    from vtr_core.run.build import build_model
 
     sent = []
     monkeypatch.setattr(gather, "world_size", lambda: 2)

@@ -13,7 +13,7 @@ from ray.autoscaler._private.util import prepare_config, validate_config
 from cluster.profiles import profile
 from tests.cluster import quoted_commands
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
 from vtr_core.train.placement import Placement
 
 FILE = quoted_commands.ROOT / "cluster" / "ray-cluster.yaml"

@@ -16,7 +16,7 @@ from cluster.runtime_env import STOP_WAIT, STOP_WAIT_S
 from tests.cluster import quoted_commands
 from tests.cluster.kuberay_fields import RayCluster, RayJob
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
 from vtr_core.train.placement import Placement
 
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 from cluster.local_cluster import LocalCluster
 from cluster.ray_start import NodeSpec
 from tests.drills import nodes, runs
-from vtr_core.config.train import ReadingNodes
+from vtr_core.config.scaling import ReadingNodes
 from vtr_core.train.placement import LABEL, READING
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]

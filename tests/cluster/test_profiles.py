@@ -6,8 +6,8 @@ import pytest
 
 from cluster.profiles import PROFILE_NAMES, describe_profiles, profile
 from vtr_core.config.override import override
-from vtr_core.config.presets import PRESETS, preset
 from vtr_core.errors import ConfigError
+from vtr_core.run.presets import PRESETS, preset
 
 
 def test_the_names() -> None:

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from vtr_core.config.loss import GeometricMargin
-from vtr_core.config.model import NoRouting
+from vtr_core.config.blocks.routing import NoRouting
+from vtr_core.config.losses.margins import GeometricMargin
 from vtr_core.config.override import override, validate
-from vtr_core.config.presets import PRESETS, preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import PRESETS, preset
 
 
 def test_a_kind_brings_its_defaults_and_takes_its_own_settings() -> None:
@@ -61,6 +61,6 @@ def test_an_unknown_preset_lists_the_known() -> None:
 
 
 def test_configurations_load_without_torch_or_ray() -> None:
-    code = "import sys, vtr_core.config.presets; print(*sys.modules)"
+    code = "import sys, vtr_core.run.presets; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"torch", "ray", "mlflow", "numpy"} & set(done.stdout.split())

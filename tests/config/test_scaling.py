@@ -3,8 +3,8 @@
 import pytest
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.errors import ConfigError
+from vtr_core.run.presets import preset
 
 TINY = preset("capsule-howto-tiny")
 

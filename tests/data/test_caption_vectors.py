@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.token_videos import DIM, text_vectors, token_videos
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.frames import frame_batch
 from vtr_core.data.plan.plan import Plan, row_groups
 from vtr_core.data.reading.frames import video_rows

@@ -9,7 +9,7 @@ import pytest
 from cluster.local_cluster import LocalCluster
 from tests.drills import nodes, runs, table
 from tests.drills.outcome import Outcome
-from vtr_core.config.train import TrainConfig
+from vtr_core.run.config import TrainConfig
 
 Undisturbed = Callable[..., Path]
 """Gives the run of a configuration, by default `runs.config()`."""

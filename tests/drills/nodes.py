@@ -9,7 +9,7 @@ from typing import Any
 from cluster.local_cluster import LocalCluster, LocalNode
 from cluster.ray_start import NodeSpec
 from tests.drills import runs
-from vtr_core.config.train import TrainConfig
+from vtr_core.run.config import TrainConfig
 
 HEAD, OTHER = NodeSpec(cpus=3), NodeSpec(cpus=2)
 """A worker takes two CPUs, so each node holds one, and the head has one left for reading."""

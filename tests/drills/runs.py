@@ -15,8 +15,8 @@ import safetensors.torch
 import torch
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 
 EPOCHS, STEPS_PER_EPOCH = 6, 2
 STEPS = EPOCHS * STEPS_PER_EPOCH

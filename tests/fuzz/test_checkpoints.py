@@ -14,9 +14,9 @@ import torch
 from tests.fuzz.mutations import VALUES, change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.losses.build import build_objective
-from vtr_core.models.build import build_model
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.run.build import build_model
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model

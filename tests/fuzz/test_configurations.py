@@ -16,13 +16,13 @@ from tests.fuzz.mutations import TEXTS, VALUES, change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.fingerprint import fingerprint
-from vtr_core.models.build import check_model
+from vtr_core.run.build import check_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.tracking.flatten import flatten
-from vtr_core.train.inputs import with_inputs
 
 CASES = 300
 PRESETS = ("capsule-howto-tiny", "capsule-msrvtt", "capsule-howto-routing-em", "capsule-howto-mil-nce")

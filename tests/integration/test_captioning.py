@@ -13,10 +13,10 @@ from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, resume, train
 from tests.drills.runs import losses, weights
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 8, 10

@@ -14,10 +14,10 @@ from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import DatasetError
+from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 

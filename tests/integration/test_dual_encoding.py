@@ -13,13 +13,13 @@ from pipelines.train import TrainFlags, resume, train
 from tests.drills.runs import losses, weights
 from tests.text.tagged import FixedTagger
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint import load_model
 
 pytestmark = pytest.mark.integration

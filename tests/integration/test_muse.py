@@ -14,10 +14,10 @@ from tests.drills.runs import losses, weights
 from tests.token_videos import token_videos
 from tests.train.test_muse_task import NO_LEARNER, small
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError, SchemaMismatch
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 6, 10

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.toy import toy_videos
-from vtr_core.config.train import BatchConfig, OnBadShard
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

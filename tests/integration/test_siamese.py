@@ -13,9 +13,9 @@ from pipelines.verify import VerifyFlags, verify
 from tests.drills.runs import losses
 from tests.made_faces import made_faces, names
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
+from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
 SMALL = {

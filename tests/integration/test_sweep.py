@@ -14,8 +14,8 @@ from tests.drills.runs import kill_group, start_command, wait_until
 from tune_spaces.build import build_space
 from tune_spaces.points import planned_points
 from vtr_core.config.override import validate
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import DatasetError, TrainingError
+from vtr_core.run.config import TrainConfig
 
 pytestmark = pytest.mark.integration
 SMALL = {

@@ -2,23 +2,19 @@
 
 import torch
 
-from vtr_core.config.loss import (
-    AdaptiveMargin,
-    ConstantMargin,
-    GeometricMargin,
+from vtr_core.config.losses.contrastive import (
     GramVolumeConfig,
     InfoNceConfig,
-    LinearMargin,
-    LossConfig,
     MaskedMarginSoftmaxConfig,
-    MaskSameVideo,
     MaxMarginRankingConfig,
     MilNceConfig,
     SigmoidConfig,
-    WeightSameVideo,
 )
+from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
+from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
 from vtr_core.data.batches.batch import RowKeys
 from vtr_core.nn.embeddings import Embeddings
+from vtr_core.run.losses import LossConfig
 
 STEP = 700
 ROWS, DIM = 11, 4

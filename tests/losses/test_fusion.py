@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from vtr_core.config.granularity import FusionConfig
+from vtr_core.config.losses.granularity import FusionConfig
 from vtr_core.losses.fusion import PairScorer, Sequences
 
 

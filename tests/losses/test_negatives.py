@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.reference import losses as reference
-from vtr_core.config.loss import KeepSameVideo, MaskSameVideo, WeightSameVideo
+from vtr_core.config.losses.same_video import KeepSameVideo, MaskSameVideo, WeightSameVideo
 from vtr_core.data.batches.batch import RowKeys
 from vtr_core.losses.negatives import negative_weights
 

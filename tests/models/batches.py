@@ -2,7 +2,7 @@
 
 import torch
 
-from vtr_core.config.model import ModelInputs
+from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.batch import ClipBatch
 
 ROWS = 6

@@ -2,9 +2,10 @@
 
 import torch
 
-from vtr_core.config.dual_encoder import HybridEncoderConfig, TemporalLevelsConfig
-from vtr_core.config.model import ModelInputs
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.systems.dual.config import HybridEncoderConfig
 
 ROWS, FRAMES, DIM, WORDS = 6, 5, 10, 9
 _LEVELS = TemporalLevelsConfig(hidden_dim=4, num_filters=3, kernel_sizes=(2, 3))

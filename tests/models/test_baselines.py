@@ -3,8 +3,10 @@ import torch
 
 from tests.models.batches import INPUTS, clips
 from tests.reference import baselines as reference
-from vtr_core.config.model import FullyConnectedConfig, ModelInputs, SelfAttentionBaselineConfig, WordEncoderConfig
-from vtr_core.models.build import build_model
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.run.build import build_model
+from vtr_core.systems.capsules.config import FullyConnectedConfig, SelfAttentionBaselineConfig
 
 SHARED = {"inputs": INPUTS, "words": WordEncoderConfig(hidden_dim=12), "embedding_dim": 16}
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from tests.models.batches import INPUTS, clips
-from vtr_core.config.capsule_variants import VARIANTS
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.losses.build import build_objective
-from vtr_core.models.build import build_model
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.run.build import build_model
+from vtr_core.run.presets import preset
+from vtr_core.systems.capsules.variants import VARIANTS
 
 
 @pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in VARIANTS)])

@@ -5,14 +5,14 @@ from pathlib import Path
 import torch
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 CONCEPTS = ("number", "video", "<b>caption</b>")
 

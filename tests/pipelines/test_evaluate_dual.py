@@ -11,16 +11,16 @@ from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.evaluation_inputs import require_joint_space
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, SchemaMismatch
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 
 @pytest.fixture(scope="module")

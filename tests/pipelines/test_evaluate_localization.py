@@ -13,14 +13,14 @@ from pipelines.evaluate_localization import LocalizationFlags, evaluate, main
 from tests.toy import toy_dataset
 from tests.toy_steps import toy_steps
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 FIGURES = {"recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"}
 

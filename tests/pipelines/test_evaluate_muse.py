@@ -17,17 +17,17 @@ from tests.token_videos import token_videos
 from tests.toy import toy_dataset
 from tests.train.test_muse_task import NO_LEARNER, WORDS, small
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
-from vtr_core.models.build import build_model
 from vtr_core.retrieval.embed_rows import embed_queries
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.tracking.model_folder import example, signature
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 from vtr_core.train.served_model import ServedModel
 
 

@@ -11,19 +11,19 @@ from pipelines.evaluate import split_task
 from pipelines.evaluate_retrieval import EvaluateFlags, evaluate, similarities
 from tests.toy import toy_dataset, written
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.tracking.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 

@@ -12,14 +12,14 @@ from pipelines.explain import ExplainFlags, explain, main
 from tests.pipelines.test_cli import vtr
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, VtrError
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 CAPSULES = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
 

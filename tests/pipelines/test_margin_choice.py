@@ -12,14 +12,14 @@ from pipelines.face_runs import FaceRuns
 from pipelines.margin_choice import choose_margin
 from tests.made_faces import ingested, made_faces, names
 from tests.pipelines.test_verify import saved
-from vtr_core.config.presets import preset
-from vtr_core.config.siamese import PairContrastiveConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan.subject_groups import GroupSplit, folds
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.retrieval.verification import encode_faces, score_pairs
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
+from vtr_core.systems.siamese.config import PairContrastiveConfig
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Progress
 

@@ -15,9 +15,9 @@ from pipelines.sweep_table import command, ranked, table, to_csv, to_json, train
 from pipelines.train import TrainFlags
 from tune_spaces.build import SPACES, build_space
 from tune_spaces.space import extremes
-from vtr_core.config.model import trained_vectors
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
+from vtr_core.run.models import trained_vectors
+from vtr_core.run.presets import preset
 
 OF_DATA = {
     "model.inputs": {"features": {"video": 32}, "num_words": 10, "word_dim": 300, "max_words": 20},

@@ -6,8 +6,8 @@ from pipelines import table_runs
 from pipelines.tables import main
 from pipelines.tables_gmc import GmcTablesFlags, tables
 from tests.captioned import captioned_videos
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
 
 CAPTIONS = {"a": ["a man runs", "a man is running"], "b": ["a dog sleeps", "the dog is sleeping"]}
 

@@ -11,17 +11,17 @@ from pipelines.verify import VerifyFlags, verify
 from tests.made_faces import ingested, made_faces, names
 from tests.train.test_verification_task import SMALL
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.inputs import with_inputs
 from vtr_core.train.learner import Learner
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.tasks.build import build_task
 
 FIRST = Progress(step=1)
 

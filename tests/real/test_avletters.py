@@ -9,11 +9,11 @@ from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
 from pipelines.ingest import IngestFlags, ingest
 from pipelines.train import TrainFlags, train
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.run.presets import preset
 
 pytestmark = [pytest.mark.real, pytest.mark.integration]
 SETTINGS = {

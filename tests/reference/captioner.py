@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from vtr_core.config.captioner import DecodingConfig
-from vtr_core.models.captioner import Captioner, sequence_mask
+from vtr_core.systems.captioning.config import DecodingConfig
+from vtr_core.systems.captioning.model import Captioner, sequence_mask
 
 
 def next_word(model: Captioner, frames: Tensor, mask: Tensor, words: list[int]) -> list[float]:

@@ -1,9 +1,9 @@
 import pytest
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.errors import CheckpointError
 from vtr_core.retrieval.couplings import way_of_training
+from vtr_core.run.presets import preset
 
 
 @pytest.mark.parametrize(

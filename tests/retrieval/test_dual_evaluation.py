@@ -10,15 +10,11 @@ import torch
 from tests.reference import dual as reference
 from tests.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.metrics.ranking import retrieval_metrics
-from vtr_core.models.build import build_model
-from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval import dual_scores
 from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
 from vtr_core.retrieval.dual_rows import (
@@ -29,11 +25,15 @@ from vtr_core.retrieval.dual_rows import (
     embed_dual_rows,
 )
 from vtr_core.retrieval.dual_scores import hybrid_scores, space_scores
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.similarity import hybrid
+from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import LoadedModel
 from vtr_core.train.checkpoint_files import Progress
-from vtr_core.train.inputs import usable_data, with_inputs
 
 CAPTIONS, VIDEOS = 11, 5
 

@@ -9,17 +9,17 @@ import torch
 from tests.reference.volume import volume
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import key64
-from vtr_core.models.build import build_model
 from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.evaluation import Direction, evaluate_retrieval, metric_values, rankings
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.inputs import with_inputs
 
 
 def by_name(directions: list[Direction]) -> dict[str, Direction]:

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from vtr_core.config.siamese import ImageShape
 from vtr_core.errors import InputError
 from vtr_core.retrieval.frame_pixels import pixels_of
+from vtr_core.systems.siamese.config import ImageShape
 
 SHAPE = ImageShape(height=2, width=3, channels=1)
 

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from tests.toy import written
 from tests.toy_steps import toy_steps
+from vtr_core.config.batch import BatchConfig
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import BatchConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
@@ -30,12 +29,13 @@ from vtr_core.losses.contrastive import masked_margin_softmax
 from vtr_core.metrics.relevance import MetricError
 from vtr_core.metrics.steps.figures import ScoredVideo, by_chance, by_even_parts, localise
 from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
-from vtr_core.models.build import build_model
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.retrieval.localization import SecondModel, score_steps, windowed
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.inputs import with_inputs
 
 WORDS = Vocabulary(("thing0", "thing1", "thing2", "thing3", "do"))
 

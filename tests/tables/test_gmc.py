@@ -1,4 +1,4 @@
-from vtr_core.config.presets import PRESETS
+from vtr_core.run.presets import PRESETS
 from vtr_core.tables.gmc import TABLES, YARDSTICK
 from vtr_core.tables.layout import OwnSet, markdown
 from vtr_core.tables.table import CAPTIONING, Results

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.tables_muse import TablesFlags, _alike
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
 from vtr_core.tables.muse import TABLES
 
 VARIANTS = [row.variant for table in TABLES for row in table.rows]

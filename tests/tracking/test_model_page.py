@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.config.presets import preset
+from vtr_core.run.presets import preset
 from vtr_core.tracking.model_page import model_page
 
 

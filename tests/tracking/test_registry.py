@@ -13,20 +13,20 @@ import torch
 
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError
-from vtr_core.models.build import build_model
 from vtr_core.retrieval.embed import EmbeddedRows, embed
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.tracking import model_files
 from vtr_core.tracking.registry import check_model_name, model_name, register_checkpoint, registered_checkpoint
 from vtr_core.tracking.run import Point, TrackedRun, open_run
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import MARKER, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.inputs import with_inputs
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 NAME = model_name("capsule-howto-tiny")

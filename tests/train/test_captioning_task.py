@@ -12,23 +12,23 @@ from torch import Tensor
 from tests.captioned import captioned_videos
 from tests.captioning import DIM, MAX_WORDS, WORDS, columns
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.models.build import build_model
-from vtr_core.models.captioner import Captioner
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.task import Task
 from vtr_core.train.checkpoint import load_model
 from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint
 from vtr_core.train.gather import average_gradients
-from vtr_core.train.inputs import with_inputs
 from vtr_core.train.learner import Learner
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.task import Task
-from vtr_core.train.tasks.build import build_task
 
 CPU, ROWS = torch.device("cpu"), 8
 SMALL = {

@@ -13,10 +13,10 @@ import torch
 
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, RunConflict, VtrError
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model

@@ -8,25 +8,21 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
 
-from vtr_core.config.loss import (
-    AdaptiveMargin,
-    ConstantMargin,
-    GeometricMargin,
+from vtr_core.config.losses.contrastive import (
     GramVolumeConfig,
     InfoNceConfig,
-    LinearMargin,
-    LossConfig,
     MaskedMarginSoftmaxConfig,
-    MaskSameVideo,
     MaxMarginRankingConfig,
     MilNceConfig,
     SigmoidConfig,
-    WeightSameVideo,
 )
+from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
+from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
 from vtr_core.data.batches.batch import RowKeys
-from vtr_core.losses.build import build_objective
+from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import Embeddings
+from vtr_core.run.losses import LossConfig
 from vtr_core.train.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS, DIM, EXTRA = 12, 5, 2

@@ -9,11 +9,11 @@ import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.models.frame_batches import SMALL, videos
-from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
-from vtr_core.losses.dual import DualObjective
 from vtr_core.losses.share import Share
-from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.nn.batch_norm import share_statistics
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.loss import DualObjective
+from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.train.gather import gather_dual, gather_keys, sum_shares, widest
 
 ROWS = 12

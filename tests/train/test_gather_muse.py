@@ -9,11 +9,12 @@ import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.models.frame_batches import SMALL, videos
-from vtr_core.config.loss import InfoNceConfig
-from vtr_core.config.muse import MambaLearner, MuseConfig, TextWords
-from vtr_core.losses.build import build_objective
+from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
-from vtr_core.models.muse import Muse
+from vtr_core.systems.muse.config import MuseConfig, TextWords
+from vtr_core.systems.muse.model import Muse
 from vtr_core.train.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS = 12

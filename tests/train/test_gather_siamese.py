@@ -10,12 +10,12 @@ from torch import Tensor
 
 from tests.made_faces import face
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
-from vtr_core.models.siamese import Siamese
 from vtr_core.nn.channel_batch_norm import share_channels
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.task import VerificationTask
 from vtr_core.train.gather import sum_shares
-from vtr_core.train.tasks.verification import VerificationTask
 
 CPU = torch.device("cpu")
 BASE = {

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.errors import CheckpointError
-from vtr_core.models.build import build_model
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint import load_model

@@ -9,27 +9,27 @@ import torch
 from tests.token_videos import DIM, GRID, text_vectors, token_videos
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
-from vtr_core.models.build import build_model
-from vtr_core.models.muse import Muse
 from vtr_core.retrieval.embed import EmbeddedRows, concatenate
 from vtr_core.retrieval.embed_rows import embed_queries, embed_rows
 from vtr_core.retrieval.evaluation import evaluate_retrieval
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
+from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.inputs import usable_data, with_inputs
 from vtr_core.train.learner import Learner
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.task import Task
-from vtr_core.train.tasks.build import build_task
-from vtr_core.train.tasks.retrieval import RetrievalTask
 
 CPU = torch.device("cpu")
 VIDEOS, CAPTIONS = 12, 24

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from vtr_core.config.muse import MambaLearner
-from vtr_core.config.train import OptimizerConfig
+from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.temporal_scale import TemporalScale

@@ -11,8 +11,8 @@ import torch
 
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.errors import RunConflict, TrainingError
+from vtr_core.run.presets import preset
 from vtr_core.storage import Location
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.channel import Channel

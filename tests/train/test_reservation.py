@@ -2,7 +2,7 @@
 
 import pytest
 
-from vtr_core.config.train import ScalingConfig
+from vtr_core.config.scaling import ScalingConfig
 from vtr_core.train.reservation import increments, reading_bundles, worker_bundle
 
 

@@ -11,8 +11,8 @@ import pytest
 from mlflow import MlflowClient
 
 from tests.toy import toy_dataset
-from vtr_core.config.presets import preset
 from vtr_core.errors import Interrupted
+from vtr_core.run.presets import preset
 from vtr_core.train import tracked
 from vtr_core.train.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run

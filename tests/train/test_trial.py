@@ -10,8 +10,8 @@ import pytest
 from tests.toy import toy_dataset
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
 from vtr_core.errors import TrainingError
+from vtr_core.run.presets import preset
 from vtr_core.train import trial as module
 from vtr_core.train.lease import is_released
 from vtr_core.train.run_folder import RunFolder, RunRecord

@@ -9,8 +9,6 @@ import torch
 from tests.made_faces import face, ingested, made_faces, names
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
-from vtr_core.config.presets import preset
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
@@ -19,7 +17,6 @@ from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
-from vtr_core.models.build import build_model
 from vtr_core.retrieval.verification import (
     encode_faces,
     hardest,
@@ -28,11 +25,14 @@ from vtr_core.retrieval.verification import (
     score_pairs,
     subject_errors,
 )
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
+from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.inputs import usable_data, with_inputs
 from vtr_core.train.learner import Learner
-from vtr_core.train.task import Task
-from vtr_core.train.tasks.build import build_task
 
 CPU = torch.device("cpu")
 SMALL = {

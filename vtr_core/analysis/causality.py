@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from vtr_core.config.dual_encoder import ConceptSimilarity
+from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.contributions import contributions
 from vtr_core.errors import ConfigError
 

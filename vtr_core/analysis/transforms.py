@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, sigmoid
 
 from vtr_core import storage
-from vtr_core.config.dual_encoder import ConceptSimilarity
+from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
 

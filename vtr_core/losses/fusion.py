@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.utils.checkpoint import checkpoint
 
-from vtr_core.config.granularity import FusionConfig
-from vtr_core.losses.bias import row_cross_entropy
+from vtr_core.config.losses.granularity import FusionConfig
+from vtr_core.losses.granularity.bias import row_cross_entropy
 from vtr_core.nn.precision import at_least_float32, full_precision
 from vtr_core.nn.transformer import TransformerBlock
 

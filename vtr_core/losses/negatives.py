@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from vtr_core.config.loss import KeepSameVideo, MaskSameVideo, SameVideo, WeightSameVideo
+from vtr_core.config.losses.same_video import KeepSameVideo, MaskSameVideo, SameVideo, WeightSameVideo
 from vtr_core.data.batches.batch import RowKeys
 
 

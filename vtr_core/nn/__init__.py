@@ -1,0 +1,4 @@
+"""Blocks that models are built of.
+
+Imports config and data's batches; knows no system.
+"""

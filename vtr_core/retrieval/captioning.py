@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
-from vtr_core.config.captioner import CaptionerConfig, DecodingConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.frames import MAX_VIDEOS, video_rows
 from vtr_core.data.records.frames import PaddedFrames
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics
-from vtr_core.models.captioner import Captioner
-from vtr_core.models.decoding import generate
 from vtr_core.retrieval.dual_rows import check_frames, evaluating
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
+from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.model import Captioner
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
 KNOWN_SHARE = 0.5

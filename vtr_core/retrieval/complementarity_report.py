@@ -13,7 +13,7 @@ from vtr_core.analysis.components import component_counts, principal_components,
 from vtr_core.analysis.concept_space import ConceptSpace
 from vtr_core.analysis.correlation import canonical_correlations
 from vtr_core.analysis.matched_ranking import MatchedRanking
-from vtr_core.config.dual_encoder import ConceptSimilarity
+from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.errors import DatasetError
 from vtr_core.retrieval.analysed_set import AnalysedSet
 from vtr_core.retrieval.matched_figures import matched_figures

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from vtr_core.config.dual_encoder import DualTripletConfig, HybridEncoderConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 
 Coupling = Literal[
     "latent",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vtr_core.config.dual_encoder import ConceptSimilarity
-from vtr_core.config.train import Normalisation
+from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.evaluation import Normalisation
 from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels

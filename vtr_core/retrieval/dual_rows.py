@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.captioner import CaptionerConfig
-from vtr_core.config.dual_encoder import HybridEncoderConfig
-from vtr_core.config.muse import MuseConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.frames import VideoRows, video_rows
 from vtr_core.errors import CheckpointError, DatasetError
-from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.embed import caption_columns
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vtr_core.config.dual_encoder import ConceptSimilarity
-from vtr_core.config.train import Normalisation
+from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.evaluation import Normalisation
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.retrieval.dual_rows import DualRows

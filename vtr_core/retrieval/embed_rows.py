@@ -6,15 +6,15 @@ import numpy as np
 from jaxtyping import Bool, Float32
 from torch import nn
 
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.errors import ConfigError
-from vtr_core.models.muse import Muse
-from vtr_core.models.siamese import Siamese
 from vtr_core.retrieval.dual_rows import check_frames
 from vtr_core.retrieval.embed import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.embed_videos import embed_videos, embed_words
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.siamese.model import Siamese
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

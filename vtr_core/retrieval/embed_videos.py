@@ -6,15 +6,15 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64
 from torch import Tensor
 
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.frames import MAX_VIDEOS, VideoRows, video_rows
 from vtr_core.errors import CheckpointError
-from vtr_core.models.muse import Muse
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.retrieval.dual_rows import check_frames, encode, evaluating
 from vtr_core.retrieval.embed import EmbeddedRows, concatenate
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.muse.model import Muse
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 

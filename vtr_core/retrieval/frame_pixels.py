@@ -8,8 +8,8 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
-from vtr_core.config.siamese import ImageShape
 from vtr_core.errors import InputError
+from vtr_core.systems.siamese.config import ImageShape
 
 
 def pixels_of(table: pd.DataFrame, image: ImageShape) -> UInt8[Tensor, "rows channels height width"]:

@@ -6,14 +6,14 @@ from torch import Tensor
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError
-from vtr_core.models.captioner import Captioner
-from vtr_core.models.hybrid_encoder import HybridEncoder
 from vtr_core.retrieval.dual_rows import DualModel, embed_dual
 from vtr_core.retrieval.embed_rows import embed_rows
 from vtr_core.retrieval.index import Backend, IndexRecord, Item, Kind, VideoIndex, model_fingerprint, sizes
 from vtr_core.retrieval.index_faiss import build_graph
 from vtr_core.retrieval.search_dual import dual_videos
 from vtr_core.retrieval.search_joint import joint_clips
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.dual.model import HybridEncoder
 
 
 def build_index(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> VideoIndex:

@@ -8,8 +8,6 @@ import torch
 from jaxtyping import Bool, Float, Float32, UInt8
 from torch import Tensor
 
-from vtr_core.config.siamese import PairContrastiveConfig, PairDoubleMarginConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.batches.images import ImageBatch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
@@ -18,9 +16,11 @@ from vtr_core.data.records.face_pairs import FacePair, load_pairs
 from vtr_core.data.records.schema import require_images
 from vtr_core.errors import DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.models.siamese import Siamese
 from vtr_core.nn.pair_distance import pair_distance
 from vtr_core.retrieval.dual_rows import evaluating
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
+from vtr_core.systems.siamese.model import Siamese
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array, ColSpec, TensorSpec
 
-from vtr_core.config.captioner import CaptionerConfig
-from vtr_core.config.dual_encoder import HybridEncoderConfig
-from vtr_core.config.model import reads_videos
-from vtr_core.config.muse import MuseConfig
-from vtr_core.config.siamese import SiameseConfig
-from vtr_core.config.train import TrainConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import reads_videos
+from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.systems.muse.config import MuseConfig
+from vtr_core.systems.siamese.config import SiameseConfig
 
 DATA = "checkpoint"
 """The folder of what is kept of the checkpoint, in the model's `data/`."""

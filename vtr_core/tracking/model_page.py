@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from vtr_core.config.captioner import CaptionerConfig
-from vtr_core.config.model import ModelConfig, reads_images, reads_videos
+from vtr_core.run.models import ModelConfig, reads_images, reads_videos
+from vtr_core.systems.captioning.config import CaptionerConfig
 
 
 @dataclass(frozen=True)

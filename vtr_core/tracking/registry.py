@@ -15,9 +15,9 @@ from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
 from vtr_core.config.override import validate
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.json_text import parse_json
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
 from vtr_core.tracking.model_files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.model_folder import DATA, write_model

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core import storage
-from vtr_core.config.dual_encoder import HybridEncoderConfig
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.models.build import build_model, check_model
+from vtr_core.run.build import build_model, check_model
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
+from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint_files import Progress, complete_checkpoints, find_checkpoint

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from vtr_core import storage
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, is_file_name
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary

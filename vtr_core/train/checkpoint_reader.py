@@ -12,9 +12,9 @@ from torch import Tensor
 from vtr_core import storage
 from vtr_core.config.override import validate
 from vtr_core.config.record import record
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError
 from vtr_core.json_text import parse_json
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary

@@ -8,7 +8,7 @@ from types import TracebackType
 import ray._private.state
 from ray.exceptions import RayError
 
-from vtr_core.config.train import ScalingConfig
+from vtr_core.config.scaling import ScalingConfig
 from vtr_core.train.channel import Channel, Group, Reason
 from vtr_core.train.placement import Placement, room
 from vtr_core.train.reservation import Request, worker_bundle

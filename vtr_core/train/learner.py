@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.nn.channel_batch_norm import share_channels
+from vtr_core.run.config import TrainConfig
 from vtr_core.train.checkpoint import load_weights
 from vtr_core.train.checkpoint_files import Checkpoint
 from vtr_core.train.gather import average_gradients, sum_shares, world_size

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from vtr_core.config.train import OptimizerConfig
+from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals

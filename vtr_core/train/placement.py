@@ -9,7 +9,7 @@ import ray
 import ray._private.state
 from ray.data import DataContext
 
-from vtr_core.config.train import ReadingNodes, ScalingConfig
+from vtr_core.config.scaling import ReadingNodes, ScalingConfig
 
 LABEL, READING = "vtr-role", "reading"
 """Nodes started with `ray start --labels vtr-role=reading` are for reading; see cluster/ray-cluster.yaml."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ray.util import placement_group, placement_group_table, remove_placement_group
 from ray.util.placement_group import PlacementGroup
 
-from vtr_core.config.train import ScalingConfig
+from vtr_core.config.scaling import ScalingConfig
 from vtr_core.train.placement import Placement, Selector
 
 Bundle = dict[str, float]

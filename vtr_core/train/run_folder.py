@@ -15,8 +15,8 @@ from typing import Any
 from vtr_core import storage
 from vtr_core.config.override import validate
 from vtr_core.config.record import record
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import RunConflict
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, locate
 from vtr_core.train.checkpoint_files import Checkpoint, complete_checkpoints, remove_checkpoint, save_checkpoint
 from vtr_core.train.checkpoint_reader import load_checkpoint

@@ -11,10 +11,6 @@ import torch
 
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.errors import InputError
-from vtr_core.models.captioner import Captioner
-from vtr_core.models.hybrid_encoder import HybridEncoder
-from vtr_core.models.muse import Muse
-from vtr_core.models.siamese import Siamese
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.captioning import caption_frames
 from vtr_core.retrieval.dual_rows import embed_dual_captions
@@ -25,6 +21,10 @@ from vtr_core.retrieval.frame_pixels import pixels_of
 from vtr_core.retrieval.frame_sequences import frames_of
 from vtr_core.retrieval.verification import encode_pixels
 from vtr_core.storage import locate
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.siamese.model import Siamese
 from vtr_core.tracking.model_files import kept_checkpoint
 from vtr_core.train.checkpoint import LoadedModel, load_model
 

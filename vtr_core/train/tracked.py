@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import ray
 
 from vtr_core import storage
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
+from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines

@@ -14,8 +14,8 @@ from ray.train.v2.api.exceptions import TrainingFailedError
 from ray.train.v2.torch.torch_trainer import TorchTrainer
 
 from vtr_core import storage
-from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError
+from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
 from vtr_core.train.channel import Channel, Report
 from vtr_core.train.checkpoint_files import complete_checkpoints

@@ -10,9 +10,6 @@ import ray.train.torch
 import torch
 from torch import Tensor, nn
 
-from vtr_core.config.loss import margin_of
-from vtr_core.config.model import standardizes
-from vtr_core.config.train import TrainConfig
 from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
@@ -21,13 +18,17 @@ from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.reading import Part, stream
 from vtr_core.errors import TrainingError
-from vtr_core.models.build import build_model
-from vtr_core.models.muse import Muse
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.losses import margin_of
+from vtr_core.run.models import standardizes
+from vtr_core.run.task import build_task
+from vtr_core.systems.dual.concept_labels import concept_table, names_of, require_names
+from vtr_core.systems.muse.model import Muse
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.bad_shards import BadShards
 from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.early_stopping import judge
 from vtr_core.train.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.learner import Learner
@@ -37,7 +38,6 @@ from vtr_core.train.optimizer import learning_rate_at
 from vtr_core.train.placement import place_reading
 from vtr_core.train.recorder import Recorder
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.tasks.build import build_task
 
 
 @dataclass(frozen=True)

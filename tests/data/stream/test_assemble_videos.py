@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.toy import toy_videos
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.toy import toy_dataset, toy_videos
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

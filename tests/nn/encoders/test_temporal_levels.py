@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.config.dual_encoder import TemporalLevelsConfig
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
 
 DIM, STEPS = 6, 7

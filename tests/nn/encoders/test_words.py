@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from vtr_core.config.model import WordEncoderConfig
+from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.words import WordEncoder, keep_words
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference.mamba import mamba
-from vtr_core.config.muse import MambaLearner
+from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.nn.mamba.block import MambaMixer
 
 DIM, STATE = 6, 3

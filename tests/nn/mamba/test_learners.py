@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.config.muse import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
+from vtr_core.config.blocks.learners import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
 from vtr_core.errors import ConfigError
 from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention, build_learner
 from vtr_core.nn.mamba.packing import pack, unpack

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float64, Int64
 
 from vtr_core import storage
-from vtr_core.config.granularity import Reading
+from vtr_core.config.losses.granularity import Reading
 from vtr_core.data.captions.video_captions import VideoCaptions, video_captions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.writing import caption_key

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Int64
 
-from vtr_core.config.train import BatchConfig
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import ImageSchema, Schema, VideoSchema
 from vtr_core.errors import DatasetError

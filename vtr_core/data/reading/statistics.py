@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float16, Float32
 
-from vtr_core.config.train import OnBadShard
+from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

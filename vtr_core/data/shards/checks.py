@@ -3,7 +3,7 @@
 import pyarrow.fs as pafs
 
 from vtr_core import storage
-from vtr_core.config.train import OnBadShard
+from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
 from vtr_core.data.records.schema import require_images, require_videos
 from vtr_core.errors import DatasetError

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vtr_core.config.train import OnBadShard
+from vtr_core.config.shards import OnBadShard
 from vtr_core.data.plan.candidates import candidate_tokens
 from vtr_core.data.plan.plan import BatchPlan
 from vtr_core.data.plan.runs import Run, runs_of

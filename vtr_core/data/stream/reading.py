@@ -21,7 +21,7 @@ import ray
 from ray.data import DataContext, Dataset
 from ray.exceptions import RayTaskError
 
-from vtr_core.config.train import OnBadShard
+from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader

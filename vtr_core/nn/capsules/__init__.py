@@ -1,0 +1,4 @@
+"""Capsules: poses and activations, primary ones, projections, agreement.
+
+Imports config.
+"""

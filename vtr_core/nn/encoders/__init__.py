@@ -1,0 +1,4 @@
+"""Encoders of frames, words and sentences.
+
+Imports config.
+"""

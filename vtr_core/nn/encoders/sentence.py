@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.dual_encoder import HybridEncoderConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+from vtr_core.systems.dual.config import HybridEncoderConfig
 
 PADDING = 0
 NUM_SPECIAL = 4

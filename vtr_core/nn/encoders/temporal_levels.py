@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vtr_core.config.dual_encoder import TemporalLevelsConfig
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 
 
 class TemporalLevels(nn.Module):

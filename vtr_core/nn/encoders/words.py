@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from vtr_core.config.model import WordEncoderConfig
+from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.errors import InputError
 
 PADDING = 0

@@ -4,7 +4,7 @@ In the place of a mean over frames, given [CLS] tokens (videos, frames, dim), pa
 by row of the grid, and a mask of the frames there are:
 
     >>> import torch
-    >>> from vtr_core.config.muse import MambaLearner
+    >>> from vtr_core.config.blocks.learners import MambaLearner
     >>> from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
     >>> from vtr_core.nn.mamba.pyramid import Pyramid
     >>> from vtr_core.nn.mamba.res_mamba import ResMamba

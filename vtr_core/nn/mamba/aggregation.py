@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from vtr_core.config.muse import Aggregation
+from vtr_core.config.blocks.learners import Aggregation
 from vtr_core.nn.mamba.temporal_scale import TemporalTokens
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 from torch.utils.checkpoint import checkpoint
 
-from vtr_core.config.muse import MambaLearner
+from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 from vtr_core.nn.mamba.step_sizes import init_step_sizes
 from vtr_core.nn.precision import at_least_float32

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
-from vtr_core.config.muse import (
+from vtr_core.config.blocks.learners import (
     FlashLearner,
     LearnerConfig,
     MambaLearner,

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from vtr_core.config.muse import MambaLearner
+from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.packing import pack, unpack
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vtr_core.config.muse import ScanBackend
+from vtr_core.config.blocks.learners import ScanBackend
 from vtr_core.nn.mamba.scan_kernel import kernel_missing, kernel_scan
 from vtr_core.nn.mamba.scan_reference import reference_scan
 

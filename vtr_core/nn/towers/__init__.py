@@ -1,0 +1,4 @@
+"""Networks that both images of a pair go through.
+
+Imports config.
+"""

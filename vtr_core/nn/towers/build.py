@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from vtr_core.config.siamese import AlexNetTower, CapsuleTower, LeNetTower, ResNetTower, TowerConfig
+from vtr_core.config.blocks.towers import AlexNetTower, CapsuleTower, LeNetTower, ResNetTower, TowerConfig
 from vtr_core.nn.towers.alexnet import AlexNet
 from vtr_core.nn.towers.capsules import CapsuleFaces
 from vtr_core.nn.towers.lenet import LeNet

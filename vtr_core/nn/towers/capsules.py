@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vtr_core.config.siamese import CapsuleTower, ConcreteDropout
+from vtr_core.config.blocks.towers import CapsuleTower, ConcreteDropout
 from vtr_core.nn.capsules.convolutional import KERNEL, STRIDE, ConvolutionalCapsules, RoutedCapsules
 from vtr_core.nn.channel_batch_norm import ChannelBatchNorm
-from vtr_core.nn.concrete_dropout import CapsuleDropout
+from vtr_core.nn.towers.concrete_dropout import CapsuleDropout
 
 FIRST_STRIDE = 3
 

@@ -6,7 +6,7 @@ from typing import assert_never
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from vtr_core.config.granularity import Reading
+from vtr_core.config.losses.granularity import Reading
 from vtr_core.errors import DatasetError
 from vtr_core.text.statistics.consensus import SCALE, Weighted, consensus, inverse_document_frequency, weighted
 from vtr_core.text.tokens.ngrams import LONGEST, ngrams

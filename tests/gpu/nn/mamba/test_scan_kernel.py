@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import grad
 
-from vtr_core.config.muse import MambaLearner
+from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 

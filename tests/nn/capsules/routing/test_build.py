@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.reference import capsules, routing
-from vtr_core.config.model import (
+from vtr_core.config.blocks.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.reference import routing as reference
-from vtr_core.config.model import DynamicRouting
+from vtr_core.config.blocks.routing import DynamicRouting
 from vtr_core.nn.capsules.agreement import squash
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.dynamic import Dynamic

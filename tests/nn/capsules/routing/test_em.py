@@ -1,6 +1,6 @@
 import torch
 
-from vtr_core.config.model import EmRouting
+from vtr_core.config.blocks.routing import EmRouting
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.em import Em
 from vtr_core.nn.capsules.routing.gaussians import maximisation, responsibilities

@@ -2,7 +2,7 @@
 
 import torch
 
-from vtr_core.config.model import SelfAttentionRouting
+from vtr_core.config.blocks.routing import SelfAttentionRouting
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.self_attention import SelfAttention
 

@@ -1,0 +1,4 @@
+"""How primary capsules become secondary ones, one file for each way.
+
+Imports config.
+"""

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from torch import nn
 
-from vtr_core.config.model import (
+from vtr_core.config.blocks.routing import (
     DynamicRouting,
     EmRouting,
     NoRouting,

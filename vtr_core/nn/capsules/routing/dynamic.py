@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vtr_core.config.model import DynamicRouting
+from vtr_core.config.blocks.routing import DynamicRouting
 from vtr_core.nn.capsules.agreement import agree
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.secondary import SecondaryActivations

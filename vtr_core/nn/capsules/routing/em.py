@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vtr_core.config.model import EmRouting
+from vtr_core.config.blocks.routing import EmRouting
 from vtr_core.errors import ConfigError
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.gaussians import Gaussians, maximisation, responsibilities

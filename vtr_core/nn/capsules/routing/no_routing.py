@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from vtr_core.config.model import NoRouting
+from vtr_core.config.blocks.routing import NoRouting
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.secondary import SecondaryActivations, pose_mlp
 

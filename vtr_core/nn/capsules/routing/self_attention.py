@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from vtr_core.config.model import SelfAttentionRouting
+from vtr_core.config.blocks.routing import SelfAttentionRouting
 from vtr_core.nn.attention import attend, check_heads
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.secondary import SecondaryActivations, pose_mlp

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from tests.reference import granularity as reference
+from vtr_core.config.losses.granularity import GranularityMarginConfig
+from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.losses.granularity.bias import BiasExtractor, bins, nearest_bin
+from vtr_core.losses.granularity.granularity import GranularityMargin, correlation, embedding_margin
+from vtr_core.losses.share import Share
+from vtr_core.nn.embeddings import Embeddings
+
+VALUES = np.array([0.111, 0.114, 0.52, 0.31, 0.9, 0.47])
+TABLE = InformationTable("leave_one_out", "x", np.array([1, 1, 2, 2, 3, 3]), np.array([11, 12, 21, 22, 31, 32]), VALUES)
+KEYS = RowKeys(torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]), torch.tensor([12, 21, 32]))
+COSINES = torch.tensor([[0.8, 0.1, -0.2], [0.3, 0.5, 0.0], [-0.1, 0.2, 0.6]])
+
+
+def margin(**settings: object) -> GranularityMargin:
+    torch.manual_seed(1)
+    return GranularityMargin(GranularityMarginConfig(**{"warmup_steps": 2, "codebook_dim": 4, **settings}), TABLE)
+
+
+def bias_cosines(module: GranularityMargin) -> torch.Tensor:
+    video, sentence = module.extractor(KEYS.video, KEYS.caption)
+    return normalize(video, dim=1) @ normalize(sentence, dim=1).T
+
+
+def test_bins_are_rounded_values_and_others_take_the_nearest() -> None:
+    edges = bins(np.array([0.114, 0.111, 0.52, 0.9]), 2)
+    assert edges.tolist() == [0.11, 0.52, 0.9]
+    assert nearest_bin(np.array([-1.0, 0.11, 0.3, 0.315, 0.33, 0.72, 5.0]), edges).tolist() == [0, 0, 0, 0, 1, 2, 2]
+    assert nearest_bin(np.array([0.3, 7.0]), np.array([0.5])).tolist() == [0, 0]
+
+
+def test_captions_of_a_bin_share_an_embedding() -> None:
+    extractor = BiasExtractor(TABLE, GranularityMarginConfig())
+    assert extractor.sentences.num_embeddings == 5
+    assert extractor.videos.num_embeddings == 3
+    _, sentences = extractor(torch.tensor([1, 1]), torch.tensor([11, 12]))
+    assert torch.equal(sentences[0], sentences[1])
+
+
+def test_the_schedule_is_bias_first_then_the_margin() -> None:
+    module = margin()
+    assert set(module(COSINES, KEYS, slice(0, 3), 1).by_term) == {"bias"}
+    assert set(module(COSINES, KEYS, slice(0, 3), 2).by_term) == {"margin"}
+    assert set(margin(freeze_bias=False)(COSINES, KEYS, slice(0, 3), 2).by_term) == {"bias", "margin"}
+
+
+def test_terms_are_those_of_plain_code() -> None:
+    module = margin(freeze_bias=False, weight=0.5)
+    found, bias = module(COSINES, KEYS, slice(0, 3), 2).by_term, bias_cosines(module)
+    assert found["bias"].item() == pytest.approx(reference.bias(bias.tolist(), 0.2), rel=1e-5)
+    expected = 0.5 * reference.margin(COSINES.tolist(), bias.diagonal().tolist(), 0.07)
+    assert found["margin"].item() == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_frozen_extractor_has_no_gradient() -> None:
+    for settings, step, learns in (({}, 0, True), ({}, 2, False), ({"freeze_bias": False}, 2, True)):
+        module = margin(**settings)
+        scores = COSINES.clone().requires_grad_()
+        (sum(module(scores, KEYS, slice(0, 3), step).by_term.values()) + 0 * scores.sum()).backward()
+        assert all((weight.grad is not None) == learns for weight in module.parameters())
+
+
+def test_rows_of_the_same_video_are_no_negatives() -> None:
+    keys = RowKeys(torch.tensor([1, 1, 3]), torch.tensor([1, 1, 3]), torch.tensor([11, 12, 32]))
+    module = margin(warmup_steps=0)
+    video, sentence = module.extractor(keys.video, keys.caption)
+    bias = (normalize(video, dim=1) @ normalize(sentence, dim=1).T).diagonal().tolist()
+    expected = reference.margin(COSINES.tolist(), bias, 0.07, lambda i, j: 2 in (i, j))
+    assert module(COSINES, keys, slice(0, 3), 0).by_term["margin"].item() == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_health_is_the_correlation_of_angle_and_value() -> None:
+    module = margin()
+    angles = torch.acos(bias_cosines(module).diagonal()).detach().numpy()
+    found = module(COSINES, KEYS, slice(0, 3), 0).metrics
+    assert found["margin"].item() == pytest.approx(angles.mean(), abs=1e-5)
+    assert found["margin_bin_correlation"].item() == pytest.approx(
+        np.corrcoef(angles, [0.11, 0.52, 0.47])[0, 1], abs=1e-5
+    )
+    assert correlation(torch.ones(3), torch.arange(3.0)) == 0
+
+
+def test_shares_add_up_and_missing_sides_take_no_part() -> None:
+    generator = torch.Generator().manual_seed(0)
+    vectors = {name: torch.randn(4, 5, generator=generator) for name in ("text", "video")}
+    present = {"text": torch.tensor([True, True, False, True]), "video": torch.tensor([True, True, True, True])}
+    vectors["text"][2] = torch.nan
+    keys = RowKeys(torch.tensor([1, 2, 9, 3]), torch.tensor([1, 2, 9, 3]), torch.tensor([12, 21, 0, 32]))
+    module = margin(freeze_bias=False)
+    whole = embedding_margin(module, Embeddings(vectors, present), keys, 2)
+    rows = torch.tensor([0, 1, 3])
+    cosines = normalize(vectors["video"][rows], dim=1) @ normalize(vectors["text"][rows], dim=1).T
+    expected = module(cosines, KEYS, slice(0, 3), 2).by_term
+    parts = [embedding_margin(module, Embeddings(vectors, present), keys, 2, Share(rank, 4)) for rank in range(4)]
+    for name, value in whole.by_term.items():
+        assert value.item() == pytest.approx(expected[name].item(), rel=1e-5)
+        assert sum(part.by_term[name].item() for part in parts) == pytest.approx(value.item(), rel=1e-5)
+    assert not embedding_margin(None, Embeddings(vectors, present), keys, 2).by_term
+
+
+def test_frequent_pairs_of_bins_end_with_the_smaller_margin() -> None:
+    """Trained on a corpus where most captions are near their video's mean, the rest has the larger angle."""
+    rng = np.random.default_rng(0)
+    videos = np.repeat(np.arange(40), 10)
+    value = np.repeat(rng.uniform(0.2, 1.0, 40), 10) + rng.normal(0, 0.02, 400)
+    tail = np.arange(400) % 10 == 0
+    value[tail] = 0.02
+    table = InformationTable("leave_one_out", "x", videos, np.arange(400), value)
+    torch.manual_seed(0)
+    module = GranularityMargin(GranularityMarginConfig(), table)
+    optimizer = torch.optim.Adam(module.parameters(), 0.02)
+    for step in range(150):
+        rows = torch.from_numpy(rng.choice(400, 32, replace=False))
+        keys = RowKeys(torch.from_numpy(videos)[rows], torch.from_numpy(videos)[rows], rows)
+        loss = module(torch.zeros(32, 32), keys, slice(0, 32), step).by_term["bias"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    every = torch.arange(400)
+    video, sentence = module.extractor(torch.from_numpy(videos), every)
+    angle = torch.acos((normalize(video, dim=1) * normalize(sentence, dim=1)).sum(dim=1)).detach().numpy()
+    assert angle[tail].mean() > angle[~tail].mean()

@@ -1,0 +1,223 @@
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from tests.losses.cases import CASES, INCOMPLETE, MARGINS, ROWS, STEP, batch, keys, leaves
+from tests.reference import objectives as reference
+from vtr_core.config.losses.contrastive import InfoNceConfig, MaskedMarginSoftmaxConfig
+from vtr_core.config.losses.margins import ConstantMargin
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.share import WHOLE, Share
+
+EVERY_LOSS = pytest.mark.parametrize("name", list(CASES))
+MMS = MaskedMarginSoftmaxConfig(margin=ConstantMargin(value=0.125))
+
+
+def _objective(name, **changes):
+    return build_objective(CASES[name].model_copy(update=changes)).double()
+
+
+def _gradients(value, embeddings, objective):
+    wanted = [*leaves(embeddings), *(p for p in objective.parameters() if p.requires_grad)]
+    found = torch.autograd.grad(value, wanted, allow_unused=True, retain_graph=True)
+    return [
+        torch.zeros_like(leaf) if gradient is None else gradient for leaf, gradient in zip(wanted, found, strict=True)
+    ]
+
+
+def _assert_close(found, expected, atol):
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("missing", [{}, INCOMPLETE], ids=["complete", "incomplete"])
+@EVERY_LOSS
+def test_values_and_gradients_equal_loops(name, missing):
+    objective, embeddings = _objective(name), batch(**missing)
+    losses = objective(embeddings, keys(), STEP)
+    margin = torch.tensor(MARGINS.get(name, 0.0)).item()
+    expected = reference.by_pair(CASES[name], embeddings, keys(), margin, dict(objective.named_parameters()))
+    assert losses.by_pair.keys() == expected.keys()
+    for pair, value in losses.by_pair.items():
+        torch.testing.assert_close(value, expected[pair], rtol=0, atol=1e-10)
+    total = sum(expected.values())
+    torch.testing.assert_close(losses.total, total, rtol=0, atol=1e-10)
+    found = _gradients(losses.total, embeddings, objective)
+    _assert_close(found, _gradients(total, embeddings, objective), 1e-10)
+    assert all(gradient.any() for gradient in found if len(gradient.shape) < 3 or name.startswith("mil_nce"))
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 4, 100])
+@EVERY_LOSS
+def test_blocks_of_any_size_equal_the_whole(name, block_rows):
+    embeddings = batch(**INCOMPLETE)
+    whole, blocks = _objective(name), _objective(name, block_rows=block_rows)
+    expected, found = (objective(embeddings, keys(), STEP) for objective in (whole, blocks))
+    _assert_close(found.by_pair.values(), expected.by_pair.values(), 1e-10)
+    _assert_close(_gradients(found.total, embeddings, blocks), _gradients(expected.total, embeddings, whole), 1e-10)
+
+
+@pytest.mark.parametrize("block_rows", [None, 2])
+@pytest.mark.parametrize("world", [1, 2, 3, 7])
+@EVERY_LOSS
+def test_shares_add_up_to_the_whole(name, world, block_rows):
+    objective, embeddings = _objective(name, block_rows=block_rows), batch(**INCOMPLETE)
+    whole = objective(embeddings, keys(), STEP)
+    shares = [objective(embeddings, keys(), STEP, Share(rank, world)) for rank in range(world)]
+    torch.testing.assert_close(sum(share.total for share in shares), whole.total, rtol=0, atol=1e-12)
+    for pair, value in whole.by_pair.items():
+        torch.testing.assert_close(sum(share.by_pair[pair] for share in shares), value, rtol=0, atol=1e-12)
+    gradients = [_gradients(share.total, embeddings, objective) for share in shares]
+    _assert_close(
+        [sum(of_leaf) for of_leaf in zip(*gradients, strict=True)],
+        _gradients(whole.total, embeddings, objective),
+        1e-12,
+    )
+    for share in shares:
+        assert share.metrics == whole.metrics
+
+
+class LargestTensor(TorchDispatchMode):
+    """Elements of the largest storage that any operation returned."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                held = leaf.untyped_storage().nbytes() // leaf.element_size()
+                self.elements = max(self.elements, held, leaf.numel())
+        return result
+
+
+def _largest(name, block_rows, share=WHOLE):
+    rows = 96
+    objective, embeddings = _objective(name, block_rows=block_rows), batch(rows=rows, audio=(5,))
+    with LargestTensor() as largest:
+        objective(embeddings, keys(rows), STEP, share).total.backward()
+    return largest.elements / rows**2
+
+
+@EVERY_LOSS
+def test_blocks_never_hold_a_matrix_of_the_batch(name):
+    # Two candidates make a row three times as long in MIL-NCE; the embeddings themselves are 96 · 3 · 4 elements.
+    assert _largest(name, block_rows=8) <= 3 * 8 / 96 < 1
+    assert _largest(name, block_rows=None) > 0.9  # the measurement sees the matrix where there is one
+
+
+def _kept_for_backward(name, block_rows):
+    """Elements that the forward pass keeps for the backward pass, in matrices of the batch."""
+    rows, kept = 320, {}
+    objective, embeddings = _objective(name, block_rows=block_rows), batch("text", "video", rows=rows)
+
+    def keep(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes() // tensor.element_size()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        total = objective(embeddings, keys(rows), STEP).total
+    assert total.requires_grad
+    return sum(kept.values()) / rows**2
+
+
+@EVERY_LOSS
+def test_blocks_are_computed_again_and_not_kept(name):
+    assert _kept_for_backward(name, block_rows=32) < 0.5
+    assert _kept_for_backward(name, block_rows=None) > 0.9
+
+
+@EVERY_LOSS
+def test_a_share_holds_its_rows_only(name):
+    assert _largest(name, block_rows=None, share=Share(1, 6)) <= 3 * 16 / 96 < 1
+
+
+@EVERY_LOSS
+def test_missing_values_reach_neither_loss_nor_gradient(name):
+    objective, clean, dirty = _objective(name), batch(**INCOMPLETE), batch(**INCOMPLETE)
+    with torch.no_grad():
+        for modality, rows in INCOMPLETE.items():
+            dirty.vectors[modality][list(rows)] = torch.nan
+        dirty.candidates[list(INCOMPLETE["text"])] = torch.nan
+    expected, found = (objective(embeddings, keys(), STEP) for embeddings in (clean, dirty))
+    assert found.total.item() == expected.total.item()
+    gradients = _gradients(found.total, dirty, objective)
+    _assert_close(gradients, _gradients(expected.total, clean, objective), 0)
+    for modality, gradient in zip(dirty.vectors, gradients, strict=False):
+        assert (gradient[list(INCOMPLETE[modality])] == 0).all()
+
+
+@pytest.mark.parametrize("missing", [range(ROWS), range(1, ROWS)], ids=["none", "one"])
+@EVERY_LOSS
+def test_fewer_than_two_rows_are_exactly_zero_and_in_the_graph(name, missing):
+    objective, embeddings = _objective(name), batch("text", "video", video=tuple(missing))
+    total = objective(embeddings, keys(), STEP).total
+    assert total.item() == 0.0
+    total.backward()
+    wanted = [embeddings.vectors["text"], embeddings.vectors["video"], *objective.parameters()]
+    assert all(leaf.grad is not None and not leaf.grad.any() for leaf in wanted)
+
+
+@EVERY_LOSS
+def test_two_modalities_make_one_pair(name):
+    assert set(_objective(name)(batch("video", "text"), keys(), STEP).by_pair) == {"text_video"}
+
+
+@EVERY_LOSS
+def test_losses_are_float32_under_autocast_and_cast_their_parameters(name):
+    objective, embeddings = build_objective(CASES[name]), batch(dim=64, **INCOMPLETE)
+    assert objective(embeddings, keys(), STEP).total.dtype == torch.float64
+    single, half = (_cast(embeddings, dtype) for dtype in (torch.float32, torch.bfloat16))
+    plain = objective(single, keys(), STEP).total
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(objective(single, keys(), STEP).total, plain)
+        chunked = build_objective(CASES[name].model_copy(update={"block_rows": 3}))(single, keys(), STEP).total
+        assert objective(half, keys(), STEP).total.dtype == torch.float32
+    chunked.backward()
+    torch.testing.assert_close(chunked, plain)
+
+
+def _cast(embeddings, dtype):
+    vectors = {name: vector.to(dtype) for name, vector in embeddings.vectors.items()}
+    return type(embeddings)(vectors, embeddings.present, embeddings.candidates.to(dtype))
+
+
+@EVERY_LOSS
+def test_duplicates_are_no_negatives(name):
+    # Two rows of the same clip alone: nothing separates them, so only the match itself has a gradient.
+    embeddings = batch("text", "video", rows=2, extra=0)
+    same = type(keys())(*(torch.zeros(2, dtype=torch.int64) for _ in range(3)))
+    total = _objective(name)(embeddings, same, STEP).total
+    pulled = torch.autograd.grad(total, list(embeddings.vectors.values()))
+    assert name.startswith("sigmoid") or not any(gradient.any() for gradient in pulled)
+
+
+def test_only_losses_with_a_scale_of_their_own_ignore_the_length_of_embeddings():
+    for name in CASES:
+        one, long = batch("text", "video", extra=0), batch("text", "video", extra=0)
+        with torch.no_grad():
+            long.vectors["text"].mul_(7)
+        values = [_objective(name)(embeddings, keys(), STEP).total.item() for embeddings in (one, long)]
+        on_dot_products = name.startswith(("mms", "mil_nce"))
+        assert (values[0] != pytest.approx(values[1])) == on_dot_products, name
+
+
+def test_what_changes_in_training_is_reported():
+    found = {name: _objective(name)(batch(), keys(), STEP).metrics for name in CASES}
+    assert {name: set(metrics) for name, metrics in found.items() if metrics} == {
+        "mms_geometric_mask": {"margin"},
+        "mms_linear_weight": {"margin"},
+        "info_nce_learnable_weight": {"temperature"},
+        "gram_volume_learnable_weight": {"temperature"},
+        "sigmoid_mask": {"scale", "bias"},
+        "sigmoid_weight": {"scale", "bias"},
+    }
+    assert found["mms_linear_weight"]["margin"].item() == pytest.approx(0.21)
+    assert found["info_nce_learnable_weight"]["temperature"].item() == pytest.approx(0.2)
+    assert found["sigmoid_weight"]["scale"].item() == pytest.approx(5.0)
+
+
+def test_a_fixed_loss_has_no_parameters_to_train():
+    for config in (MMS, InfoNceConfig(), CASES["gram_volume"], CASES["mil_nce"], CASES["max_margin_mask"]):
+        assert list(build_objective(config).parameters()) == []

@@ -1,0 +1,110 @@
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from tests.captioning import WORDS, batch, captioner, config, videos
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.errors import ConfigError
+from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
+
+END, MASK = WORDS + 1, WORDS + 2
+
+
+def test_captions_end_and_are_cut() -> None:
+    model = captioner()
+    tokens = torch.tensor([[3, 0, 0, 0, 0], [1, 2, 3, 4, 5], [0, 0, 0, 0, 0]])
+    assert model.with_end(tokens).tolist() == [[3, END, 0, 0, 0, 0], [1, 2, 3, 4, 5, END], [END, 0, 0, 0, 0, 0]]
+    assert captioner(max_tokens=3).with_end(tokens).tolist() == [[3, END, 0], [1, 2, END], [END, 0, 0]]
+    assert model.with_end(tokens[:1]).tolist() == [[3, END]]
+
+
+def test_what_is_masked() -> None:
+    tokens = torch.tensor([[3, 4, END, 0], [5, END, 0, 0]])
+    hidden = torch.tensor([[0.1, 0.6, 0.4, 0.0], [0.8, 0.9, 0.1, 0.1]])
+    assert masked_tokens(tokens, hidden, 0.5).tolist() == [[True, False, True, False], [True, False, False, False]]
+    generator = torch.Generator().manual_seed(0)
+    many = torch.ones((4000, 20), dtype=torch.int64)
+    share = masked_tokens(many, torch.rand(many.shape, generator=generator), 0.15).float().mean().item()
+    assert share == pytest.approx(0.15 + 0.85**20 / 20, abs=0.005)
+
+
+def test_what_each_token_sees() -> None:
+    seen = sequence_mask(torch.tensor([[True, True], [True, False]]), 2)
+    assert seen[0].int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    assert seen[1].int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]]
+
+
+def test_the_loss_is_that_of_each_masked_word_by_itself() -> None:
+    model, rows = captioner(), batch(6)
+    hidden = torch.rand(6, 6, generator=torch.Generator().manual_seed(0))
+    found = model(rows, hidden)
+    tokens = model.with_end(rows.tokens)
+    masked = masked_tokens(tokens, hidden, 0.15)
+    for row in range(6):
+        frames, mask = rows.frames["video"][row][rows.mask["video"][row]].float(), rows.mask["video"][row]
+        told = tokens[row][tokens[row] != 0]
+        given = told.masked_fill(masked[row][: len(told)], MASK)
+        loss = 0.0
+        for place in masked[row].nonzero().flatten().tolist():
+            # What follows the masked word is not there at all.
+            video, known = model.video_tokens(frames.unsqueeze(0), mask[mask].unsqueeze(0))
+            both = torch.cat([video, model.text_tokens(given[: place + 1].unsqueeze(0))], dim=1)
+            states, _ = model.go_on(both, sequence_mask(known, place + 1), None)
+            loss += cross_entropy(model.logits(states[0, -1:]), told[place : place + 1]).item()
+        assert found.loss[row].item() == pytest.approx(loss, rel=1e-4)
+        assert found.masked[row] == masked[row].sum()
+    assert found.videos is None
+
+
+def test_sides_of_a_contrast_do_not_know_each_other() -> None:
+    model, rows = captioner(), batch(4)
+    hidden = torch.rand(4, 6, generator=torch.Generator().manual_seed(0))
+    found = model(rows, hidden, contrasted=True)
+    other = batch(4, seed=1)
+    rows.tokens.copy_(other.tokens)
+    changed = model(rows, hidden, contrasted=True)
+    kept = found.videos.mask
+    assert torch.allclose(found.videos.tokens[kept], changed.videos.tokens[kept], atol=1e-6)
+    rows.frames["video"].zero_()
+    blind = model(rows, hidden, contrasted=True)
+    assert torch.allclose(blind.captions.tokens, changed.captions.tokens, atol=1e-6)
+    assert torch.equal(changed.captions.mask, model.with_end(rows.tokens) != 0)
+
+
+def test_padding_changes_nothing() -> None:
+    model = captioner()
+    frames, mask = videos(4)
+    frames[~mask] = torch.nan
+    tokens, _ = model.video_tokens(frames, mask)
+    clean, _ = model.video_tokens(torch.nan_to_num(frames), mask)
+    assert torch.equal(tokens[mask], clean[mask])
+
+
+def test_rows_without_words_or_frames() -> None:
+    model, rows = captioner(), batch(3)
+    rows.tokens[1] = 0
+    rows.mask["video"][2] = False
+    found = model(rows, torch.rand(3, 6, generator=torch.Generator().manual_seed(0)), contrasted=True)
+    assert found.loss[1] == 0
+    assert found.masked[1] == 0
+    assert torch.isfinite(found.loss).all()
+    assert torch.isfinite(found.videos.mean()).all()
+    assert (found.videos.mean()[2] == 0).all()
+
+
+def test_frames_are_averaged_in_runs() -> None:
+    frames = torch.arange(5.0).view(1, 5, 1).repeat(3, 1, 1)
+    mask = torch.tensor([[True] * 5, [True, True, False, False, False], [False] * 5])
+    means, kept = segment_means(frames, mask, 2)
+    assert means[:, :, 0].tolist() == [[1.0, 3.5], [0.0, 1.0], [0.0, 0.0]]
+    assert kept.tolist() == [[True, True], [True, True], [False, False]]
+    assert segment_means(frames, mask, 8)[1].sum(dim=1).tolist() == [5, 2, 0]
+
+
+def test_a_feature_that_the_data_lacks_and_heads_that_do_not_fit() -> None:
+    with pytest.raises(ConfigError, match=r"model\.feature = 'audio', the data's feature columns are: video"):
+        Captioner(config(feature="audio"))
+    with pytest.raises(ConfigError, match="feature columns are: none"):
+        Captioner(config(inputs=ModelInputs()))
+    with pytest.raises(ConfigError, match="hidden_dim = 8 is not a multiple of num_heads = 3"):
+        Captioner(config(heads=3))

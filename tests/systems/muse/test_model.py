@@ -1,0 +1,312 @@
+"""MUSE: mean pooling at the start, who sees whom afterwards, and what padding does."""
+
+import pytest
+import torch
+
+from tests.reference.muse import mean_pooled
+from vtr_core.config.blocks.learners import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.override import override
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.errors import ConfigError
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.run.build import check_model
+from vtr_core.run.presets import preset
+from vtr_core.systems.joint_space.task import check_learner
+from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
+from vtr_core.systems.muse.model import Muse, mean_direction
+from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
+
+DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
+INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
+WHOLE = ModelInputs(features={"video": DIM, "text": DIM})
+MASK = torch.arange(FRAMES) < torch.tensor([[4], [2], [3]])
+SMALL = MuseConfig(inputs=INPUTS, grid=GRID, scales=(1, 2, 3, 6), learner=MambaLearner(layers=2, state=4))
+LEARNERS = {
+    "none_scan": MambaLearner(layers=2, state=4, scan="none"),
+    "v1": MambaLearner(layers=2, state=4, scan="v1"),
+    "v2": MambaLearner(layers=2, state=4),
+    "transformer": TransformerLearner(layers=2, num_heads=2),
+    "flash": FlashLearner(layers=2, num_heads=2),
+    "mamba_out": MambaOutLearner(layers=2),
+    "none": NoLearner(),
+}
+WORDS = TextWords(levels=TemporalLevelsConfig(hidden_dim=4, num_filters=3, kernel_sizes=(2,)))
+
+
+def _model(moved=False, **changes):
+    torch.manual_seed(0)
+    model = Muse(MuseConfig.model_validate(dict(SMALL) | changes))
+    if moved:
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def _tokens(rows=ROWS, frames=FRAMES, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(rows, frames, (1 + GRID**2) * DIM, generator=generator, dtype=torch.float64).to(dtype)
+
+
+@pytest.mark.parametrize("aggregation", ["scale", "frame", "spatial"])
+@pytest.mark.parametrize("learner", list(LEARNERS))
+def test_a_fresh_model_is_mean_pooling_to_the_bit(learner, aggregation):
+    """Also in similarity with texts, of half-precision tokens, whatever padding holds."""
+    model = _model(learner=LEARNERS[learner], aggregation=aggregation)
+    stored = _tokens(dtype=torch.float16)
+    patches, cls = model.split(stored.masked_fill(~MASK.unsqueeze(2), torch.nan))
+    videos, texts = model.video(patches, cls, MASK), model.text(torch.randn(5, DIM).half())
+    expected = mean_pooled(stored[:, :, :DIM].float(), MASK)
+    assert torch.equal(videos, expected)
+    assert torch.equal(texts @ videos.T, texts @ expected.T)
+
+
+def test_whole_frames_with_temporal_scales_too():
+    model = _model(inputs=WHOLE, grid=None, scales=(1,), temporal_scales=(2, 3))
+    frames = _tokens()[:, :, :DIM]
+    patches, cls = model.split(frames)
+    assert patches is None
+    assert torch.equal(model.video(patches, cls, MASK), mean_pooled(frames, MASK))
+
+
+def test_mixed_precision_starts_as_mean_pooling_too():
+    model = _model()
+    patches, cls = model.split(_tokens())
+    with torch.autocast("cpu", torch.bfloat16):
+        videos = model.video(patches, cls, MASK)
+    assert torch.equal(videos, mean_pooled(cls, MASK))
+
+
+@pytest.mark.parametrize("learner", list(LEARNERS))
+def test_its_shapes_can_be_told_without_making_it(learner):
+    config = SMALL.model_copy(update={"learner": LEARNERS[learner], "text": WORDS})
+    with torch.device("meta"):
+        told = Muse(config).state_dict()
+    assert {name: values.shape for name, values in told.items()} == {
+        name: values.shape for name, values in Muse(config).state_dict().items()
+    }
+
+
+def test_the_published_initialisation_is_not():
+    model = _model(compat="muse_official")
+    patches, cls = model.split(_tokens())
+    assert not torch.allclose(model.video(patches, cls, MASK), mean_pooled(cls, MASK), atol=1e-3)
+    frozen = {name.split(".")[0] for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    assert frozen == {"pyramid"}
+
+
+def test_twelve_frames_are_3060_tokens():
+    inputs = ModelInputs(features={"video": 50 * DIM, "text": DIM})
+    model = _model(inputs=inputs, grid=7, scales=(1, 3, 7, 14), learner=NoLearner())
+    lengths = []
+    model.learner.register_forward_pre_hook(lambda _, given: lengths.append(given[0].shape[1]))
+    patches, cls = model.split(torch.randn(2, 12, 50 * DIM))
+    model.video(patches, cls, torch.ones(2, 12, dtype=torch.bool))
+    assert lengths == [3060]
+
+
+@pytest.mark.parametrize("aggregation", ["scale", "frame", "spatial"])
+@pytest.mark.parametrize("learner", ["none_scan", "v1", "v2", "transformer", "flash"])
+def test_every_token_reaches_the_video_once_the_gates_moved(learner, aggregation):
+    """Also with a scan in one direction: the patches of all frames that are there, and no others."""
+    model = _model(moved=True, learner=LEARNERS[learner], aggregation=aggregation, scales=(1, 3, 6)).double()
+    tokens = _tokens(dtype=torch.float64).requires_grad_()
+    videos = model.video(*model.split(tokens), MASK)
+    (videos * torch.randn(ROWS, DIM, generator=torch.Generator().manual_seed(2)).double()).sum().backward()
+    reached = (tokens.grad.unflatten(2, (-1, DIM)).abs() > 1e-12).any(dim=3)
+    assert reached.tolist() == MASK.unsqueeze(2).expand(-1, -1, 1 + GRID**2).tolist()
+
+
+@pytest.mark.parametrize("aggregation", ["scale", "frame", "spatial"])
+@pytest.mark.parametrize("learner", ["none_scan", "v1", "v2", "transformer", "flash"])
+def test_every_parameter_gets_a_gradient_once_the_gates_moved(learner, aggregation):
+    """But one: where the only kept token comes first, no earlier state decays towards it in the last layer."""
+    model = _model(moved=True, learner=LEARNERS[learner], aggregation=aggregation).double()
+    videos = model.video(*model.split(_tokens(dtype=torch.float64)), MASK)
+    (videos * torch.randn(ROWS, DIM, generator=torch.Generator().manual_seed(2)).double()).sum().backward()
+    missing = [name for name, parameter in model.named_parameters() if not parameter.grad.any()]
+    first_only = aggregation == "spatial" and learner in ("v1", "v2")
+    assert missing == (["learner.layers.1.mixer.A_log"] if first_only else [])
+
+
+def test_temporal_scales_get_gradients_too():
+    model = _model(moved=True, inputs=WHOLE, grid=None, scales=(1,), temporal_scales=(2, 3)).double()
+    videos = model.video(None, _tokens(dtype=torch.float64)[:, :, :DIM], MASK)
+    (videos * torch.randn(ROWS, DIM, generator=torch.Generator().manual_seed(2)).double()).sum().backward()
+    assert all(parameter.grad.any() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("aggregation", ["scale", "frame", "spatial"])
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "none"])
+def test_padding_changes_nothing(learner, aggregation):
+    """Rows are as they are alone, without their padded frames."""
+    model = _model(moved=True, learner=LEARNERS[learner], aggregation=aggregation).double()
+    tokens = _tokens(dtype=torch.float64)
+    together = model.video(*model.split(tokens), MASK)
+    for row, count in enumerate(MASK.sum(dim=1).tolist()):
+        alone = model.video(*model.split(tokens[row : row + 1, :count]), MASK[row : row + 1, :count])
+        torch.testing.assert_close(together[row], alone[0], atol=1e-12, rtol=0)
+
+
+def test_videos_and_captions_of_nothing_are_exactly_zero():
+    model = _model(moved=True, text=WORDS)
+    mask = MASK.clone()
+    mask[1] = False
+    videos = model.video(*model.split(_tokens()), mask)
+    assert (videos[1] == 0).all()
+    torch.testing.assert_close(videos[[0, 2]].norm(dim=1), torch.ones(2))
+    captions = torch.tensor([[1, 9, 2, 0, 0], [0, 0, 0, 0, 0], [12, 0, 0, 0, 0]])
+    texts = model.text(captions)
+    assert (texts[1:] == 0).all()
+    torch.testing.assert_close(texts[0].norm(), torch.tensor(1.0))
+
+
+def test_the_words_encoder_is_trained():
+    model = _model(text=WORDS)
+    texts = model.text(torch.tensor([[1, 9, 2, 0, 0], [3, 4, 5, 6, 7]]))
+    (texts * torch.randn(2, DIM)).sum().backward()
+    assert all(parameter.grad.any() for parameter in model.words.parameters())
+
+
+def test_word_vectors_can_be_given():
+    model = _model(text=WORDS.model_copy(update={"train_vectors": False}))
+    vectors = torch.randn(9, 4)
+    model.words.load_word_vectors(vectors)
+    assert torch.equal(model.words.encoder.vectors.weight[1:10], vectors)
+    assert not model.words.encoder.vectors.weight.requires_grad
+
+
+def test_given_text_vectors_are_only_normalised():
+    vectors = torch.randn(4, DIM)
+    torch.testing.assert_close(_model().text(vectors), vectors / vectors.norm(dim=1, keepdim=True))
+
+
+def test_mean_direction_is_of_directions():
+    frames = torch.tensor([[[100.0, 0.0], [0.0, 1.0], [7.0, 7.0]]])
+    found = mean_direction(frames, torch.tensor([[True, True, False]]))
+    torch.testing.assert_close(found, torch.full((1, 2), 0.5**0.5))
+
+
+def test_inputs_that_make_no_model():
+    with pytest.raises(ConfigError, match="the data's feature columns are: none"):
+        _model(inputs=ModelInputs())
+    with pytest.raises(ConfigError, match="frames of 81 values are no"):
+        _model(inputs=ModelInputs(features={"video": 81, "text": DIM}))
+    with pytest.raises(ConfigError, match="must be a feature column of 8 values, as tokens have; it is none of the"):
+        _model(inputs=ModelInputs(features={"video": 80}))
+    with pytest.raises(ConfigError, match="it is one of 9"):
+        _model(inputs=ModelInputs(features={"video": 80, "text": 9}))
+
+
+def test_missing_patches_are_refused():
+    with pytest.raises(ConfigError, match="need the patches of frames"):
+        _model().video(None, torch.randn(ROWS, FRAMES, DIM), MASK)
+
+
+def _batch(mask=MASK, no_text=()):
+    """Three videos with a caption and a text vector each."""
+    generator = torch.Generator().manual_seed(3)
+    vectors, tokens = (
+        torch.randn(ROWS, 1, DIM, generator=generator),
+        torch.randint(1, 10, (ROWS, 5), generator=generator),
+    )
+    vectors[list(no_text)], tokens[list(no_text)] = 0, 0
+    told = torch.tensor([row not in no_text for row in range(ROWS)])
+    return FrameBatch(
+        frames={"video": _tokens(dtype=torch.float16), "text": vectors.half()},
+        mask={"video": mask, "text": told.unsqueeze(1)},
+        mean={"video": torch.zeros(ROWS, (1 + GRID**2) * DIM), "text": vectors[:, 0]},
+        present={"video": mask.any(dim=1), "text": told},
+        tokens=tokens,
+        clip_key=torch.arange(ROWS),
+        video_key=torch.arange(ROWS),
+        caption_key=torch.arange(ROWS),
+    )
+
+
+@pytest.mark.parametrize("text", [TextVectors(), WORDS], ids=["vectors", "words"])
+def test_a_batch_has_both_modalities_and_their_presence(text):
+    mask = MASK.clone()
+    mask[2] = False
+    batch = _batch(mask, no_text=(0,))
+    model = _model(moved=True, text=text).eval()
+    embeddings = model(batch)
+    assert {name: present.tolist() for name, present in embeddings.present.items()} == {
+        "text": [False, True, True],
+        "video": [True, True, False],
+    }
+    assert (embeddings.vectors["text"][0] == 0).all()
+    assert (embeddings.vectors["video"][2] == 0).all()
+    captions = batch.tokens if text == WORDS else batch.frames["text"][:, 0]
+    assert torch.equal(embeddings.vectors["text"], model.text(captions))
+    assert torch.equal(embeddings.vectors["video"], model.video(*model.split(batch.frames["video"]), mask))
+
+
+@pytest.mark.parametrize("text", [TextVectors(), WORDS], ids=["vectors", "words"])
+@pytest.mark.parametrize("changes", [{}, {"inputs": WHOLE, "grid": None, "scales": (1,), "temporal_scales": (2, 9)}])
+def test_every_parameter_has_a_gradient_in_every_batch(text, changes):
+    """Also where no video has frames or no row a text, as data parallel workers need."""
+    if changes:
+        words = {name: INPUTS.model_dump()[name] for name in ("num_words", "word_dim", "max_words")}
+        changes = {**changes, "inputs": WHOLE.model_copy(update=words)}
+    for mask, no_text in ((MASK, ()), (torch.zeros_like(MASK), ()), (MASK, range(ROWS))):
+        model, batch = _model(moved=True, text=text, **changes), _batch(mask, no_text)
+        if changes:
+            batch.frames["video"] = batch.frames["video"][:, :, :DIM]
+        build_objective(InfoNceConfig())(model(batch), batch.keys, 0).total.backward()
+        missing = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
+        assert missing == []
+
+
+def test_a_model_without_parameters_knows_its_place():
+    model = _model(learner=NoLearner(), scales=(1,)).double()
+    assert not list(model.parameters())
+    assert model.device.type == "cpu"
+    patches, cls = model.split(_tokens(dtype=torch.float16))
+    assert model.video(patches, cls, MASK).dtype == torch.float64
+
+
+def test_it_says_where_it_scans():
+    assert _model().scan(torch.device("cpu"), torch.float32).name == "reference"
+    assert _model(learner=FlashLearner(num_heads=2)).scan(torch.device("cpu"), torch.float32) is None
+
+
+FEATURES = {
+    "muse-msrvtt": {"video": 50 * 16, "text": 16},
+    "muse-msrvtt-tiny": {"video": 16},
+    "muse-tokens-tiny": {"video": 17 * 16, "text": 16},
+}
+
+
+@pytest.mark.parametrize("name", ["", *(f"-{variant}" for variant in MUSE_VARIANTS)])
+@pytest.mark.parametrize("base", list(MUSE_BASES))
+def test_a_preset_builds_for_the_inputs_of_a_data_set(base, name):
+    config = override(preset(base + name), {"model.inputs.features": FEATURES[base], "model.inputs.num_words": 9})
+    assert config.preset == base + name
+    check_learner(config.model)
+    assert bool(check_model(config.model)) != (name == "-no-learner" and "text" in FEATURES[base])
+
+
+def test_the_papers_rows():
+    """Section 4 and Tables 4 to 8."""
+    main = preset("muse-msrvtt")
+    assert (main.batch.max_frames, main.batch.videos) == (12, 128)
+    assert (main.optimizer.learning_rate, main.optimizer.learner_factor) == (1e-4, 10.0)
+    assert main.loss == InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+    model = main.model
+    assert (model.grid, model.scales, model.aggregation) == (7, (1, 3, 7, 14), "scale")
+    assert model.learner == MambaLearner(layers=4, expansion=1, state=16, conv=4, scan="v2")
+    kinds = {name: preset(f"muse-msrvtt-{name}").model.learner for name in ("transformer", "flash", "mamba-out")}
+    assert [(learner.kind, learner.layers) for learner in kinds.values()] == [
+        ("transformer", 4),
+        ("flash", 4),
+        ("mamba_out", 4),
+    ]
+    assert [preset(f"muse-msrvtt-scan-{scan}").model.learner.scan for scan in ("none", "v1")] == ["none", "v1"]
+    assert [preset(f"muse-msrvtt-{name}").model.aggregation for name in ("frame", "spatial")] == ["frame", "spatial"]
+    every = (1, 3, 7, 14, 28)
+    assert [preset(f"muse-msrvtt-scales-{n}").model.scales for n in range(1, 6)] == [every[:n] for n in range(1, 6)]
+    assert preset("muse-msrvtt-layers-16").model.learner.layers == 16

@@ -1,0 +1,148 @@
+"""Siamese networks: the printed counts, sizes that follow, parts that learn, vectors that stay finite."""
+
+import pytest
+import torch
+from torch import nn
+
+from vtr_core.config.blocks.towers import (
+    AlexNetTower,
+    CapsuleTower,
+    ConcreteDropout,
+    LeNetTower,
+    PlainDropout,
+    ResNetTower,
+)
+from vtr_core.data.batches.images import ImageBatch
+from vtr_core.errors import ConfigError
+from vtr_core.run.build import build_model, check_model
+from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
+from vtr_core.systems.siamese.model import Siamese
+
+SMALL = CapsuleTower(channels=8, primary_types=2, num_face_capsules=3, face_dim=4)
+
+
+def count(shapes: dict[str, tuple[int, ...]], prefix: str) -> int:
+    total = 0
+    for name, shape in shapes.items():
+        if name.startswith(prefix):
+            total += torch.Size(shape).numel()
+    return total
+
+
+def images(rows: int = 6, side: int = 42, channels: int = 1) -> ImageBatch:
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(256, (rows, channels, side, side), dtype=torch.uint8, generator=generator)
+    return ImageBatch(pixels, torch.arange(rows), torch.arange(rows) // 2)
+
+
+@pytest.mark.parametrize(("faces", "expected"), [(10, 5_898_240), (32, 4608 * 8 * 32 * 16)])
+def test_the_printed_numbers_of_parameters(faces, expected):
+    shapes = check_model(SiameseConfig(tower=CapsuleTower(num_face_capsules=faces)))
+    assert count(shapes, "tower.convolution.") == 20_992
+    assert count(shapes, "tower.primary.") == 5_308_672
+    assert count(shapes, "tower.faces.") == expected
+    assert shapes["head.weight"] == (20, 16 * faces)
+
+
+def test_resnet_34_has_its_parameters():
+    shapes = check_model(SiameseConfig(tower=ResNetTower(), image=ImageShape(channels=3)))
+    learned = sum(
+        torch.Size(s).numel()
+        for n, s in shapes.items()
+        if n.startswith("tower.") and not n.endswith(("running_mean", "running_var", "num_batches_tracked"))
+    )
+    assert learned == 21_797_672 - (512 * 1000 + 1000)
+
+
+@pytest.mark.parametrize("size", [33, 42, 50])
+def test_sizes_follow_from_the_images(size):
+    model = Siamese(SiameseConfig(tower=SMALL, size=size))
+    first = (size - 9) // 3 + 1
+    assert model.tower.faces.weight.shape[0] == 2 * ((first - 9) // 2 + 1) ** 2
+    assert model(images(side=30)).vectors.shape == (6, 20)
+
+
+@pytest.mark.parametrize("tower", [SMALL, LeNetTower(), AlexNetTower(hidden_dim=16), ResNetTower()])
+def test_images_keep_their_own_shape_without_a_size(tower):
+    config = SiameseConfig(tower=tower, size=None, image=ImageShape(height=56, width=46, channels=3))
+    pixels = torch.randint(256, (2, 3, 56, 46), dtype=torch.uint8)
+    vectors = build_model(config).eval()(ImageBatch(pixels, torch.arange(2), torch.arange(2))).vectors
+    torch.testing.assert_close(vectors.norm(dim=1), torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("tower", "size", "least"), [(SMALL, 32, "33 × 33"), (LeNetTower(), 12, "16 × 16"), (AlexNetTower(), 20, "32 × 32")]
+)
+def test_images_too_small_are_refused(tower, size, least):
+    with pytest.raises(ConfigError, match=f"images of {size} × {size} are too small.*{least}"):
+        check_model(SiameseConfig(tower=tower, size=size))
+
+
+@pytest.mark.parametrize("nonlinearity", ["tanh", "squash"])
+@pytest.mark.parametrize("couplings", ["outputs", "inputs"])
+def test_everything_learns(nonlinearity, couplings):
+    torch.manual_seed(0)
+    tower = SMALL.model_copy(
+        update={
+            "nonlinearity": nonlinearity,
+            "couplings": couplings,
+            "dropout": ConcreteDropout(),
+            "reconstruction_weight": 1e-4,
+        }
+    )
+    model = Siamese(SiameseConfig(tower=tower, size=42))
+    found = model(images())
+    (found.vectors[0] @ found.vectors[1] + found.penalty + found.reconstruction.mean()).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_images_of_one_colour_give_finite_vectors_and_gradients():
+    model = Siamese(SiameseConfig(tower=SMALL, size=42))
+    black = ImageBatch(torch.zeros(2, 1, 42, 42, dtype=torch.uint8), torch.arange(2), torch.arange(2))
+    model(black).vectors.sum().backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+    nn.init.zeros_(model.head.weight)
+    nn.init.zeros_(model.head.bias)
+    assert model(black).vectors.eq(0).all()
+
+
+def test_brightness_and_contrast_change_nothing():
+    model = Siamese(SiameseConfig(tower=SMALL, size=42)).eval()
+    given = images()
+    half = ImageBatch((given.pixels // 2 * 2).clone(), given.image_key, given.subject_key)
+    darker = ImageBatch(half.pixels // 2, given.image_key, given.subject_key)
+    torch.testing.assert_close(model(half).vectors, model(darker).vectors, atol=1e-3, rtol=1e-3)
+
+
+def test_dropout_is_off_in_evaluation():
+    model = Siamese(SiameseConfig(tower=SMALL.model_copy(update={"dropout": PlainDropout(rate=0.5)}), size=42))
+    assert not torch.equal(model(images()).vectors, model(images()).vectors)
+    model.eval()
+    assert torch.equal(model(images()).vectors, model(images()).vectors)
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_outside_training_a_face_may_count_with_its_mirror_image(unit):
+    plain = Siamese(SiameseConfig(tower=SMALL, size=42, normalize=unit)).eval()
+    both = Siamese(SiameseConfig(tower=SMALL, size=42, normalize=unit, mirror_average=True)).eval()
+    both.load_state_dict(plain.state_dict())
+    given = images()
+    mirrored = ImageBatch(given.pixels.flip(-1), given.image_key, given.subject_key)
+    mean = (plain(given).vectors + plain(mirrored).vectors) / 2
+    expected = mean / mean.norm(dim=1, keepdim=True) if unit else mean
+    torch.testing.assert_close(both(given).vectors, expected)
+    torch.testing.assert_close(both(mirrored).vectors, expected)
+    torch.manual_seed(0)
+    trained = plain.train()(given).vectors
+    torch.manual_seed(0)
+    torch.testing.assert_close(both.train()(given).vectors, trained)
+
+
+def test_the_threshold_is_saved_with_the_weights():
+    model = Siamese(SiameseConfig(tower=SMALL, size=42))
+    assert model.threshold.isnan()
+    model.decides_at(0.25)
+    assert float(model.state_dict()["threshold"]) == 0.25

@@ -1,0 +1,73 @@
+"""What learns over a sequence of tokens: one class per learner, a tagged union over them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vtr_core.config.settings import PositiveInt, Settings
+
+ScanBackend = Literal["auto", "kernel", "reference"]
+
+
+Aggregation = Literal["scale", "frame", "spatial"]
+
+
+class MambaLearner(Settings):
+    """A selective state space model over the sequence (Gu and Dao 2023; both directions: Zhu et al. 2024)."""
+
+    kind: Literal["mamba"] = "mamba"
+    layers: PositiveInt = 4
+    """L (Table 8)."""
+    expansion: PositiveInt = 1
+    """Inner channels per channel of the tokens."""
+    state: PositiveInt = 16
+    """States of each inner channel."""
+    conv: PositiveInt = 4
+    """Width of the causal convolution before the scan."""
+    scan: Literal["none", "v1", "v2"] = "v2"
+    """One direction; both with shared projections; both, each with its own (Table 5)."""
+    scan_backend: ScanBackend = "auto"
+    """`kernel`: mamba-ssm's, on a GPU; `reference`: plain torch; `auto`: the kernel where it can run."""
+    recompute: bool = False
+    """Keep only the inputs of a layer's directions, and compute convolutions and scans again in the backward pass:
+    seven tenths of the memory for a sixth more time on a CPU."""
+
+
+class TransformerLearner(Settings):
+    """Self-attention that holds the matrix of all pairs of tokens."""
+
+    kind: Literal["transformer"] = "transformer"
+    layers: PositiveInt = 4
+    num_heads: PositiveInt = 8
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+class FlashLearner(Settings):
+    """The same self-attention by torch's fused operation, which does not hold that matrix."""
+
+    kind: Literal["flash"] = "flash"
+    layers: PositiveInt = 4
+    num_heads: PositiveInt = 8
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+class MambaOutLearner(Settings):
+    """Mamba without the state space model: a gated convolution (Yu and Wang 2024)."""
+
+    kind: Literal["mamba_out"] = "mamba_out"
+    layers: PositiveInt = 4
+    expansion: PositiveInt = 1
+    """Inner channels per channel of the tokens."""
+    conv: PositiveInt = 7
+    """Width of the convolution, which looks to both sides."""
+
+
+class NoLearner(Settings):
+    """Tokens as they are: mean pooling of the frames."""
+
+    kind: Literal["none"] = "none"
+
+
+LearnerConfig = Annotated[
+    MambaLearner | TransformerLearner | FlashLearner | MambaOutLearner | NoLearner, Field(discriminator="kind")
+]

@@ -1,0 +1,74 @@
+"""How primary capsules become secondary ones: one class per routing, a tagged union over them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveFloat
+
+from vtr_core.config.model_inputs import Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+
+class SelfAttentionRouting(Settings):
+    """Routing by self-attention (Duarte et al., Eq. 1 and appendix B)."""
+
+    kind: Literal["self_attention"] = "self_attention"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+    initial_gain: PositiveFloat = 1.0
+    """What the first weights of queries, keys and values are multiplied by. At 1 attention, and with it the
+    activations, begins nearly uniform, and a short training leaves it so; at 3 capsules differ from the start."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP after the attention."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+class NoRouting(Settings):
+    """The ablation without routing: an MLP on every capsule by itself gives its pose and activation (Table 3)."""
+
+    kind: Literal["none"] = "none"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the poses after the MLP."""
+    mlp_dim: PositiveInt = 1024
+    """Hidden width of the MLP."""
+    dropout: Probability = 0.1
+    """Dropout in that MLP."""
+
+
+class DynamicRouting(Settings):
+    """Routing by agreement (Sabour et al. 2017); its weights and votes grow with the square of the capsules."""
+
+    kind: Literal["dynamic"] = "dynamic"
+    pose_dim: PositiveInt = 16
+    """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
+    num_iterations: PositiveInt = 3
+    """Rounds of agreement."""
+
+
+class EmRouting(Settings):
+    """EM routing of matrix capsules (Hinton et al. 2018); weights and votes grow with the square of the capsules."""
+
+    kind: Literal["em"] = "em"
+    pose_dim: PositiveInt = 16
+    """d2, a square number, and the same as `primary_dim`: poses are matrices √d2 × √d2."""
+    num_iterations: PositiveInt = 3
+    """M-steps; an E-step lies between two of them."""
+    inverse_temperature: PositiveFloat = 1.0
+    """λ of the last iteration; iteration t of T has λ·t/T."""
+
+
+class SetTransformerRouting(Settings):
+    """Learned seeds that attend to the primary capsules (Lee et al. 2019, as stacked capsule autoencoders use it)."""
+
+    kind: Literal["set_transformer"] = "set_transformer"
+    pose_dim: PositiveInt = 256
+    """d2, the dimension of the routed poses."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""
+
+
+RoutingConfig = Annotated[
+    SelfAttentionRouting | NoRouting | DynamicRouting | EmRouting | SetTransformerRouting, Field(discriminator="kind")
+]

@@ -1,0 +1,97 @@
+"""Networks that both images of a pair go through, and their dropout: one class per tower, a tagged union over them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from vtr_core.config.model_inputs import Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+Nonlinearity = Literal["tanh", "squash"]
+
+
+Couplings = Literal["outputs", "inputs"]
+
+
+class PlainDropout(Settings):
+    """Dropout at one rate on every layer of the tower but the last."""
+
+    kind: Literal["plain"] = "plain"
+    rate: Probability = 0.2
+
+
+class ConcreteDropout(Settings):
+    """Plain dropout below the face capsules, and on these a rate that each capsule learns (Gal et al. 2017)."""
+
+    kind: Literal["concrete"] = "concrete"
+    rate: Probability = 0.2
+    """Of the layers below."""
+    initial_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
+    """The rate of every face capsule before training."""
+    temperature: PositiveFloat = 0.1
+    """t, of the relaxed mask: the smaller, the nearer to 0 and 1."""
+    weight_penalty: NonNegativeFloat = 1e-4
+    """Of the squared weights that read a capsule, over 1 − p."""
+    entropy_penalty: NonNegativeFloat = 1e-3
+    """Of the negative entropy of the capsules' rates, which draws these to a half."""
+    compat: Literal["none", "paper"] = "none"
+    """`paper`: Equations 2 and 3 as printed: the temperature divides the logit of p alone, and entropy is added with
+    the sign that drives it down."""
+
+
+DropoutConfig = Annotated[PlainDropout | ConcreteDropout, Field(discriminator="kind")]
+
+
+class CapsuleTower(Settings):
+    """Convolution, primary capsules, face capsules by routing (Siamese Capsule Networks, section 4)."""
+
+    kind: Literal["capsules"] = "capsules"
+    channels: PositiveInt = 256
+    """Of the first convolution, 9 × 9 with stride 3."""
+    primary_types: PositiveInt = 32
+    """Primary capsules at every place of the grid."""
+    primary_dim: PositiveInt = 8
+    """Convolutions, 9 × 9 with stride 2, that make them: one for each number of a pose."""
+    num_face_capsules: PositiveInt = 32
+    """32 as the text says, 512 numbers into the last layer; 10 has the printed number of parameters, 5,898,240."""
+    face_dim: PositiveInt = 16
+    """Numbers in a face capsule's pose."""
+    iterations: PositiveInt = 4
+    """Rounds of agreement: 4 on AT&T, 6 on LFW."""
+    couplings: Couplings = "outputs"
+    """What a softmax of couplings is over: the face capsules that a primary capsule chooses among, or (`inputs`) the
+    primary capsules that a face capsule chooses among."""
+    nonlinearity: Nonlinearity = "tanh"
+    """Of all poses: tanh of each number, or the squashed length of Sabour et al."""
+    dropout: DropoutConfig = PlainDropout()
+    reconstruction_weight: NonNegativeFloat = 0.0
+    """λ of the squared error of the images that the face capsules are decoded to; 0: no decoder."""
+
+
+class LeNetTower(Settings):
+    """LeNet-5's two convolutions and two layers (LeCun et al. 1998), with ReLU and maximum pooling."""
+
+    kind: Literal["lenet"] = "lenet"
+    dropout: Probability = 0.2
+    """On the input of each fully connected layer but the last."""
+
+
+class AlexNetTower(Settings):
+    """AlexNet's five convolutions and two layers (Krizhevsky et al. 2012), of one column."""
+
+    kind: Literal["alexnet"] = "alexnet"
+    hidden_dim: PositiveInt = 4096
+    """Width of the fully connected layers."""
+    dropout: Probability = 0.2
+    """On the input of each fully connected layer but the last."""
+
+
+class ResNetTower(Settings):
+    """ResNet-34 (He et al. 2016)."""
+
+    kind: Literal["resnet34"] = "resnet34"
+    dropout: Probability = 0.2
+    """On the pooled features."""
+
+
+TowerConfig = Annotated[CapsuleTower | LeNetTower | AlexNetTower | ResNetTower, Field(discriminator="kind")]

@@ -1,0 +1,5 @@
+"""How concepts are compared."""
+
+from typing import Literal
+
+ConceptSimilarity = Literal["jaccard", "cosine"]

@@ -1,0 +1,4 @@
+"""Configurations of losses that systems share.
+
+Imported by losses, and by the configurations of systems.
+"""

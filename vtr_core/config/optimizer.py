@@ -1,0 +1,33 @@
+"""The optimiser, its learning rate and its schedule."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class OptimizerConfig(Settings):
+    """Adam with an optional warm-up and a schedule over all steps."""
+
+    learning_rate: PositiveFloat = 1e-3
+    learner_factor: PositiveFloat = 1.0
+    """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
+    weight_decay: NonNegativeFloat = 0.0
+    """Decoupled (AdamW) where it is not 0."""
+    amsgrad: bool = False
+    """Steps are divided by the largest mean of squared gradients so far and not by the present one (Reddi et al. 2018,
+    AMSGrad)."""
+    schedule: Literal["constant", "cosine", "inverse_sqrt"] = "cosine"
+    """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1."""
+    warmup_steps: NonNegativeInt = 0
+    epoch_decay: Share = 1.0
+    """What the rate is multiplied by after every `decay_epochs` epochs, beside the schedule."""
+    decay_epochs: PositiveInt = 1
+    plateau_decay: Share = 1.0
+    """What the rate is multiplied by after `plateau_patience` validations without a gain at the same rate."""
+    plateau_patience: PositiveInt | None = None
+    gradient_clip: PositiveFloat | None = None
+    """Largest norm of the whole gradient."""

@@ -1,0 +1,5 @@
+"""What happens when a shard cannot be read."""
+
+from typing import Literal
+
+OnBadShard = Literal["fail", "skip"]

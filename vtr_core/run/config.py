@@ -1,0 +1,55 @@
+"""The complete configuration of a training run."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.evaluation import EvaluationConfig
+from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
+from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.settings import Settings
+from vtr_core.config.shards import OnBadShard
+from vtr_core.config.training import TrainingConfig
+from vtr_core.run.losses import LossConfig
+from vtr_core.run.models import ModelConfig
+from vtr_core.systems.capsules.config import CapsuleNetConfig
+
+
+class TrainConfig(Settings):
+    """Everything a run needs but its data: a preset is a function that returns one of these."""
+
+    preset: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")] = "custom"
+    """The preset that this configuration started from; it becomes part of file names."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Of the initial weights, the batches and dropout."""
+    on_bad_shard: OnBadShard = "fail"
+    """When a shard's row group cannot be read or fails its checksum: `fail` ends the run, `skip` puts rows of the
+    batch's next row group in place of its rows, and counts them."""
+    model: ModelConfig = CapsuleNetConfig()
+    loss: LossConfig = MaskedMarginSoftmaxConfig()
+    batch: BatchConfig = BatchConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    training: TrainingConfig = TrainingConfig()
+    scaling: ScalingConfig = ScalingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+    @property
+    def worker_counts(self) -> tuple[int, ...]:
+        """The numbers of workers that the run may go on with, ascending: those that divide a batch's rows."""
+        span = range(self.scaling.fewest, self.scaling.workers + 1)
+        return tuple(count for count in span if self.batch.rows % count == 0)
+
+    @model_validator(mode="after")
+    def _rows_divide(self) -> "TrainConfig":
+        for name, count in (("workers", self.scaling.workers), ("min_workers", self.scaling.fewest)):
+            if self.batch.rows % count:
+                divisors = [n for n in range(1, min(self.batch.rows, 4 * count) + 1) if self.batch.rows % n == 0]
+                near = sorted(divisors, key=lambda n: abs(n - count))[:3]
+                raise ValueError(
+                    f"batch.videos × batch.clips_per_video = {self.batch.rows} rows cannot be divided by "
+                    f"scaling.{name} = {count}; choose a batch size that is a multiple of the workers, "
+                    f"or {', '.join(map(str, sorted(near)))} workers"
+                )
+        return self

@@ -1,0 +1,61 @@
+"""Model configurations: one class per system, a tagged union over them."""
+
+from typing import Literal
+
+from vtr_core.config.blocks.routing import RoutingConfig, SelfAttentionRouting
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+
+class JointSpaceSettings(Settings):
+    """What every model that embeds captions and features in a joint space has."""
+
+    inputs: ModelInputs = ModelInputs()
+    words: WordEncoderConfig = WordEncoderConfig()
+    embedding_dim: PositiveInt = 4096
+    """D, the joint space."""
+    normalize: bool = False
+    """L2-normalise the embeddings (with a temperature loss); the paper uses plain dot products."""
+    standardize: bool = False
+    """Features standardised per dimension with the training data's mean and deviation, which the model keeps."""
+    input_dropout: Probability = 0.0
+    """Dropout on the input features."""
+
+
+class CapsuleNetConfig(JointSpaceSettings):
+    """Multimodal capsule network with routing by self-attention."""
+
+    kind: Literal["capsule_net"] = "capsule_net"
+    num_capsules: PositiveInt = 128
+    """C, capsules per modality."""
+    primary_dim: PositiveInt = 32
+    """d1, the dimension of the primary poses."""
+    routing: RoutingConfig = SelfAttentionRouting()
+    projected_poses: Literal["secondary", "primary"] = "secondary"
+    """The poses that the secondary activations weight in Equation 3: x̂, or x as the paper prints it. `primary` needs a
+    routing whose secondary capsule i belongs to primary capsule i: self_attention or none."""
+    activation_scale: Literal["none", "num_capsules"] = "none"
+    """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it. EM routing has no softmax."""
+    share_weights: bool = True
+    """Routing and projection shared by all modalities (Table 6)."""
+
+
+class FullyConnectedConfig(JointSpaceSettings):
+    """Baseline: two linear layers with ReLU per modality (Duarte et al., Table 5)."""
+
+    kind: Literal["fully_connected"] = "fully_connected"
+    hidden_dim: PositiveInt = 4096
+    """Width between the two layers."""
+
+
+class SelfAttentionBaselineConfig(JointSpaceSettings):
+    """Baseline: self-attention over pieces of the feature vector, without capsules (Duarte et al., Table 5)."""
+
+    kind: Literal["self_attention_baseline"] = "self_attention_baseline"
+    num_tokens: PositiveInt = 128
+    """Equal pieces that a feature vector is cut into; zeros are appended where they do not come out even."""
+    attention_dim: PositiveInt = 32
+    """Width of queries, keys, values and of the attended tokens."""
+    num_heads: PositiveInt = 1
+    """Attention heads; the scale is 1/sqrt(head width)."""

@@ -1,0 +1,71 @@
+"""What every model of a joint space begins with: one vector per modality, ready for its first layer."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.errors import ConfigError
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.nn.encoders.words import WordEncoder
+from vtr_core.nn.standardization import Standardization
+from vtr_core.systems.capsules.config import JointSpaceSettings
+
+
+class ModalityVectors(nn.Module):
+    """The pooled words of every caption, and every feature as the model computes with it.
+
+    Features come in the parameters' precision, standardised where wanted, exactly 0 in the rows that lack them, and
+    with dropout. Raises ConfigError without features, or with one that is named like the captions' modality.
+    """
+
+    def __init__(self, config: JointSpaceSettings) -> None:
+        super().__init__()
+        _check(config.inputs.features)
+        features = config.inputs.features
+        self.words = WordEncoder(config.inputs.num_words, config.inputs.word_dim, config.words)
+        standardized = features if config.standardize else {}
+        self.standardization = nn.ModuleDict({name: Standardization(dim) for name, dim in standardized.items()})
+        self.input_dropout = nn.Dropout(config.input_dropout)
+        self.dims = {TEXT: self.words.out_dim, **features}
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Take given word vectors; see `WordEncoder.load_word_vectors`."""
+        self.words.load_word_vectors(vectors)
+
+    def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
+        """Take the training data's statistics of every feature that is standardised."""
+        for name, module in self.standardization.items():
+            cast(Standardization, module).load(statistics[name])
+
+    def forward(self, batch: ClipBatch) -> dict[str, Float[Tensor, "_ _"]]:
+        """By modality, text first: (batch, dim), and for text (batch · (1 + extra), dim) in the order of `captions`."""
+        features = {name: self.input_dropout(self._feature(name, batch)) for name in self.dims if name != TEXT}
+        return {TEXT: self.words(captions(batch)), **features}
+
+    def _feature(self, name: str, batch: ClipBatch) -> Float[Tensor, "batch dim"]:
+        present = batch.present[name].unsqueeze(1)
+        values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
+        if name not in self.standardization:
+            return values
+        return torch.where(present, self.standardization[name](values), 0)
+
+
+def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:
+    """All captions of a batch in one list: the rows' own, then the candidates of the first row, of the second, …"""
+    if batch.candidate_tokens is None:
+        return batch.tokens
+    return torch.cat([batch.tokens, batch.candidate_tokens.flatten(0, 1)])
+
+
+def _check(features: Mapping[str, int]) -> None:
+    if not features:
+        raise ConfigError(
+            "model.inputs.features is empty; a data set's manifest, or the caller, must name its features"
+        )
+    if TEXT in features:
+        raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")

@@ -1,0 +1,80 @@
+"""The presets of the capsule network."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.blocks.routing import SelfAttentionRouting
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.config.losses.same_video import MaskSameVideo
+from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.training import TrainingConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.capsules.config import CapsuleNetConfig
+
+
+def capsule_howto() -> TrainConfig:
+    """The capsule paper's main model on HowTo100M: C = 128, d1 = 32, d2 = 256, D = 4096, batch 4096, 20 epochs."""
+    return TrainConfig(preset="capsule-howto")
+
+
+def capsule_howto_tiny() -> TrainConfig:
+    """The same network small enough for two CPU cores and a minute.
+
+    In so few steps attention stays near uniform where it begins so, and routed poses nearly equal: hence the initial
+    gain, and f_out sees the primary poses.
+    """
+    return TrainConfig(
+        preset="capsule-howto-tiny",
+        model=CapsuleNetConfig(
+            num_capsules=32,
+            primary_dim=16,
+            routing=SelfAttentionRouting(pose_dim=32, mlp_dim=128, initial_gain=2.0),
+            words=WordEncoderConfig(hidden_dim=256),
+            embedding_dim=256,
+            projected_poses="primary",
+            activation_scale="num_capsules",
+            standardize=True,
+        ),
+        batch=BatchConfig(videos=32, clips_per_video=4),
+        optimizer=OptimizerConfig(learning_rate=3e-3),
+        training=TrainingConfig(epochs=10),
+        scaling=ScalingConfig(workers=2),
+    )
+
+
+def capsule_msrvtt() -> TrainConfig:
+    """The network on pooled features of a few hundred MSR-VTT videos: small, and regularised throughout.
+
+    For features that are mean ⊕ standard deviation over time and for given word vectors (benchmarks/msrvtt_ridge.py).
+    """
+    return TrainConfig(
+        preset="capsule-msrvtt",
+        model=CapsuleNetConfig(
+            num_capsules=32,
+            primary_dim=16,
+            routing=SelfAttentionRouting(pose_dim=32, mlp_dim=128, initial_gain=3.0),
+            words=WordEncoderConfig(hidden_dim=256, pooling="max_mean", word_dropout=0.2, dropout=0.5),
+            embedding_dim=256,
+            projected_poses="primary",
+            activation_scale="num_capsules",
+            normalize=True,
+            standardize=True,
+            input_dropout=0.5,
+        ),
+        loss=InfoNceConfig(temperature=0.1, same_video=MaskSameVideo()),
+        batch=BatchConfig(videos=128, clips_per_video=4),
+        optimizer=OptimizerConfig(learning_rate=2e-3, weight_decay=2.0, warmup_steps=8, gradient_clip=5.0),
+        training=TrainingConfig(epochs=60, validate_every=5),
+    )
+
+
+BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+    {
+        "capsule-howto": capsule_howto,
+        "capsule-howto-tiny": capsule_howto_tiny,
+        "capsule-msrvtt": capsule_msrvtt,
+    }
+)

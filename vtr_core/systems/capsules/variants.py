@@ -1,0 +1,90 @@
+"""The networks of the capsule paper's tables, as changes to a base preset of any size."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from vtr_core.config.blocks.routing import NoRouting, SelfAttentionRouting
+from vtr_core.config.override import override
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.capsules.config import CapsuleNetConfig
+
+Changes = dict[str, Any]
+_ONE_TO_ONE = ("none", "self_attention")
+"""Routings whose secondary capsule i belongs to primary capsule i: only they can project the primary poses."""
+
+
+def variant(base: TrainConfig, name: str) -> TrainConfig:
+    """The variant `name` of `base`, a preset of a capsule network; its preset is called `<base>-<name>`."""
+    assert isinstance(base.model, CapsuleNetConfig)
+    return override(base, {**VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
+
+
+def _routing(kind: str, model: CapsuleNetConfig) -> Changes:
+    """Table 3: d1 = d2 = 16 and half the capsules (C = 64), that the votes of iterated routings fit in memory."""
+    changes: Changes = {
+        "model.num_capsules": model.num_capsules // 2,
+        "model.primary_dim": 16,
+        "model.routing.kind": kind,
+        "model.routing.pose_dim": 16,
+        "model.projected_poses": model.projected_poses if kind in _ONE_TO_ONE else "secondary",
+    }
+    if kind in _ONE_TO_ONE and isinstance(model.routing, SelfAttentionRouting | NoRouting):
+        changes["model.routing.mlp_dim"] = model.routing.mlp_dim
+    if kind == "em":  # its activations do not sum to 1
+        changes["model.activation_scale"] = "none"
+    return changes
+
+
+def _capsules(factor: float, model: CapsuleNetConfig) -> Changes:
+    """Table 4: C = 32, 64, 256 are to the base's 128 as 1/4, 1/2 and 2 are to 1."""
+    return {"model.num_capsules": int(model.num_capsules * factor)}
+
+
+def _baseline(kind: str, model: CapsuleNetConfig) -> Changes:
+    """Table 5: a network without capsules, with the base's inputs, text, width and regularisation."""
+    kept = ("words", "embedding_dim", "normalize", "standardize", "input_dropout")
+    values = model.model_dump()
+    return {"model.kind": kind, **{f"model.{name}": values[name] for name in kept}}
+
+
+def _not_shared(model: CapsuleNetConfig) -> Changes:  # noqa: ARG001  all variants are called alike
+    """Table 6: routing and projection for each modality."""
+    return {"model.share_weights": False}
+
+
+def _mil_nce(model: CapsuleNetConfig) -> Changes:
+    """Tables 1 and 2, MIL-NCE*: the loss and the bags of five captions of Miech et al. 2020, on a plain network."""
+    loss = {"loss.kind": "mil_nce", "batch.candidates": 5, "model.normalize": False}
+    return {**_baseline("fully_connected", model), **loss}
+
+
+def _max_margin(model: CapsuleNetConfig) -> Changes:
+    """Tables 1 and 2, HT100M: the ranking loss of Miech et al. 2019, half of it against the same video."""
+    return {
+        **_baseline("fully_connected", model),
+        "loss.kind": "max_margin_ranking",
+        "loss.same_video.kind": "weight",
+        "loss.same_video.hard_rate": 0.5,
+    }
+
+
+VARIANTS: Mapping[str, Callable[[CapsuleNetConfig], Changes]] = MappingProxyType(
+    {
+        "routing-none": partial(_routing, "none"),
+        "routing-dynamic": partial(_routing, "dynamic"),
+        "routing-em": partial(_routing, "em"),
+        "routing-set-transformer": partial(_routing, "set_transformer"),
+        "routing-self-attention": partial(_routing, "self_attention"),
+        "capsules-quarter": partial(_capsules, 0.25),
+        "capsules-half": partial(_capsules, 0.5),
+        "capsules-double": partial(_capsules, 2.0),
+        "fully-connected": partial(_baseline, "fully_connected"),
+        "self-attention": partial(_baseline, "self_attention_baseline"),
+        "not-shared": _not_shared,
+        "mil-nce": _mil_nce,
+        "max-margin": _max_margin,
+    }
+)
+"""A row of the paper's tables: what it changes in the base."""

@@ -1,0 +1,68 @@
+"""The captioner's configurations: a transformer over video and text tokens, its losses, and how it speaks."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat
+
+from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+
+class DecodingConfig(Settings):
+    """How captions are generated."""
+
+    beams: PositiveInt = 1
+    """Sentences kept at every word; 1 is greedy."""
+    length_penalty: NonNegativeFloat = 1.0
+    """α: sentences are compared by log p / length^α."""
+    block_ngrams: PositiveInt | None = None
+    """No n-gram of so many words occurs twice in a sentence (None: any may)."""
+    min_words: PositiveInt = 1
+    """Words before a sentence may end: none is ever empty."""
+
+
+class CaptionerConfig(Settings):
+    """A transformer over video tokens and text tokens, trained by masked language modelling with a
+    sequence-to-sequence mask (Li et al. 2023), speaking word by word by appending [MASK]."""
+
+    kind: Literal["captioner"] = "captioner"
+    inputs: ModelInputs = ModelInputs()
+    feature: str = "video"
+    """The feature column whose frames are described."""
+    video_tokens: PositiveInt | None = None
+    """Frames are averaged to so many tokens at most, of as many neighbours each (None: a token for each frame)."""
+    standardize: bool = False
+    """Frames standardised per dimension with the training data's mean and deviation, which the model keeps."""
+    hidden_dim: PositiveInt = 768
+    """Width of all tokens."""
+    layers: PositiveInt = 12
+    """Transformer blocks."""
+    heads: PositiveInt = 12
+    """Attention heads of each."""
+    mlp_dim: PositiveInt = 3072
+    """Width of each block's MLP."""
+    dropout: Probability = 0.1
+    """On tokens and behind attention and MLP."""
+    mask_rate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.15
+    """Share of a caption's tokens that are masked; one at least."""
+    max_tokens: Annotated[int, Field(ge=2, le=4096)] = 24
+    """Tokens of a caption, its end among them; longer ones are cut."""
+    decoding: DecodingConfig = DecodingConfig()
+
+
+class CaptioningLossConfig(Settings):
+    """L = L_gen + L_bfc + L_b + L_mcl; each of the last three can be left out (Gu and Yao 2023, Eq. 7 and Table 2)."""
+
+    kind: Literal["captioning"] = "captioning"
+    score: FusionConfig = FusionConfig()
+    """How a pair of video and caption is scored, for L_bfc and L_mcl."""
+    fusion: bool = True
+    """L_bfc."""
+    granularity_margin: GranularityMarginConfig | None = GranularityMarginConfig()
+    """L_b and L_mcl (None: neither)."""
+
+    @property
+    def contrasts(self) -> bool:
+        """Whether pairs are scored at all."""
+        return self.fusion or self.granularity_margin is not None

@@ -1,0 +1,63 @@
+"""What a captioner's contrasts cost: L_bfc, L_b and L_mcl of the scores of all pairs, in shares of workers."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from vtr_core.config.losses.same_video import MaskSameVideo
+from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.losses.fusion import PairScorer
+from vtr_core.losses.granularity.bias import row_cross_entropy
+from vtr_core.losses.granularity.granularity import GranularityLosses, GranularityMargin
+from vtr_core.losses.negatives import negative_weights
+from vtr_core.losses.share import WHOLE, Share
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.systems.captioning.config import CaptioningLossConfig
+
+
+class CaptioningObjective(nn.Module):
+    """L_bfc + L_b + L_mcl, those that are configured (Gu and Yao 2023, Eq. 7); L_gen is the model's own.
+
+    The scorer of pairs is trained here and is no part of the captioner: nothing needs it once training is over.
+    """
+
+    def __init__(self, config: CaptioningLossConfig, dim: int, information: InformationTable | None) -> None:
+        super().__init__()
+        self._config = config
+        margin = config.granularity_margin
+        self.scorer = PairScorer(dim, config.score) if config.contrasts else None
+        self.margin = None if margin is None or information is None else GranularityMargin(margin, information)
+
+    def contrast(
+        self,
+        scores: Float[Tensor, "batch batch"],
+        present: Bool[Tensor, " batch"],
+        keys: RowKeys,
+        step: int,
+        share: Share = WHOLE,
+    ) -> GranularityLosses:
+        """The terms "fusion", "bias" and "margin" of the share; scores: of every video (rows) with every caption.
+
+        present: rows with frames and a known word; others are no pairs. Fewer than two pairs contrast nothing: the
+        terms are 0. Rows of the same video or with the same words are no negatives of each other.
+        """
+        pairs, keys = at_least_float32(scores[present][:, present]), keys[present]
+        own, nothing = share.rows(len(pairs)), scores.sum() * 0
+        if len(pairs) < 2:
+            return GranularityLosses({name: nothing for name in ("fusion",) if self._config.fusion})
+        block = slice(own.start, own.stop)
+        terms = {"fusion": nothing + self._fusion(pairs, keys, block)} if self._config.fusion else {}
+        if self.margin is None:
+            return GranularityLosses(terms)
+        found = self.margin(pairs[block], keys, block, step)
+        return GranularityLosses({**terms, **found.by_term}, found.metrics)
+
+    def _fusion(self, pairs: Float[Tensor, "items items"], keys: RowKeys, block: slice) -> Float[Tensor, ""]:
+        """The share's rows and columns of `fusion_contrastive_loss`."""
+        with torch.autocast(pairs.device.type, enabled=False):
+            logits = pairs / self._config.score.temperature
+            negatives = negative_weights(keys, block, MaskSameVideo(), pairs.dtype) > 0
+            rows = row_cross_entropy(logits[block], block.start, negatives)
+            columns = row_cross_entropy(logits.T[block], block.start, negatives)
+            return self._config.score.weight * (rows.sum() + columns.sum()) / (2 * len(pairs))

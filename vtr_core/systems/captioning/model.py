@@ -1,0 +1,180 @@
+"""A captioner: video tokens and text tokens in one transformer, in which text sees the video and what was said."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.errors import ConfigError
+from vtr_core.losses.fusion import Sequences
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.nn.standardization import Standardization
+from vtr_core.nn.transformer import KeyValues, TransformerBlock
+from vtr_core.systems.captioning.config import CaptionerConfig
+
+_SPREAD = 0.02
+"""Standard deviation of fresh embeddings."""
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """What the captioner makes of a batch. Sequences are None where nothing asks for them."""
+
+    loss: Float[Tensor, " batch"]
+    """The sum of −log p over the masked tokens of each row."""
+    masked: Int64[Tensor, " batch"]
+    """How many those are."""
+    videos: Sequences | None
+    captions: Sequences | None
+
+
+class Captioner(nn.Module):
+    """p(word at [MASK] | video, the words before it).
+
+    Text token i attends to all video tokens and to the text tokens up to i; video tokens to video tokens alone, so that
+    what is known of a video is computed once, whatever is said of it (Li et al. 2023, "LAVENDER"; the mask of Dong et
+    al. 2019). Word ids are the vocabulary's; then come the end of a caption and [MASK]. Raises ConfigError for inputs
+    that make no model.
+    """
+
+    def __init__(self, config: CaptionerConfig) -> None:
+        super().__init__()
+        self.config = config
+        dim, num_words = config.hidden_dim, config.inputs.num_words
+        self.end, self.mask = num_words + 1, num_words + 2
+        self.standardization = Standardization(_frame_dim(config)) if config.standardize else None
+        self.frames = nn.Sequential(nn.Linear(_frame_dim(config), dim), nn.LayerNorm(dim))
+        self.words = nn.Embedding(num_words + 3, dim, padding_idx=0)
+        self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _SPREAD)
+        self.times = nn.Linear(1, dim)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout) for _ in range(config.layers)
+        )
+        self.norm, self.dropout = nn.LayerNorm(dim), nn.Dropout(config.dropout)
+        self.bias = nn.Parameter(torch.zeros(num_words + 3))
+        nn.init.normal_(self.words.weight, std=_SPREAD)
+
+    def forward(
+        self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
+    ) -> Captioned:
+        """The loss of masked words; where `contrasted` also both sides' tokens, each computed without the other.
+
+        hidden: numbers in [0, 1) that decide what is masked, see `masked_tokens`. A row whose caption has no known word
+        has neither loss nor masked tokens.
+        """
+        tokens = self.with_end(batch.tokens)
+        masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
+        frames, known = self.video_tokens(batch.frames[self.config.feature], batch.mask[self.config.feature])
+        told = self.text_tokens(tokens.masked_fill(masked, self.mask))
+        both = self._through(torch.cat([frames, told], dim=1), sequence_mask(known, tokens.shape[1]))
+        logits = self.logits(both[:, frames.shape[1] :])
+        loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
+        videos = captions = None
+        if contrasted:
+            videos = Sequences(both[:, : frames.shape[1]], known)
+            captions = self.caption(tokens)
+        return Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), videos, captions)
+
+    def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
+        """Take the statistics of the training data, of a model that standardises frames."""
+        assert self.standardization is not None, "the model takes frames as they are"
+        self.standardization.load(statistics[self.config.feature])
+
+    def with_end(self, tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows length"]:
+        """Captions with their end, cut to `max_tokens` with it, and as long as the longest of them."""
+        words = tokens[:, : self.config.max_tokens - 1]
+        counts = (words != 0).sum(dim=1)
+        length = max(1, int(counts.max())) + 1 if len(words) else 2
+        ended = torch.nn.functional.pad(words, (0, max(0, length - words.shape[1])))[:, :length]
+        return ended.scatter(1, counts.unsqueeze(1), self.end)
+
+    def caption(self, tokens: Int64[Tensor, "rows length"]) -> Sequences:
+        """Captions' tokens without any video, each token seeing all of its caption."""
+        mask = tokens != 0
+        seen = mask.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device)
+        return Sequences(self._through(self.text_tokens(tokens), seen), mask)
+
+    def video_tokens(
+        self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
+    ) -> tuple[Float[Tensor, "rows tokens hidden"], Bool[Tensor, "rows tokens"]]:
+        """Frames, averaged where there are more than `video_tokens`, as tokens that know their time in [0, 1]."""
+        values = frames.to(self.words.weight.dtype)
+        if self.standardization is not None:
+            values = self.standardization(values)
+        values = torch.where(mask.unsqueeze(2), values, 0)
+        if self.config.video_tokens is not None:
+            values, mask = segment_means(values, mask, self.config.video_tokens)
+        last = (mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+        time = torch.arange(mask.shape[1], device=mask.device) / last
+        return self.dropout(self.frames(values) + self.times(time.to(values.dtype).unsqueeze(2))), mask
+
+    def text_tokens(self, tokens: Int64[Tensor, "rows length"], first: int = 0) -> Float[Tensor, "rows length hidden"]:
+        """Words at the places from `first` on."""
+        return self.dropout(self.words(tokens) + self.places[first : first + tokens.shape[1]])
+
+    def logits(self, states: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows words"]:
+        """Scores of all words: their embeddings' products, and a bias."""
+        return at_least_float32(states @ self.words.weight.T + self.bias)
+
+    def go_on(
+        self,
+        tokens: Float[Tensor, "rows length hidden"],
+        seen: Bool[Tensor, "#rows length all"],
+        past: list[KeyValues] | None,
+    ) -> tuple[Float[Tensor, "rows length hidden"], list[KeyValues]]:
+        """The states of tokens after those of `past`, and the keys and values of all."""
+        kept = []
+        for place, block in enumerate(self.blocks):
+            assert isinstance(block, TransformerBlock)
+            tokens, whole = block.go_on(tokens, seen, None if past is None else past[place])
+            kept.append(whole)
+        return self.norm(tokens), kept
+
+    def _through(
+        self, tokens: Float[Tensor, "rows length hidden"], seen: Bool[Tensor, "rows length length"]
+    ) -> Float[Tensor, "rows length hidden"]:
+        return self.go_on(tokens, seen, None)[0]
+
+
+def masked_tokens(
+    tokens: Int64[Tensor, "rows length"], hidden: Float[Tensor, "rows max_tokens"], rate: float
+) -> Bool[Tensor, "rows length"]:
+    """Which tokens are masked: those whose number is below `rate`, and the one with the lowest of every caption."""
+    numbers = hidden[:, : tokens.shape[1]].masked_fill(tokens == 0, torch.inf)
+    lowest = numbers == numbers.min(dim=1, keepdim=True).values
+    return ((numbers < rate) | lowest) & (tokens != 0)
+
+
+def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tensor, "rows all all"]:
+    """What each token sees: a frame all frames, a word all frames and the words up to itself; each sees itself."""
+    rows, frames = known.shape
+    total = frames + length
+    place = torch.arange(total, device=known.device)
+    is_frame = torch.cat([known, known.new_zeros(rows, length)], dim=1)
+    earlier_word = (place.unsqueeze(1) >= place) & (place >= frames)
+    return is_frame.unsqueeze(1) | earlier_word | (place.unsqueeze(1) == place)
+
+
+def segment_means(
+    frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"], segments: int
+) -> tuple[Float[Tensor, "rows segments dim"], Bool[Tensor, "rows segments"]]:
+    """Means of `segments` runs of frames, frame t of n in run ⌊t · segments / n⌋; of fewer frames each is its own."""
+    kept = mask.sum(dim=1, keepdim=True)
+    place = torch.arange(mask.shape[1], device=mask.device)
+    run = torch.where(kept > segments, place * segments // kept.clamp(min=1), place)
+    member = (run.unsqueeze(1) == torch.arange(segments, device=mask.device).unsqueeze(1)) & mask.unsqueeze(1)
+    counts = member.sum(dim=2, keepdim=True)
+    return member.to(frames.dtype) @ frames / counts.clamp(min=1), counts.squeeze(2) > 0
+
+
+def _frame_dim(config: CaptionerConfig) -> int:
+    features = config.inputs.features
+    if config.feature not in features:
+        held = ", ".join(features) or "none"
+        raise ConfigError(f"model.feature = {config.feature!r}, the data's feature columns are: {held}")
+    return features[config.feature]

@@ -1,0 +1,79 @@
+"""Presets of the captioner, and what the rows of its paper's Table 2 change in them."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.evaluation import EvaluationConfig
+from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
+from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.override import override
+from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.training import TrainingConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig, DecodingConfig
+from vtr_core.systems.dual.presets import CAPTIONS
+
+Changes = dict[str, Any]
+
+
+def caption_msrvtt() -> TrainConfig:
+    """All four losses at the published sizes: 768 wide, batch 48, Adam 1e-5, the extractor trained for 14,000 steps."""
+    return TrainConfig(
+        preset="caption-msrvtt",
+        model=CaptionerConfig(decoding=DecodingConfig(beams=4)),
+        loss=CaptioningLossConfig(),
+        batch=BatchConfig(videos=48, clips_per_video=1),
+        optimizer=OptimizerConfig(learning_rate=1e-5, weight_decay=0.01, warmup_steps=1000, gradient_clip=1.0),
+        training=TrainingConfig(epochs=20 * CAPTIONS, validate_every=CAPTIONS, metric="val/cider"),
+        evaluation=EvaluationConfig(batch_rows=64),
+    )
+
+
+def caption_msrvtt_tiny() -> TrainConfig:
+    """A small transformer for a few hundred videos and two CPU cores.
+
+    In so few steps 15 % of the words teach too little, so half of them are masked; a pair is scored by the cosine of
+    its means, with the temperature of a cosine, and the extractor is trained for a quarter of the steps. Contrasts of
+    full weight would keep the words from being learned in so short a time.
+    """
+    return TrainConfig(
+        preset="caption-msrvtt-tiny",
+        model=CaptionerConfig(
+            video_tokens=10,
+            standardize=True,
+            hidden_dim=128,
+            layers=2,
+            heads=4,
+            mlp_dim=512,
+            mask_rate=0.5,
+            decoding=DecodingConfig(beams=3),
+        ),
+        loss=CaptioningLossConfig(
+            score=FusionConfig(score="cosine", temperature=0.07, weight=0.1, heads=4),
+            granularity_margin=GranularityMarginConfig(warmup_steps=240, weight=0.05),
+        ),
+        batch=BatchConfig(videos=64, clips_per_video=1),
+        optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.01, warmup_steps=30, gradient_clip=1.0),
+        training=TrainingConfig(epochs=120, validate_every=30, metric="val/cider"),
+        scaling=ScalingConfig(workers=2),
+    )
+
+
+def caption_variant(base: TrainConfig, name: str) -> TrainConfig:
+    """The variant `name` of `base`, a preset of the captioner; its preset is called `<base>-<name>`."""
+    return override(base, {**CAPTION_VARIANTS[name], "preset": f"{base.preset}-{name}"})
+
+
+CAPTION_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+    {"caption-msrvtt": caption_msrvtt, "caption-msrvtt-tiny": caption_msrvtt_tiny}
+)
+CAPTION_VARIANTS: Mapping[str, Changes] = MappingProxyType(
+    {
+        "baseline": {"loss.fusion": False, "loss.granularity_margin": None},
+        "margin": {"loss.fusion": False},
+        "fusion": {"loss.granularity_margin": None},
+    }
+)
+"""Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them."""

@@ -1,0 +1,105 @@
+"""Training of a captioner: masked words, contrasts of videos and captions, and generated captions as validation."""
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+from torch import nn
+
+from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.granularity.granularity import GranularityLosses
+from vtr_core.losses.share import Share
+from vtr_core.retrieval.captioning import caption_figures, caption_values, caption_videos, together
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.captioning.loss import CaptioningObjective
+from vtr_core.systems.captioning.model import Captioned, Captioner
+from vtr_core.systems.task import StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.gather import (
+    gather_flags,
+    gather_keys,
+    gather_objects,
+    gather_rows,
+    gather_sequences,
+    sum_all,
+    sum_shares,
+)
+
+
+class CaptioningTask:
+    """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7).
+
+    L_gen is the mean of −log p over all masked tokens of the batch. What is masked depends on seed and step and on no
+    worker, so any number of workers computes the same. information: of the training captions, where L_mcl needs it.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None) -> None:
+        check_captioning(config)
+        assert isinstance(config.model, CaptionerConfig)
+        assert isinstance(config.loss, CaptioningLossConfig)
+        assert (information is None) == (config.loss.granularity_margin is None), "a margin needs information"
+        self._config, self._model, self._loss = config, config.model, config.loss
+        self._rank, self._world = rank, world
+        self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, information)
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """The generation loss of this worker's part and its share of the contrasts, added up over all workers."""
+        batch = frame_batch(columns, [self._model.feature]).to(device)
+        hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
+        output = model(batch, hidden, self._loss.contrasts)
+        assert isinstance(output, Captioned)
+        masked = max(1, sum_all(int(output.masked.sum()), device))
+        found = self._contrasts(output, batch, step) if self._loss.contrasts else GranularityLosses()
+        terms = {"gen": output.loss.sum() / masked, **found.by_term}
+        sums = sum_shares(torch.stack(list(terms.values())))
+        metrics = {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
+        return StepOutput(sums.sum(), metrics | {f"train/{name}": value for name, value in found.metrics.items()})
+
+    def _contrasts(self, output: Captioned, batch: FrameBatch, step: int) -> GranularityLosses:
+        """Own videos against all captions; then all scores on all workers, who compute the terms of their rows."""
+        assert output.videos is not None
+        assert output.captions is not None
+        assert self.objective.scorer is not None
+        scores = gather_rows(self.objective.scorer(output.videos, gather_sequences(output.captions)))
+        present = gather_flags(batch.text_present & batch.present[self._model.feature])
+        share = Share(self._rank, self._world)
+        return self.objective.contrast(scores, present, gather_keys(batch.keys), step, share)
+
+    def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
+        """This worker's part of the batch's numbers that decide what is masked."""
+        shape = (self._config.batch.rows, self._model.max_tokens)
+        numbers = np.random.default_rng([self._config.seed, step]).random(shape, np.float32)
+        first = self._rank * len(numbers) // self._world
+        return numbers[first : first + rows]
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """CIDEr-D, BLEU and ROUGE-L of generated captions: every worker describes a share of the videos."""
+        assert isinstance(model, Captioner)
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(caption_videos(model, self._config, manifest, vocabulary, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            values = caption_values(caption_figures(together(parts), "words", with_meteor=False), "val")
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        return shared
+
+
+def check_captioning(config: TrainConfig) -> None:
+    """ConfigError unless the parts of a configuration go together, be it of a captioner or not."""
+    is_captioner = isinstance(config.model, CaptionerConfig)
+    if is_captioner != isinstance(config.loss, CaptioningLossConfig):
+        raise ConfigError(
+            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
+            "'captioner' and 'captioning' go together, and with no other"
+        )
+    if is_captioner and config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'captioner': its loss is no function of embeddings alone; leave it "
+            "out, and lower batch.videos or loss.score.block_pairs where memory is short"
+        )

@@ -1,0 +1,74 @@
+"""The concepts that a run trains on: found, checked against its model, and kept in its checkpoints."""
+
+from vtr_core import storage
+from vtr_core.data.concepts.table import FILE, ConceptTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import CheckpointError, DatasetError
+from vtr_core.run.config import TrainConfig
+from vtr_core.storage import Location, locate
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.train.checkpoint_files import Checkpoint
+
+FOLDER = "concepts"
+
+
+def num_concepts(config: TrainConfig) -> int | None:
+    """K of a model with a concept space, else None."""
+    return config.model.num_concepts if isinstance(config.model, HybridEncoderConfig) else None
+
+
+def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str | None) -> str | None:
+    """The URI of the concept table of a new run on `data`; None for a model without a concept space.
+
+    given: the table that was asked for; by default `concepts` in `folder`, where the splits are, or beside the data.
+    Raises DatasetError, with the command that makes one, where there is none, where it was not made from `data`, or
+    where it offers too few concepts.
+    """
+    wanted = num_concepts(config)
+    if wanted is None:
+        return None
+    places = [locate(given)] if given is not None else [locate(folder) / FOLDER, data.location / FOLDER]
+    found = next((place for place in places if storage.exists(place / FILE)), None)
+    if found is None:
+        shown = " or ".join(dict.fromkeys(str(place) for place in places))
+        command = f"vtr concepts {folder}" if given is None else f"vtr concepts {folder} --out {given}"
+        raise DatasetError(
+            f"the model detects {wanted} concepts, and there is no concept table at {shown}; make one with {command}, "
+            "or give another with --concepts URI"
+        )
+    table = ConceptTable.load(found.uri)
+    table.require(wanted)
+    table.require_dataset(data.uri, data.fingerprint)
+    return found.uri
+
+
+def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
+    """The table of a run, which a model with a concept space needs and others do not read."""
+    wanted = num_concepts(config)
+    if wanted is None:
+        return None
+    if uri is None:
+        raise DatasetError(f"the model detects {wanted} concepts, but the run has no concept table; start a new run")
+    table = ConceptTable.load(uri)
+    table.require(wanted)
+    return table
+
+
+def names_of(config: TrainConfig, table: ConceptTable | None) -> ConceptNames | None:
+    """The concepts of the model, the most frequent of the table."""
+    wanted = num_concepts(config)
+    if table is None or wanted is None:
+        return None
+    return ConceptNames(table.names[:wanted], table.fingerprint)
+
+
+def require_names(found: Checkpoint, names: ConceptNames | None, where: Location) -> None:
+    """CheckpointError unless the checkpoint's model detects the concepts of the run's labels."""
+    if found.concepts == names:
+        return
+    held, wanted = (0 if one is None else len(one.names) for one in (found.concepts, names))
+    raise CheckpointError(
+        f"{where} has a model of {held} concepts of another concept table than the run's labels of {wanted}; "
+        "restore that table, or start a new run"
+    )

@@ -1,0 +1,68 @@
+"""The dual encoder's configurations: frames and sentences in a latent space, a concept space, or both at once."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.losses.granularity import GranularityMarginConfig
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+Compat = Literal["none", "hybrid_space"]
+
+
+class HybridEncoderConfig(Settings):
+    """Dual encoding (Dong et al. 2021) with a latent space, a concept space, or both (the hybrid)."""
+
+    kind: Literal["hybrid_encoder"] = "hybrid_encoder"
+    inputs: ModelInputs = ModelInputs(word_dim=500)
+    feature: str = "video"
+    """The feature column whose frames are encoded."""
+    latent_dim: PositiveInt | None = 1536
+    """Dimension of the latent space (None: there is none)."""
+    num_concepts: PositiveInt | None = 512
+    """K, the concepts of the concept space, the most frequent of the training captions (None: there is none)."""
+    concept_similarity: ConceptSimilarity = "jaccard"
+    """How concepts are compared: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
+    concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """The probability of every concept before training, as rare as concepts are (None: about a half, published)."""
+    video: TemporalLevelsConfig = TemporalLevelsConfig()
+    text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
+    dropout: Probability = 0.2
+    """Dropout on levels 2 and 3, and in the latent head."""
+    train_vectors: bool = True
+    """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
+    compat: Compat = "none"
+    """`hybrid_space`: padding counts as in the published code: the backward GRU of frames begins with it, and windows
+    of padding alone take part in the maximum over time."""
+
+    @model_validator(mode="after")
+    def _has_a_space(self) -> "HybridEncoderConfig":
+        if self.latent_dim is None and self.num_concepts is None:
+            raise ValueError("latent_dim and num_concepts are both None; the model needs at least one space")
+        return self
+
+
+class DualTripletConfig(Settings):
+    """Triplet losses with the hardest negatives in each space, and the detection of concepts."""
+
+    kind: Literal["dual_triplet"] = "dual_triplet"
+    margin: PositiveFloat = 0.2
+    """m, by which a match should beat the hardest negative."""
+    negatives: Literal["hardest", "all"] = "hardest"
+    """Which negatives of a row and of a column count."""
+    concept_weight: NonNegativeFloat | None = None
+    """B, the weight of the mean binary cross-entropy of the concepts (None: the rows of the batch, which makes both a
+    sum over rows); 0 makes the concept space a second latent one."""
+    concept_weight_factor: PositiveFloat = 1.0
+    """What B is multiplied by, whatever the batch's size."""
+    causality_weight: NonNegativeFloat = 0.0
+    """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
+    causality_concepts: PositiveInt = 10
+    """k, the concepts that a matched pair's similarity should come from."""
+    granularity_margin: GranularityMarginConfig | None = None
+    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
+    compat: Compat = "none"
+    """`hybrid_space`: captions of the same video and identical captions are negatives, as in the published code."""

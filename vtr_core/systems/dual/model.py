@@ -1,0 +1,93 @@
+"""Dual encoding: frames and sentences at three levels each, in a latent space, a concept space, or both."""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.errors import ConfigError
+from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, DualVectors, Embeddings
+from vtr_core.nn.encoders.sentence import SentenceEncoder
+from vtr_core.nn.heads import ConceptHead, LatentHead
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.systems.dual.frame_encoder import FrameEncoder
+
+
+class HybridEncoder(nn.Module):
+    """φ(v) and φ(s) of a video and a sentence, each with a head for every space (Dong et al. 2021).
+
+    `ranges` are the lowest and highest similarity of the latent and of the concept space in training batches, as
+    running averages: what a hybrid score rescales by that depends on no test set; (0, 0) where nothing was noted.
+    Raises ConfigError for inputs that make no model.
+    """
+
+    ranges: Tensor
+
+    def __init__(self, config: HybridEncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        inputs = config.inputs
+        self.frames = FrameEncoder(_frame_dim(config), config)
+        self.words = SentenceEncoder(inputs.num_words, inputs.word_dim, config)
+        self.video_heads = _Heads(self.frames.out_dim, config)
+        self.text_heads = _Heads(self.words.out_dim, config)
+        self.register_buffer("ranges", torch.zeros(2, 2))
+
+    def forward(self, batch: FrameBatch) -> DualEmbeddings:
+        """Both modalities of a batch in each space."""
+        name = self.config.feature
+        video = self.video(batch.frames[name], batch.mask[name], batch.mean[name])
+        text = self.text(batch.tokens)
+        present = {TEXT: self.words.known(batch.tokens), VIDEO: batch.mask[name].any(dim=1)}
+        return DualEmbeddings(
+            latent=_embeddings(text.latent, video.latent, present),
+            concept=_embeddings(text.concept_scores, video.concept_scores, present),
+        )
+
+    def video(
+        self,
+        frames: Float[Tensor, "rows frames frame_dim"],
+        mask: Bool[Tensor, "rows frames"],
+        mean: Float[Tensor, "rows frame_dim"],
+    ) -> DualVectors:
+        """Videos in each space; exactly 0 where a video has no frame. mean: of all frames of a video."""
+        return self.video_heads(self.frames(frames, mask, mean), mask.any(dim=1))
+
+    def text(self, tokens: Int64[Tensor, "rows max_words"]) -> DualVectors:
+        """Captions in each space; exactly 0 where a caption has no word of the vocabulary."""
+        return self.text_heads(self.words(tokens), self.words.known(tokens))
+
+    @torch.no_grad()
+    def note_ranges(self, ranges: Float[Tensor, "2 2"], momentum: float = 0.1) -> None:
+        """Take a batch's lowest and highest similarities of both spaces into the running averages."""
+        known = self.ranges[:, 1:] > self.ranges[:, :1]
+        moved = torch.where(known, torch.lerp(self.ranges, ranges.to(self.ranges), momentum), ranges.to(self.ranges))
+        self.ranges.copy_(torch.where(torch.isfinite(ranges).all(dim=1, keepdim=True), moved, self.ranges))
+
+
+class _Heads(nn.Module):
+    """The heads of one modality."""
+
+    def __init__(self, in_dim: int, config: HybridEncoderConfig) -> None:
+        super().__init__()
+        latent, concepts = config.latent_dim, config.num_concepts
+        self.latent = None if latent is None else LatentHead(in_dim, latent, config.dropout)
+        self.concept = None if concepts is None else ConceptHead(in_dim, concepts, config.concept_prior)
+
+    def forward(self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]) -> DualVectors:
+        latent = None if self.latent is None else at_least_float32(self.latent(values, present))
+        scores = None if self.concept is None else at_least_float32(self.concept(values, present))
+        return DualVectors(latent, scores)
+
+
+def _embeddings(text: Tensor | None, video: Tensor | None, present: dict[str, Tensor]) -> Embeddings | None:
+    return None if text is None or video is None else Embeddings({TEXT: text, VIDEO: video}, present)
+
+
+def _frame_dim(config: HybridEncoderConfig) -> int:
+    features = config.inputs.features
+    if config.feature not in features:
+        held = ", ".join(features) or "none"
+        raise ConfigError(f"model.feature = {config.feature!r}, the data's feature columns are: {held}")
+    return features[config.feature]

@@ -1,0 +1,130 @@
+"""Presets of the dual encoder, and what the rows of the thesis's tables change in them."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.override import override
+from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.training import TrainingConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+
+Changes = dict[str, Any]
+CAPTIONS = 20
+"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours one over all videos."""
+
+
+def hybrid_msrvtt() -> TrainConfig:
+    """The hybrid at its published sizes: latent 1536, 512 concepts, Adam 1e-4, batch 128, lr × .99 an epoch."""
+    return TrainConfig(
+        preset="hybrid-msrvtt",
+        model=HybridEncoderConfig(),
+        loss=DualTripletConfig(),
+        batch=BatchConfig(videos=128, clips_per_video=1),
+        optimizer=OptimizerConfig(
+            learning_rate=1e-4,
+            schedule="constant",
+            gradient_clip=2.0,
+            epoch_decay=0.99,
+            decay_epochs=CAPTIONS,
+            plateau_decay=0.5,
+            plateau_patience=3,
+        ),
+        training=TrainingConfig(epochs=50 * CAPTIONS, validate_every=CAPTIONS, patience=10),
+    )
+
+
+def hybrid_msrvtt_tiny() -> TrainConfig:
+    """The same network small enough for two CPU cores and a minute."""
+    levels = TemporalLevelsConfig(hidden_dim=32, num_filters=48, kernel_sizes=(2, 3))
+    return TrainConfig(
+        preset="hybrid-msrvtt-tiny",
+        model=HybridEncoderConfig(
+            inputs=ModelInputs(word_dim=64), latent_dim=128, num_concepts=32, video=levels, text=levels
+        ),
+        loss=DualTripletConfig(),
+        batch=BatchConfig(videos=64, clips_per_video=1),
+        optimizer=OptimizerConfig(learning_rate=1e-3, schedule="constant", gradient_clip=2.0, epoch_decay=0.99),
+        training=TrainingConfig(epochs=20, validate_every=5),
+        scaling=ScalingConfig(workers=2),
+    )
+
+
+def dual_variant(base: TrainConfig, name: str) -> TrainConfig:
+    """The variant `name` of `base`, a preset of a dual encoder; its preset is called `<base>-<name>`."""
+    assert isinstance(base.model, HybridEncoderConfig)
+    return override(base, {**DUAL_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
+
+
+def _latent(model: HybridEncoderConfig) -> Changes:
+    """Table 5.3, latent alone: as many dimensions as both spaces have together."""
+    return {"model.latent_dim": (model.latent_dim or 0) + (model.num_concepts or 0), "model.num_concepts": None}
+
+
+def _concept(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001  all variants are called alike
+    """Table 5.3, K-d Jaccard."""
+    return {"model.latent_dim": None}
+
+
+def _concept_half(model: HybridEncoderConfig) -> Changes:
+    """Table 5.3, 256-d Jaccard: half the base's concepts."""
+    return {"model.latent_dim": None, "model.num_concepts": (model.num_concepts or 0) // 2}
+
+
+def _cosine(model: HybridEncoderConfig) -> Changes:
+    """Table 5.3, K-d cosine."""
+    return {**_concept(model), "model.concept_similarity": "cosine"}
+
+
+def _cosine_half(model: HybridEncoderConfig) -> Changes:
+    """Table 5.3, 256-d cosine: half the base's concepts."""
+    return {**_concept_half(model), "model.concept_similarity": "cosine"}
+
+
+def _causal(model: HybridEncoderConfig) -> Changes:
+    """Ours: concepts alone that begin rare and are detected with more weight, so that ten of them carry a match."""
+    return {
+        **_concept(model),
+        "model.concept_prior": 0.1,
+        "loss.concept_weight_factor": 8.0,
+        "loss.causality_weight": 5.0,
+    }
+
+
+def _homogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Table 4.1, coupled homogeneous: the second space is a latent one as well, with the same similarity."""
+    return {"model.concept_similarity": "cosine", "loss.concept_weight": 0.0}
+
+
+def _heterogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Table 4.1, coupled heterogeneous: the second space is a latent one, compared by Jaccard."""
+    return {"loss.concept_weight": 0.0}
+
+
+def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """What padding and repeated captions do in the published code."""
+    return {"model.compat": "hybrid_space", "loss.compat": "hybrid_space"}
+
+
+DUAL_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+    {"hybrid-msrvtt": hybrid_msrvtt, "hybrid-msrvtt-tiny": hybrid_msrvtt_tiny}
+)
+DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingProxyType(
+    {
+        "latent": _latent,
+        "concept": _concept,
+        "concept-256": _concept_half,
+        "cosine": _cosine,
+        "cosine-256": _cosine_half,
+        "causal": _causal,
+        "homogeneous": _homogeneous,
+        "heterogeneous": _heterogeneous,
+        "published": _published,
+    }
+)
+"""A row of the thesis's tables: what it changes in the base."""

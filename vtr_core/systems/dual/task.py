@@ -1,0 +1,112 @@
+"""Training of a dual encoder: triplets in each space, the detection of concepts, and retrieval as its validation."""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from vtr_core.data.batches.frames import frame_batch
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
+from vtr_core.losses.share import Share
+from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
+from vtr_core.retrieval.dual_rows import concatenate_dual, embed_dual_rows
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.loss import DualObjective
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.task import StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
+
+
+class DualEncodingTask:
+    """L = L_lat + L_con over the whole batch; see `DualObjective`.
+
+    concepts: the soft labels of the videos, where the model has a concept space. Raises ConfigError for a configuration
+    whose parts do not go together.
+    With `loss.granularity_margin` also L_b and L_mcl of captions and videos, by the cosine of the latent space, or of
+    the concept scores where there is none; information: of the training captions.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        rank: int,
+        world: int,
+        concepts: ConceptTable | None,
+        information: InformationTable | None = None,
+    ) -> None:
+        check_dual(config)
+        assert isinstance(config.model, HybridEncoderConfig)
+        assert isinstance(config.loss, DualTripletConfig)
+        assert (concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
+        self._config, self._model = config, config.model
+        self._rank, self._world, self._concepts = rank, world, concepts
+        self._losses = DualObjective(config.loss, config.model.concept_similarity)
+        self._margin = granularity_margin(config.loss.granularity_margin, information)
+        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        batch = frame_batch(columns, [self._model.feature]).to(device)
+        embeddings, keys = gather_dual(model(batch)), gather_keys(batch.keys)
+        share = Share(self._rank, self._world)
+        losses = self._losses(embeddings, self._labels(keys.video), keys, share)
+        _bare(model).note_ranges(widest(losses.ranges))
+        space = embeddings.latent or embeddings.concept
+        assert space is not None, "a dual encoder has a space"
+        margin = embedding_margin(self._margin, space, keys, step, share)
+        terms = {**losses.by_term, **margin.by_term}
+        whole = sum(margin.by_term.values(), losses.total)
+        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in margin.metrics.items()})
+
+    def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
+        if self._concepts is None or self._model.num_concepts is None:
+            return None
+        labels = self._concepts.soft_labels(video_key.cpu().numpy(), self._model.num_concepts)
+        return torch.from_numpy(labels).to(video_key.device)
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
+        assert isinstance(model, HybridEncoder)
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(embed_dual_rows(model, self._config, manifest, vocabulary, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            rows, evaluation = concatenate_dual(parts), self._config.evaluation
+            figures = evaluate_dual(
+                rows, self._model.concept_similarity, evaluation.latent_weight, evaluation.normalise
+            )
+            values = dual_metric_values(figures, "val")
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        return shared
+
+
+def check_dual(config: TrainConfig) -> None:
+    """ConfigError unless the parts of a configuration go together, be it of a dual encoder or not."""
+    is_dual = isinstance(config.model, HybridEncoderConfig)
+    if is_dual != isinstance(config.loss, DualTripletConfig):
+        raise ConfigError(
+            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
+            "'hybrid_encoder' and 'dual_triplet' go together, and with no other"
+        )
+    if is_dual and config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'hybrid_encoder': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.max_frames where memory is short"
+        )
+
+
+def _bare(model: nn.Module) -> HybridEncoder:
+    found = model.module if isinstance(model, DistributedDataParallel) else model
+    assert isinstance(found, HybridEncoder)
+    return found

@@ -1,0 +1,83 @@
+"""Contrastive training of joint embeddings, and retrieval as its validation."""
+
+import torch
+from torch import nn
+
+from vtr_core.config.blocks.learners import NoLearner
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.share import Share
+from vtr_core.retrieval.embed import concatenate
+from vtr_core.retrieval.embed_rows import embed_rows
+from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.losses import margin_of
+from vtr_core.run.models import ModelConfig
+from vtr_core.systems.muse.config import MuseConfig
+from vtr_core.systems.task import StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
+
+
+class RetrievalTask:
+    """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
+
+    With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None = None) -> None:
+        self._config = config
+        self._rank = rank
+        self._world = world
+        self._losses = build_objective(config.loss)
+        self._margin = granularity_margin(margin_of(config.loss), information)
+        self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        batch = self._batch(columns).to(device)
+        embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
+        share = Share(self._rank, self._world)
+        losses = self._losses(embeddings, keys, step, share)
+        margin = embedding_margin(self._margin, embeddings, keys, step, share)
+        terms = {**losses.by_pair, **margin.by_term}
+        whole = sum(margin.by_term.values(), losses.total)
+        total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
+        metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
+        logged = {**losses.metrics, **margin.metrics}
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()})
+
+    def _batch(self, columns: Columns) -> ClipBatch | FrameBatch:
+        model = self._config.model
+        if isinstance(model, MuseConfig):
+            return frame_batch(columns, model.columns)
+        return clip_batch(columns, list(model.inputs.features))
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(embed_rows(model, self._config, manifest, vocabulary, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            values = metric_values(evaluate_retrieval(concatenate(parts), self._config.evaluation.similarity), "val")
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        return shared
+
+
+def check_learner(model: ModelConfig) -> None:
+    """ConfigError where parts of MUSE could never be trained: tokens that nothing reads."""
+    if not isinstance(model, MuseConfig) or not isinstance(model.learner, NoLearner):
+        return
+    if model.scales != (1,) or model.temporal_scales:
+        raise ConfigError(
+            f"model.learner.kind = 'none' keeps the [CLS] tokens as they are: nothing reads scales = {model.scales} "
+            f"with temporal_scales = {model.temporal_scales}; use --model.scales [1] and --model.temporal_scales []"
+        )

@@ -1,0 +1,80 @@
+"""MUSE's configuration: a pyramid of scales over frame tokens, one sequence of them, and what learns over it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.model_inputs import ModelInputs, Probability
+from vtr_core.config.settings import PositiveInt, Settings
+
+Compat = Literal["none", "muse_official"]
+
+
+class TextVectors(Settings):
+    """Captions come as vectors of the tokens' space, such as CLIP's [EOT], in a feature column."""
+
+    kind: Literal["vectors"] = "vectors"
+    feature: Literal["text"] = "text"
+    """That column, which has a vector for each caption of a video; its dimension is that of the tokens."""
+
+
+class TextWords(Settings):
+    """A small encoder that is trained with the model: counts of words, a biGRU, convolutions, a linear layer."""
+
+    kind: Literal["words"] = "words"
+    levels: TemporalLevelsConfig = TemporalLevelsConfig(hidden_dim=256, num_filters=256, kernel_sizes=(2, 3))
+    dropout: Probability = 0.2
+    """Dropout on the outputs of GRU and convolutions."""
+    train_vectors: bool = True
+    """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
+
+
+TextConfig = Annotated[TextVectors | TextWords, Field(discriminator="kind")]
+
+
+class MuseConfig(Settings):
+    """Multi-scale Mamba for text-video retrieval (Tang et al. 2025)."""
+
+    kind: Literal["muse"] = "muse"
+    inputs: ModelInputs = ModelInputs(word_dim=300, max_words=32)
+    feature: str = "video"
+    """The feature column of frames: [CLS] and then the grid's patches row by row, one after the other in a vector of
+    (1 + grid²) · dim values; without a grid a frame's one vector."""
+    grid: PositiveInt | None = 7
+    """Patches on a side of a frame (None: frames are single vectors)."""
+    scales: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 3, 7, 14)
+    """Sides of the grids that frames are seen at, 1 the [CLS] token: below `grid`, `grid`, 2 · `grid`, 4 · `grid`."""
+    temporal_scales: tuple[Annotated[PositiveInt, Field(ge=2)], ...] = ()
+    """Widths in frames: for each of them a sequence of frames pooled over so many joins the tokens."""
+    aggregation: Aggregation = "scale"
+    """Order of the tokens: scale by scale; frame by frame; or scale by scale after the mean over time."""
+    learner: LearnerConfig = MambaLearner()
+    text: TextConfig = TextVectors()
+    compat: Compat = "none"
+    """`muse_official`: the pyramid stays as it was drawn, and gates are drawn instead of 0, as in the published code,
+    where the model is therefore no mean pooling at the start."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that the model reads."""
+        return (self.feature, self.text.feature) if isinstance(self.text, TextVectors) else (self.feature,)
+
+    @model_validator(mode="after")
+    def _scales_fit(self) -> "MuseConfig":
+        grid = self.grid
+        if 1 not in self.scales or len(set(self.scales)) < len(self.scales):
+            raise ValueError(f"scales = {self.scales} must hold 1, the [CLS] tokens that are kept, and each scale once")
+        if grid is None and self.scales != (1,):
+            raise ValueError(f"scales = {self.scales} need frames with patches; without a grid use scales = (1,)")
+        if grid is not None:
+            wrong = [scale for scale in self.scales if scale > grid and scale not in (2 * grid, 4 * grid)]
+            if wrong:
+                raise ValueError(
+                    f"scale {wrong[0]} cannot be made of a {grid} × {grid} grid; "
+                    f"1, …, {grid}, {2 * grid} and {4 * grid} can"
+                )
+        if self.aggregation == "spatial" and self.temporal_scales:
+            raise ValueError("aggregation = spatial takes the mean over time; use no temporal_scales with it")
+        return self

@@ -1,0 +1,177 @@
+"""MUSE: frames at several scales, learned over as one sequence, and pooled to one vector a video."""
+
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.errors import ConfigError
+from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
+from vtr_core.nn.encoders.sentence import SentenceEncoder
+from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
+from vtr_core.nn.mamba.learners import build_learner
+from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.scan import ScanChoice, scan_backend
+from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
+
+
+class Muse(nn.Module):
+    """Videos and captions as vectors of length 1, whose product is their cosine (Tang et al. 2025).
+
+    Of a video only the [CLS] tokens are kept in the end, after they have seen all scales: with fresh weights, unless
+    `compat` is `muse_official`, a video is exactly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et
+    al. 2022). The temperature is the loss's. Raises ConfigError for inputs that make no model.
+    """
+
+    _place: Tensor
+
+    def __init__(self, config: MuseConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.dim = _token_dim(config)
+        published = config.compat == "muse_official"
+        self.pyramid = None if config.grid is None else Pyramid(self.dim, config.grid, config.scales)
+        self.temporal = nn.ModuleList(TemporalScale(self.dim, width) for width in config.temporal_scales)
+        self.learner = build_learner(self.dim, config.learner, zero_gates=not published)
+        self.words = _words(config, self.dim)
+        if published and self.pyramid is not None:
+            self.pyramid.requires_grad_(False)
+        self.register_buffer("_place", torch.empty(0), persistent=False)
+        self._one_direction = isinstance(config.learner, MambaLearner) and config.learner.scan == "none"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is, also one without a parameter."""
+        return self._place.device
+
+    def scan(self, device: torch.device, dtype: torch.dtype) -> ScanChoice | None:
+        """Where and why the selective scan of tensors of `dtype` is computed; None for another learner."""
+        learner = self.config.learner
+        return scan_backend(device, learner.scan_backend, dtype) if isinstance(learner, MambaLearner) else None
+
+    def forward(self, batch: FrameBatch) -> Embeddings:
+        """Both modalities of a batch; exactly 0 where a video has no frame, or a caption no word or vector."""
+        mask = batch.mask[self.config.feature]
+        video = self.video(*self.split(batch.frames[self.config.feature]), mask)
+        captions = self._captions(batch)
+        return Embeddings(
+            {TEXT: self.text(captions), VIDEO: video}, {TEXT: self.told(captions), VIDEO: mask.any(dim=1)}
+        )
+
+    def split(
+        self, frames: Float[Tensor, "rows frames values"]
+    ) -> tuple[Float[Tensor, "rows frames patches dim"] | None, Float[Tensor, "rows frames dim"]]:
+        """Patches, where frames have them, and [CLS] tokens of the feature column `config.feature`."""
+        if self.config.grid is None:
+            return None, frames
+        tokens = frames.unflatten(2, (-1, self.dim))
+        return tokens[:, :, 1:], tokens[:, :, 0]
+
+    def video(
+        self,
+        patches: Float[Tensor, "rows frames patches dim"] | None,
+        cls: Float[Tensor, "rows frames dim"],
+        mask: Bool[Tensor, "rows frames"],
+    ) -> Float[Tensor, "rows dim"]:
+        """Vectors of length 1; exactly 0 where a video has no frame. Tokens come in any precision."""
+        scaled = self._scaled(patches, torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype), mask)
+        sequence = aggregate(scaled, self.config.aggregation, self._one_direction)
+        learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
+        return mean_direction(changed_frames(scaled, sequence, learned), mask)
+
+    def text(
+        self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
+    ) -> Float[Tensor, "captions dim"]:
+        """Vectors of length 1 of given ones, or of tokens where the model has an encoder; of nothing exactly 0."""
+        if self.words is None:
+            return normalize(at_least_float32(captions), dim=1)
+        return self.words(captions)
+
+    def told(
+        self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
+    ) -> Bool[Tensor, " captions"]:
+        """Which captions have a known word, or a vector that is not 0."""
+        return (captions != 0).any(dim=1) if self.words is None else self.words.encoder.known(captions)
+
+    def _captions(self, batch: FrameBatch) -> Tensor:
+        """What `text` takes: the one vector of each row's caption, or its tokens."""
+        if isinstance(self.config.text, TextVectors):
+            return batch.frames[self.config.text.feature][:, 0]
+        return batch.tokens
+
+    def _scaled(
+        self,
+        patches: Float[Tensor, "rows frames patches dim"] | None,
+        frames: Float[Tensor, "rows frames dim"],
+        mask: Bool[Tensor, "rows frames"],
+    ) -> ScaledFrames:
+        spatial: list[Tensor] = []
+        if self.pyramid is not None and patches is not None:
+            known = torch.where(mask[:, :, None, None], patches, 0).to(frames.dtype)
+            spatial = [tokens.unflatten(0, mask.shape) for tokens in self.pyramid(known.flatten(0, 1))]
+        elif self.config.scales != (1,):
+            raise ConfigError(f"model.scales = {self.config.scales} need the patches of frames, and none were given")
+        return ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
+
+
+class _Words(nn.Module):
+    """A caption's words to a vector of length 1."""
+
+    def __init__(self, config: MuseConfig, text: TextWords, dim: int) -> None:
+        super().__init__()
+        levels = HybridEncoderConfig(text=text.levels, dropout=text.dropout, train_vectors=text.train_vectors)
+        self.encoder = SentenceEncoder(config.inputs.num_words, config.inputs.word_dim, levels)
+        self.linear = nn.Linear(self.encoder.out_dim, dim)
+
+    def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
+        """Take given word vectors; see `SentenceEncoder.load_word_vectors`."""
+        self.encoder.load_word_vectors(vectors)
+
+    def forward(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
+        known = self.encoder.known(tokens).unsqueeze(1)
+        return normalize(at_least_float32(torch.where(known, self.linear(self.encoder(tokens)), 0)), dim=1)
+
+
+def mean_direction(
+    frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
+) -> Float[Tensor, "rows dim"]:
+    """m / ‖m‖, m the mean of x / ‖x‖ over a row's frames x (meanP of Luo et al. 2022); 0 for a row without any."""
+    directions = normalize(at_least_float32(frames), dim=2) * mask.unsqueeze(2)
+    return normalize(directions.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1), dim=1)
+
+
+def _words(config: MuseConfig, dim: int) -> _Words | None:
+    match config.text:
+        case TextWords():
+            return _Words(config, config.text, dim)
+        case TextVectors():
+            held = config.inputs.features.get(config.text.feature)
+            if held != dim:
+                raise ConfigError(
+                    f"model.text.feature = {config.text.feature!r} must be a feature column of {dim} values, as tokens "
+                    f"have; it is {'none of the data' if held is None else f'one of {held}'}"
+                )
+            return None
+        case _:
+            assert_never(config.text)
+
+
+def _token_dim(config: MuseConfig) -> int:
+    features = config.inputs.features
+    if config.feature not in features:
+        held = ", ".join(features) or "none"
+        raise ConfigError(f"model.feature = {config.feature!r}, the data's feature columns are: {held}")
+    values, tokens = features[config.feature], 1 if config.grid is None else 1 + config.grid**2
+    if values % tokens:
+        raise ConfigError(
+            f"frames of {values} values are no [CLS] token and {config.grid} × {config.grid} patches of one dimension; "
+            "set model.grid to the data's, or to None for frames of one vector"
+        )
+    return values // tokens

@@ -1,0 +1,161 @@
+"""Presets of MUSE, and what the rows of its paper's tables change in them."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal
+
+from vtr_core.config.batch import BatchConfig
+from vtr_core.config.blocks.learners import MambaLearner, NoLearner
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.evaluation import EvaluationConfig
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.override import override
+from vtr_core.config.scaling import ScalingConfig
+from vtr_core.config.training import TrainingConfig
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.presets import CAPTIONS
+from vtr_core.systems.muse.config import MuseConfig, TextWords
+
+Changes = dict[str, Any]
+
+
+def muse_msrvtt() -> TrainConfig:
+    """MUSE on CLIP's tokens at its published sizes: 12 frames of 1 + 7 × 7 tokens, scales 1, 3, 7, 14, four layers.
+
+    Adam at 1e-4, ten times that for what learns over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
+    Luo et al. 2022). The loss is the sum of both cross-entropies, twice the published mean: to Adam it is the same, and
+    the largest norm of the gradient is twice the published one, too.
+    """
+    return TrainConfig(
+        preset="muse-msrvtt",
+        model=MuseConfig(),
+        loss=_loss(),
+        batch=BatchConfig(videos=128, clips_per_video=1, max_frames=12),
+        optimizer=OptimizerConfig(
+            learning_rate=1e-4, learner_factor=10.0, weight_decay=0.2, warmup_steps=700, gradient_clip=2.0
+        ),
+        training=TrainingConfig(epochs=5 * CAPTIONS, validate_every=CAPTIONS),
+        evaluation=EvaluationConfig(similarity="cosine", batch_rows=64),
+    )
+
+
+def muse_msrvtt_tiny() -> TrainConfig:
+    """Frames of one vector each, at four scales in time, with a small encoder of words, for two CPU cores."""
+    levels = TemporalLevelsConfig(hidden_dim=64, num_filters=64, kernel_sizes=(2, 3))
+    return TrainConfig(
+        preset="muse-msrvtt-tiny",
+        model=MuseConfig(
+            inputs=ModelInputs(word_dim=64),
+            grid=None,
+            scales=(1,),
+            temporal_scales=(2, 4, 8),
+            learner=MambaLearner(layers=2, state=8),
+            text=TextWords(levels=levels),
+        ),
+        loss=_loss(),
+        batch=BatchConfig(videos=64, clips_per_video=1),
+        optimizer=OptimizerConfig(learning_rate=2e-3, learner_factor=1.0, gradient_clip=2.0),
+        training=TrainingConfig(epochs=20, validate_every=5),
+        scaling=ScalingConfig(workers=2),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
+
+
+def muse_tokens_tiny() -> TrainConfig:
+    """Frames of [CLS] and 4 × 4 patches with given caption vectors, at three scales, for two CPU cores."""
+    return TrainConfig(
+        preset="muse-tokens-tiny",
+        model=MuseConfig(grid=4, scales=(1, 2, 4), learner=MambaLearner(layers=2, state=8)),
+        loss=_loss(),
+        batch=BatchConfig(videos=64, clips_per_video=1),
+        optimizer=OptimizerConfig(learning_rate=5e-3, schedule="cosine", warmup_steps=30, gradient_clip=2.0),
+        training=TrainingConfig(epochs=40, validate_every=5),
+        scaling=ScalingConfig(workers=1),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
+
+
+def muse_variant(base: TrainConfig, name: str) -> TrainConfig:
+    """The variant `name` of `base`, a preset of MUSE; its preset is called `<base>-<name>`."""
+    assert isinstance(base.model, MuseConfig)
+    return override(base, {**MUSE_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
+
+
+def _loss() -> InfoNceConfig:
+    return InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+
+
+def _learner(kind: Literal["transformer", "flash", "mamba_out"], model: MuseConfig) -> Changes:
+    """Table 4: another video learner of as many layers."""
+    assert not isinstance(model.learner, NoLearner)
+    return {"model.learner.kind": kind, "model.learner.layers": model.learner.layers}
+
+
+def _no_learner(model: MuseConfig) -> Changes:  # noqa: ARG001  all variants are called alike
+    """Table 8, L = 0: mean pooling of the frames; tokens of other scales would have no reader."""
+    return {"model.learner.kind": "none", "model.scales": (1,), "model.temporal_scales": ()}
+
+
+def _scan(scan: Literal["none", "v1"], model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 5: one direction, or both with shared projections."""
+    return {"model.learner.scan": scan}
+
+
+def _frame(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 6: a frame's scales together."""
+    return {"model.aggregation": "frame"}
+
+
+def _scale(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 6: scale by scale."""
+    return {"model.aggregation": "scale"}
+
+
+def _spatial(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 6: the mean over time first, which leaves no scales in time."""
+    return {"model.aggregation": "spatial", "model.temporal_scales": ()}
+
+
+def _scales(count: int, model: MuseConfig) -> Changes:
+    """Table 7: the first `count` of the scales 1, 3, 7, 14, 28; of whole frames those of 1, 2, 4, 8, 16 frames.
+
+    On another grid the 3 and 7 are half the grid's side and the side.
+    """
+    if model.grid is None:
+        return {"model.temporal_scales": (2, 4, 8, 16)[: count - 1]}
+    return {"model.scales": (1, model.grid // 2, model.grid, 2 * model.grid, 4 * model.grid)[:count]}
+
+
+def _layers(layers: int, model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 8."""
+    return {"model.learner.layers": layers}
+
+
+def _published(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """What the published code trains: a pyramid that stays as it was drawn, and gates that do not begin at 0."""
+    return {"model.compat": "muse_official"}
+
+
+MUSE_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
+    {"muse-msrvtt": muse_msrvtt, "muse-msrvtt-tiny": muse_msrvtt_tiny, "muse-tokens-tiny": muse_tokens_tiny}
+)
+MUSE_VARIANTS: Mapping[str, Callable[[MuseConfig], Changes]] = MappingProxyType(
+    {
+        "transformer": partial(_learner, "transformer"),
+        "flash": partial(_learner, "flash"),
+        "mamba-out": partial(_learner, "mamba_out"),
+        "no-learner": _no_learner,
+        "scan-none": partial(_scan, "none"),
+        "scan-v1": partial(_scan, "v1"),
+        "frame": _frame,
+        "scale": _scale,
+        "spatial": _spatial,
+        **{f"scales-{count}": partial(_scales, count) for count in (1, 2, 3, 4, 5)},
+        **{f"layers-{layers}": partial(_layers, layers) for layers in (1, 2, 4, 8, 16)},
+        "published": _published,
+    }
+)
+"""A row of the paper's tables: what it changes in the base."""

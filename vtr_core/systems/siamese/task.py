@@ -1,0 +1,116 @@
+"""Training of a Siamese network: all pairs of a batch of images, and verification as its validation."""
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from vtr_core.data.batches.images import ImageBatch, image_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.errors import ConfigError
+from vtr_core.losses.share import Share
+from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
+from vtr_core.retrieval.verification import (
+    concatenate_faces,
+    encode_faces,
+    mean_loss,
+    pair_loss,
+    paper_threshold,
+    score_pairs,
+)
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.siamese.images import Moves, draw_moves
+from vtr_core.systems.siamese.loss import PairObjective
+from vtr_core.systems.siamese.made_subjects import make_subjects
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.task import StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.gather import gather_integers, gather_objects, gather_rows, sum_shares
+
+
+class VerificationTask:
+    """L = Σ over pairs of the whole batch + the tower's own penalties; see `PairObjective`.
+
+    A batch has `batch.clips_per_video` images of each of `batch.videos` subjects. Raises ConfigError for a
+    configuration whose parts do not go together.
+    """
+
+    def __init__(self, config: TrainConfig, rank: int, world: int) -> None:
+        check_siamese(config)
+        assert isinstance(config.model, SiameseConfig)
+        self._config, self._model = config, config.model
+        self._rank, self._world = rank, world
+        self.objective = PairObjective(pair_loss(config))
+
+    def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
+        """Encode this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        image = self._model.image
+        batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
+        moves, batch = self._moves(batch, step)
+        found = model(batch, moves)
+        keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
+        pairs = self.objective(gather_rows(found.vectors), keys[:, 0], keys[:, 1], Share(self._rank, self._world))
+        own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
+        total, of_pairs = sum_shares(torch.stack([pairs.total + own, pairs.total])).unbind()
+        metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}
+        return StepOutput(total, {"train/loss_pairs": of_pairs.detach(), **metrics})
+
+    def _moves(self, batch: ImageBatch, step: int) -> tuple[Moves | None, ImageBatch]:
+        """Those of this worker's images, and the batch with the subjects that they make of its own.
+
+        Moves are drawn for the whole batch, so that they do not depend on the number of workers.
+        """
+        settings = self._model.augmentation
+        if settings.is_none:
+            return None, batch
+        generator = torch.Generator().manual_seed((self._config.seed * 1_000_003 + step) % 2**63)
+        first = self._rank * batch.rows
+        moves = draw_moves(batch.rows * self._world, settings, generator)[first : first + batch.rows]
+        if not settings.makes_subjects:
+            return moves, batch
+        made = make_subjects(batch.subject_key.cpu(), settings, generator)  # moves are drawn on the CPU
+        moves = replace(moves, mirror=made.mirror, stretch=made.stretch)
+        return moves, replace(batch, subject_key=made.key.to(batch.subject_key.device))
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
+        """Verification of the validation pairs; the model remembers their threshold of equal error rates."""
+        assert isinstance(model, Siamese)
+        places = row_groups(manifest)[self._rank :: self._world]
+        parts = gather_objects(encode_faces(model, self._config, manifest, places))
+        values: dict[str, float] | None = None
+        if self._rank == 0:
+            scored = score_pairs(concatenate_faces(parts), manifest, self._config)
+            threshold = equal_error_threshold(scored.distance, scored.different)
+            at_threshold = verification_metrics(scored.distance, scored.different, threshold)
+            at_margin = verification_metrics(scored.distance, scored.different, paper_threshold(self._config))
+            values = {f"val/{name}": value for name, value in at_threshold.flat().items()}
+            values |= {"val/accuracy_at_margin": at_margin.accuracy, "val/loss": mean_loss(scored, self._config)}
+        shared = gather_objects(values)[0]
+        assert shared is not None
+        model.decides_at(shared["val/threshold"])
+        return shared
+
+
+def check_siamese(config: TrainConfig) -> None:
+    """ConfigError unless the parts of a configuration go together, be it of a Siamese network or not."""
+    is_siamese = isinstance(config.model, SiameseConfig)
+    if is_siamese != isinstance(config.loss, PairContrastiveConfig | PairDoubleMarginConfig):
+        raise ConfigError(
+            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
+            "'siamese' and 'pair_contrastive' or 'pair_double_margin' go together, and with no other"
+        )
+    if not is_siamese:
+        return
+    if config.batch.micro_rows is not None:
+        raise ConfigError(
+            "batch.micro_rows with model.kind = 'siamese': its batch normalisation needs all rows at once; "
+            "leave it out, and lower batch.videos or batch.clips_per_video where memory is short"
+        )
+    if config.batch.videos < 2 or config.batch.clips_per_video < 2:
+        raise ConfigError(
+            f"batch.videos = {config.batch.videos} subjects with batch.clips_per_video = "
+            f"{config.batch.clips_per_video} images each make no pairs of both kinds; use 2 or more of each"
+        )
