@@ -15,10 +15,10 @@ from benchmarks.compared_rows import World, run_rows, write
 from benchmarks.msrvtt_dual import videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
-from vtr_core.retrieval.captioning import caption_figures, caption_values
-from vtr_core.retrieval.nearest_caption import nearest_captions
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
+from vtr_core.systems.captioning.nearest_caption import nearest_captions
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
 from vtr_core.tables.gmc import YARDSTICK
 

@@ -31,7 +31,7 @@ from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import Part, stream
-from vtr_core.train.meter import Meter
+from vtr_core.train.loop.meter import Meter
 
 BEGIN, END = "begin", "end"
 """Files that the first worker makes around its steady part."""

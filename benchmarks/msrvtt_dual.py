@@ -178,11 +178,11 @@ def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
     from pipelines.analyze_causality import CausalityFlags, analyze
     from vtr_core.data.shards.checks import usable_videos
-    from vtr_core.retrieval.analysed_set import analysed_set
-    from vtr_core.retrieval.complementarity_report import figures_by_space
-    from vtr_core.retrieval.dual_rows import embed_dual
+    from vtr_core.systems.dual.analyze.analysed_set import analysed_set
+    from vtr_core.systems.dual.analyze.complementarity.report import figures_by_space
     from vtr_core.systems.dual.config import HybridEncoderConfig
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.systems.dual.rows import embed_dual
+    from vtr_core.train.checkpoint.load import load_model
 
     loaded = load_model(checkpoint, "cpu")
     model = loaded.config.model

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from vtr_core.analysis.transform_objective import Measured, TransformObjective
     from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.analysed_set import AnalysedSet
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 TRANSFORM, VALUES, PAGE = "transform.json", "causality.json", "report.html"
 
@@ -80,7 +80,7 @@ def analyze(flags: CausalityFlags) -> "Findings":
     from pipelines.printed_page import show
     from vtr_core.data.shards.checks import usable_videos
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     _check(flags)
     check_writable(locate(flags.out))
@@ -172,9 +172,9 @@ def _findings(
     table: "ConceptTable | None",
 ) -> "Findings":
     from pipelines.causality_findings import Findings
-    from vtr_core.retrieval.analysed_set import analysed_set
-    from vtr_core.retrieval.causality_report import curves_by_set, inferences, top_k_precision
-    from vtr_core.retrieval.dual_rows import dual_encoder, embed_dual
+    from vtr_core.systems.dual.analyze.analysed_set import analysed_set
+    from vtr_core.systems.dual.analyze.causality.report import curves_by_set, inferences, top_k_precision
+    from vtr_core.systems.dual.rows import dual_encoder, embed_dual
 
     similarity = dual_encoder(loaded).config.concept_similarity
     sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
@@ -257,7 +257,7 @@ def _detectors(
 ) -> "DetectorFindings":
     """Every split's detectors; what became of each concept where the training data are among the splits."""
     from pipelines.causality_findings import DetectorFindings
-    from vtr_core.retrieval.detector_report import detector_fates, split_report
+    from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, split_report
 
     reports = {
         data.name: split_report(data.name, data, space, table, search.best.transform)

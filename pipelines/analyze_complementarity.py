@@ -16,11 +16,11 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from pipelines.complementarity_findings import Findings, Run
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.analysed_set import AnalysedSet
-    from vtr_core.retrieval.complementarity_report import CorrelationCurve
-    from vtr_core.retrieval.couplings import WayOfTraining
+    from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
+    from vtr_core.systems.dual.analyze.complementarity.couplings import WayOfTraining
+    from vtr_core.systems.dual.analyze.complementarity.report import CorrelationCurve
     from vtr_core.systems.dual.model import HybridEncoder
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def analyze(flags: ComplementarityFlags) -> "Findings":
     from pipelines.printed_page import show
     from vtr_core.data.shards.checks import usable_videos
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     _check(flags)
     check_writable(locate(flags.out))
@@ -101,7 +101,7 @@ def _findings(
     flags: ComplementarityFlags, models: "Sequence[LoadedModel]", name: str, manifest: "Manifest"
 ) -> "Findings":
     from pipelines.complementarity_findings import Findings
-    from vtr_core.retrieval.couplings import way_of_training
+    from vtr_core.systems.dual.analyze.complementarity.couplings import way_of_training
 
     ways = [way_of_training(model.config) for model in models]
     runs: list[Run] = []
@@ -119,8 +119,8 @@ def _runs_of(
     Two data sets of vectors are in memory at a time.
     """
     from pipelines.complementarity_findings import Run
-    from vtr_core.retrieval.complementarity_report import component_curve, figures_by_space, fused_figures
-    from vtr_core.retrieval.dual_rows import dual_encoder
+    from vtr_core.systems.dual.analyze.complementarity.report import component_curve, figures_by_space, fused_figures
+    from vtr_core.systems.dual.rows import dual_encoder
 
     runs, before = [], None
     for number, model in enumerate(models):
@@ -157,8 +157,8 @@ def _runs_of(
 
 
 def _read(flags: ComplementarityFlags, model: "LoadedModel", name: str, manifest: "Manifest") -> "AnalysedSet":
-    from vtr_core.retrieval.analysed_set import analysed_set
-    from vtr_core.retrieval.dual_rows import embed_dual
+    from vtr_core.systems.dual.analyze.analysed_set import analysed_set
+    from vtr_core.systems.dual.rows import embed_dual
 
     data = analysed_set(name, embed_dual(model, manifest))
     return data if flags.captions_per_video is None else data.few_captions(flags.captions_per_video, flags.seed)
@@ -168,7 +168,7 @@ def _correlations(
     flags: ComplementarityFlags, data: "AnalysedSet", encoder: "HybridEncoder"
 ) -> "Sequence[CorrelationCurve]":
     """Between the two spaces of one model, as they are compared; nothing for a model with one space."""
-    from vtr_core.retrieval.complementarity_report import compared_vectors, correlation_curves
+    from vtr_core.systems.dual.analyze.complementarity.report import compared_vectors, correlation_curves
 
     if data.latent_text is None or data.latent_video is None or data.concept_text is None:
         return []
@@ -181,7 +181,7 @@ def _correlations(
 
 def _between(flags: ComplementarityFlags, first: "AnalysedSet", second: "AnalysedSet") -> "Sequence[CorrelationCurve]":
     """Between the latent spaces of two models."""
-    from vtr_core.retrieval.complementarity_report import correlation_curves
+    from vtr_core.systems.dual.analyze.complementarity.report import correlation_curves
 
     a, b = first.with_captions_of(second), second.with_captions_of(first)
     assert a.latent_text is not None and a.latent_video is not None  # noqa: PT018

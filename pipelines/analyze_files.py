@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.storage import Location
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 _DOTS_PER_INCH = 150
 

@@ -11,7 +11,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.captioning import CaptionedVideos
+    from vtr_core.systems.captioning.evaluation import CaptionedVideos
 
 LINES, PAGE = "captions.jsonl", "captions.html"
 
@@ -49,8 +49,8 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     from pipelines.evaluate_captioning import captioner_of, decoding_changes, describable, describe
     from pipelines.links import print_link
     from vtr_core import storage
-    from vtr_core.retrieval.caption_page import examples, render_captions
     from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.captioning.page import examples, render_captions
 
     if flags.examples < 1:
         raise ConfigError(f"vtr caption: --examples is {flags.examples}; it must be 1 or more")

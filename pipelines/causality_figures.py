@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipelines.causality_findings import Findings, SearchFindings
     from vtr_core.analysis.causality import CausalityCurves
     from vtr_core.analysis.transform_objective import Measured
-    from vtr_core.retrieval.detector_report import SplitReport
+    from vtr_core.systems.dual.analyze.causality.detectors import SplitReport
 
 _COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 _ORIGINAL, _IMPROVED, _GREY = "#4c72b0", "#c44e52", "#9a9a9a"

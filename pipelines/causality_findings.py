@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from vtr_core.analysis.calibration import Fate
     from vtr_core.analysis.causality import CausalityCurves
     from vtr_core.analysis.transform_objective import Measured
-    from vtr_core.retrieval.causality_report import Inference
-    from vtr_core.retrieval.detector_report import SideReport, SplitReport
+    from vtr_core.systems.dual.analyze.causality.detectors import SideReport, SplitReport
+    from vtr_core.systems.dual.analyze.causality.report import Inference
 
 
 @dataclass(frozen=True)

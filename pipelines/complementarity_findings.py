@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vtr_core.analysis.dimensions import StableRegion
     from vtr_core.analysis.ensembles import Difference, Ensemble
-    from vtr_core.retrieval.complementarity_report import ComponentCurve, CorrelationCurve
+    from vtr_core.systems.dual.analyze.complementarity.report import ComponentCurve, CorrelationCurve
 
 TESTED = ("map", "sum_r")
 FEWEST_DIMENSIONS = 3

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.captioning import CaptionMetrics
-    from vtr_core.retrieval.captioning import CaptionedVideos
     from vtr_core.systems.captioning.config import DecodingConfig
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.systems.captioning.evaluation import CaptionedVideos
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
 
@@ -60,7 +60,7 @@ class CaptioningResult:
 
     def metrics(self, prefix: str | None = None) -> dict[str, float]:
         """The figures by metric name, as `test/<set>/cider`."""
-        from vtr_core.retrieval.captioning import caption_values
+        from vtr_core.systems.captioning.evaluation import caption_values
 
         return caption_values(self.figures, prefix or f"test/{self.name}")
 
@@ -103,9 +103,9 @@ def captioner_of(checkpoint: str, average: int, changes: dict[str, Any]) -> "tup
     """The captioner of a checkpoint and how it speaks; CheckpointError for another model."""
     from pipelines.evaluation_inputs import device
     from vtr_core.config.override import override
-    from vtr_core.retrieval.captioning import require_captioner
     from vtr_core.systems.captioning.config import CaptionerConfig
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.systems.captioning.evaluation import require_captioner
+    from vtr_core.train.checkpoint.load import load_model
 
     loaded = load_model(checkpoint, device(), average)
     require_captioner(loaded.model, loaded.uri)
@@ -125,7 +125,7 @@ def decoding_changes(flags: Any) -> dict[str, Any]:
 
 def describable(loaded: "LoadedModel", uri: str) -> "Manifest":
     """The manifest of a data set of whole videos with the features that the captioner takes."""
-    from vtr_core.retrieval.dual_rows import check_frames
+    from vtr_core.retrieval.embed.frames import check_frames
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.captioning.config import CaptionerConfig
 
@@ -139,7 +139,7 @@ def describe(loaded: "LoadedModel", manifest: "Manifest", decoding: "DecodingCon
     """A caption for every video; DatasetError where references are of another corpus than the model's."""
     from vtr_core.data.captions.video_captions import video_captions
     from vtr_core.data.plan.plan import row_groups
-    from vtr_core.retrieval.captioning import caption_videos, check_vocabulary, require_captioner
+    from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
 
     model = require_captioner(loaded.model, loaded.uri)
     references = [text for video in video_captions(manifest) for text in video.captions]
@@ -150,7 +150,7 @@ def describe(loaded: "LoadedModel", manifest: "Manifest", decoding: "DecodingCon
 def _evaluate_one(
     loaded: "LoadedModel", decoding: "DecodingConfig", name: str, manifest: "Manifest", flags: CaptioningFlags
 ) -> CaptioningResult:
-    from vtr_core.retrieval.captioning import caption_figures
+    from vtr_core.systems.captioning.evaluation import caption_figures
 
     videos = describe(loaded, manifest, decoding)
     return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pipelines.retrieval_figures import Result, Variant
     from vtr_core.config.evaluation import EvaluationConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.dual_evaluation import SpaceFigures
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.systems.dual.evaluation import SpaceFigures
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 _REMARKS = {
     "matrix": "each space rescaled by the lowest and highest of all scores: every figure depends on the whole test set",
@@ -23,7 +23,7 @@ def evaluate_dual_encoder(loaded: "LoadedModel", flags: "EvaluateFlags") -> "lis
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluation_inputs import short_names
     from pipelines.retrieval_figures import log, print_result, write_json
-    from vtr_core.retrieval.dual_rows import check_frames
+    from vtr_core.retrieval.embed.frames import check_frames
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.dual.config import HybridEncoderConfig
 
@@ -73,9 +73,9 @@ def _result(loaded: "LoadedModel", name: str, manifest: "Manifest", evaluation: 
     """All figures of one data set, from one embedding of it."""
     from pipelines.retrieval_figures import Result
     from vtr_core.errors import DatasetError
-    from vtr_core.retrieval.dual_evaluation import evaluate_dual
-    from vtr_core.retrieval.dual_rows import embed_dual
     from vtr_core.systems.dual.config import HybridEncoderConfig
+    from vtr_core.systems.dual.evaluation import evaluate_dual
+    from vtr_core.systems.dual.rows import embed_dual
 
     model = loaded.config.model
     assert isinstance(model, HybridEncoderConfig)

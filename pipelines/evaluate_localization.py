@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.steps.figures import StepFigures
-    from vtr_core.retrieval.localization import ScoredSteps
+    from vtr_core.retrieval.evaluate.localization import ScoredSteps
     from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}
@@ -101,9 +101,9 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     from pipelines.links import print_link
     from vtr_core import storage
     from vtr_core.data.reading.steps import usable_steps
-    from vtr_core.retrieval.embed import check_features
+    from vtr_core.retrieval.embed.clips import check_features
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     for name, value in (("window", flags.window), ("draws", flags.draws)):
         if value < 1:
@@ -129,7 +129,7 @@ def _evaluate_one(
     loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind", flags: LocalizationFlags
 ) -> LocalizationResult:
     from vtr_core.metrics.steps.figures import by_chance, by_even_parts, centred, localise
-    from vtr_core.retrieval.localization import SecondModel, score_steps
+    from vtr_core.retrieval.evaluate.localization import SecondModel, score_steps
 
     config = loaded.config
     using = SecondModel(

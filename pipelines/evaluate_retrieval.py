@@ -12,10 +12,10 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from pipelines.retrieval_figures import Result, Variant
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.embed import EmbeddedRows
-    from vtr_core.retrieval.normalized import Bank
+    from vtr_core.retrieval.embed.clips import EmbeddedRows
+    from vtr_core.retrieval.evaluate.normalized import Bank
     from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 Normalization = Literal["dual_softmax", "query_bank"]
@@ -72,12 +72,12 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.retrieval_figures import log, print_result, write_json
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.bank import check_bank
-    from vtr_core.retrieval.embed_rows import check_rows
+    from vtr_core.retrieval.embed.rows import check_rows
+    from vtr_core.retrieval.evaluate.bank import check_bank
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.captioning.model import Captioner
     from vtr_core.systems.dual.model import HybridEncoder
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
@@ -139,7 +139,7 @@ def _check(flags: EvaluateFlags) -> None:
 
 
 def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
-    from vtr_core.retrieval.bank import embed_bank, sample_captions
+    from vtr_core.retrieval.evaluate.bank import embed_bank, sample_captions
     from vtr_core.run.models import reads_videos
 
     config = loaded.config
@@ -168,9 +168,9 @@ def _evaluate_one(
     from pipelines.retrieval_figures import Result
     from vtr_core.data.plan.plan import row_groups
     from vtr_core.errors import DatasetError
-    from vtr_core.retrieval.best_possible import best_possible_recall
-    from vtr_core.retrieval.embed_rows import embed_rows
-    from vtr_core.retrieval.evaluation import rankings
+    from vtr_core.retrieval.embed.rows import embed_rows
+    from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
+    from vtr_core.retrieval.evaluate.retrieval import rankings
 
     config = loaded.config
     rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
@@ -185,9 +185,9 @@ def _variants(
 ) -> "list[Variant]":
     """The plain figures first, then whole videos, then what was corrected at test time."""
     from pipelines.retrieval_figures import Variant
-    from vtr_core.retrieval.evaluation import evaluate_retrieval
-    from vtr_core.retrieval.normalized import evaluate_dual_softmax, evaluate_query_bank
-    from vtr_core.retrieval.whole_video import caption_average, mean_embeddings
+    from vtr_core.retrieval.evaluate.normalized import evaluate_dual_softmax, evaluate_query_bank
+    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+    from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
 
     found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
     if flags.aggregate == "video":

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
-    from vtr_core.retrieval.verification import ScoredPairs, SubjectErrors
     from vtr_core.systems.siamese.model import Siamese
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 PROG = "vtr evaluate --task verification"
 
@@ -83,7 +83,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     from vtr_core import storage
     from vtr_core.data.shards.checks import usable_images
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     if flags.hardest < 1:
         raise ConfigError(f"{PROG}: --hardest is {flags.hardest}; it must be 1 or more")
@@ -156,7 +156,13 @@ def _evaluate_one(
     model: "Siamese", loaded: "LoadedModel", name: str, manifest: "Manifest", threshold: float
 ) -> VerificationResult:
     from vtr_core.metrics.verification import fold_accuracy, verification_metrics
-    from vtr_core.retrieval.verification import encode_faces, mean_loss, paper_threshold, score_pairs, subject_errors
+    from vtr_core.systems.siamese.verification import (
+        encode_faces,
+        mean_loss,
+        paper_threshold,
+        score_pairs,
+        subject_errors,
+    )
 
     config = loaded.config
     scored = score_pairs(encode_faces(model, config, manifest), manifest, config)
@@ -214,7 +220,7 @@ _SHOWN = 5
 def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
     from vtr_core.data.plan.plan import row_groups
     from vtr_core.data.reading.images import read_images
-    from vtr_core.retrieval.hardest_pairs import hardest_pairs, render_hardest
+    from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, render_hardest
 
     sets = []
     for result in results:

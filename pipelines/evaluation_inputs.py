@@ -7,7 +7,7 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 def device() -> str:

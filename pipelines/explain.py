@@ -11,9 +11,9 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.activations_report import ActivationReport, ReportOptions
+    from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 PAGE, VALUES = "activations.html", "activations.json"
 _QUERY_FLAGS = ("--query", "--queries", "--serve")
@@ -83,11 +83,11 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     from pipelines.logged_run import log_run
     from vtr_core import storage
     from vtr_core.data.shards.checks import usable_clips
-    from vtr_core.retrieval.activations import capsule_model
-    from vtr_core.retrieval.activations_page import render_page
-    from vtr_core.retrieval.embed import check_features
+    from vtr_core.retrieval.embed.clips import check_features
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.systems.capsules.activations.page import render_page
+    from vtr_core.systems.capsules.activations.read import capsule_model
+    from vtr_core.train.checkpoint.load import load_model
 
     options = _options(flags)
     check_writable(locate(flags.out))
@@ -109,7 +109,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
 
 
 def _options(flags: ExplainFlags) -> "ReportOptions":
-    from vtr_core.retrieval.activations_report import ReportOptions
+    from vtr_core.systems.capsules.activations.report import ReportOptions
 
     return ReportOptions(
         top=flags.top,
@@ -124,8 +124,8 @@ def _options(flags: ExplainFlags) -> "ReportOptions":
 
 def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> "ActivationReport":
     from pipelines.evaluation_inputs import short_names
-    from vtr_core.retrieval.activations import capsule_model, read_activations
-    from vtr_core.retrieval.activations_findings import ReadDataset, activation_report
+    from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report
+    from vtr_core.systems.capsules.activations.read import capsule_model, read_activations
 
     config = loaded.config
     read = []

@@ -12,11 +12,11 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from vtr_core.analysis.transforms import Transform
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.explain_report import Described
-    from vtr_core.retrieval.explain_values import ExplainReport
-    from vtr_core.retrieval.search import DualVideos, Scoring
+    from vtr_core.retrieval.explain.report import Described
+    from vtr_core.retrieval.explain.values import ExplainReport
+    from vtr_core.retrieval.search.search import DualVideos, Scoring
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 PAGE, VALUES = "explanations.html", "explanations.json"
 
@@ -103,13 +103,13 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     from pipelines.links import print_link
     from pipelines.logged_run import log_run
     from vtr_core import storage
-    from vtr_core.retrieval.explain_frames import check_frames, read_pictures
-    from vtr_core.retrieval.explain_page import render_explanations
-    from vtr_core.retrieval.explain_queries import asked_queries
-    from vtr_core.retrieval.explain_report import explain_report
-    from vtr_core.retrieval.explain_values import ExplainOptions
-    from vtr_core.retrieval.search_dual import dual_queries
+    from vtr_core.retrieval.explain.frames import check_frames, read_pictures
+    from vtr_core.retrieval.explain.page import render_explanations
+    from vtr_core.retrieval.explain.queries import asked_queries
+    from vtr_core.retrieval.explain.report import explain_report
+    from vtr_core.retrieval.explain.values import ExplainOptions
     from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.dual.search import dual_queries
 
     assert flags.out is not None
     options = ExplainOptions(hits=flags.k, tags=flags.tags)
@@ -137,11 +137,12 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
     from vtr_core.data.shards.checks import usable_videos
-    from vtr_core.retrieval.dual_rows import check_frames, dual_encoder, embed_dual
-    from vtr_core.retrieval.explain_report import Described, explainable
-    from vtr_core.retrieval.search import Scoring
-    from vtr_core.retrieval.search_dual import dual_videos
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.retrieval.explain.report import Described, explainable
+    from vtr_core.retrieval.search.search import Scoring
+    from vtr_core.systems.dual.rows import dual_encoder, embed_dual
+    from vtr_core.systems.dual.search import dual_videos
+    from vtr_core.train.checkpoint.load import load_model
 
     manifest = usable_videos(flags.data)
     loaded = load_model(flags.checkpoint, device())
@@ -164,7 +165,7 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
 def _given(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
     from vtr_core import storage
     from vtr_core.errors import InputError
-    from vtr_core.retrieval.explain_queries import parse_queries
+    from vtr_core.retrieval.explain.queries import parse_queries
     from vtr_core.storage import locate
 
     if flags.queries is None:
@@ -181,7 +182,7 @@ def _given(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
 
 
 def _print(report: "ExplainReport", page: str) -> None:
-    from vtr_core.retrieval.explain_values import described
+    from vtr_core.retrieval.explain.values import described
 
     for place, system in enumerate(report.systems):
         ranks = [query.answers[place].right_rank for query in report.queries]

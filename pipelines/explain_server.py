@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipelines.explain_queries import ExplainQueriesFlags, Ready
-    from vtr_core.retrieval.explain_http import ExplainServer
+    from vtr_core.retrieval.explain.http import ExplainServer
 
 
 def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
     """Serve until interrupted."""
-    from vtr_core.retrieval.explain_http import is_loopback
+    from vtr_core.retrieval.explain.http import is_loopback
 
     server = explain_server(found, flags)
     if not is_loopback(flags.host):
@@ -31,14 +31,14 @@ def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
 def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServer":
     """A server that is bound and not yet serving."""
     from vtr_core.analysis.transforms import Transform
-    from vtr_core.retrieval.explain_frames import check_frames, read_picture
-    from vtr_core.retrieval.explain_http import ExplainServer, Explorer
-    from vtr_core.retrieval.explain_page import render_explorer
-    from vtr_core.retrieval.explain_queries import LONGEST_QUERY
-    from vtr_core.retrieval.explain_session import ExplainSession
-    from vtr_core.retrieval.explain_values import ExplainOptions
-    from vtr_core.retrieval.search_dual import dual_queries
+    from vtr_core.retrieval.explain.frames import check_frames, read_picture
+    from vtr_core.retrieval.explain.http import ExplainServer, Explorer
+    from vtr_core.retrieval.explain.page import render_explorer
+    from vtr_core.retrieval.explain.queries import LONGEST_QUERY
+    from vtr_core.retrieval.explain.session import ExplainSession
+    from vtr_core.retrieval.explain.values import ExplainOptions
     from vtr_core.storage import locate
+    from vtr_core.systems.dual.search import dual_queries
 
     frames = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(frames)

@@ -10,8 +10,8 @@ from pipelines.arguments import parse, print_help, wants_help
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.index import IndexRecord
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.retrieval.index.index import IndexRecord
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ def index(flags: IndexFlags) -> "IndexRecord":
     """Embed the videos, write the index, and say what is in it."""
     from pipelines.evaluation_inputs import device
     from vtr_core.fingerprint import short
-    from vtr_core.retrieval.index import save_index
-    from vtr_core.retrieval.index_build import build_index
-    from vtr_core.retrieval.index_faiss import check_faiss
+    from vtr_core.retrieval.index.build import build_index
+    from vtr_core.retrieval.index.faiss import check_faiss
+    from vtr_core.retrieval.index.index import save_index
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     out = locate(flags.out)
     check_writable(out)
@@ -64,8 +64,8 @@ def index(flags: IndexFlags) -> "IndexRecord":
 
 def _manifest(loaded: "LoadedModel", uri: str) -> "Manifest":
     """The data set, of the kind that the model reads."""
-    from vtr_core.retrieval.dual_rows import check_frames
-    from vtr_core.retrieval.embed_rows import check_rows
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.retrieval.embed.rows import check_rows
     from vtr_core.run.inputs import usable_data
     from vtr_core.systems.dual.config import HybridEncoderConfig
 

@@ -260,7 +260,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -
     from pipelines.ray_session import connect
     from vtr_core.data.ingest.ingest import do
     from vtr_core.errors import InputError, VtrError
-    from vtr_core.train.placement import place_reading, placement
+    from vtr_core.train.fleet.placement import place_reading, placement
 
     if not tasks:
         return

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from vtr_core.data.manifest import Manifest
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pipelines.face_runs import FaceRuns
 from vtr_core.data.plan.subject_groups import GroupSplit
 from vtr_core.run.config import TrainConfig
-from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.load import load_model
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
     from pipelines.evaluation_inputs import device
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.verification import equal_error_threshold
-    from vtr_core.retrieval.verification import encode_faces, score_pairs
+    from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 
     scored = []
     for checkpoint, uri in zip(checkpoints, data, strict=True):

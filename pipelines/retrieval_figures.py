@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pipelines.printed_page import Printed
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.ranking import RetrievalMetrics
-    from vtr_core.retrieval.evaluation import Direction
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.retrieval.evaluate.retrieval import Direction
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 PLAIN = "plain"
 
@@ -49,7 +49,7 @@ class Result:
 
     def metrics(self) -> dict[str, float]:
         """The figures of all variants by metric name."""
-        from vtr_core.retrieval.evaluation import metric_values
+        from vtr_core.retrieval.evaluate.retrieval import metric_values
 
         values: dict[str, float] = {}
         for variant in self.variants:

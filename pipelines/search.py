@@ -10,10 +10,10 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.index import IndexRecord
-    from vtr_core.retrieval.search_index import Hit, Searcher, SearchOptions
-    from vtr_core.retrieval.search_runs import RankedTopic, TopicScore
-    from vtr_core.train.checkpoint import LoadedModel
+    from vtr_core.retrieval.index.index import IndexRecord
+    from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions
+    from vtr_core.retrieval.search.runs import RankedTopic, TopicScore
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 _DEPTH = 1000
 _RUN_NAME = "vtr"
@@ -62,10 +62,10 @@ def main(argv: Sequence[str]) -> None:
 def search(flags: SearchFlags) -> None:
     """Find and print."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.index import load_index
-    from vtr_core.retrieval.search_index import check_data, searcher
+    from vtr_core.retrieval.index.index import load_index
+    from vtr_core.retrieval.search.index import check_data, searcher
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     _check(flags)
     found = load_index(locate(flags.index))
@@ -92,7 +92,7 @@ def _check(flags: SearchFlags) -> None:
 
 def _options(flags: SearchFlags, loaded: "LoadedModel") -> "SearchOptions":
     from vtr_core.analysis.transforms import read_transform
-    from vtr_core.retrieval.search_index import SearchOptions
+    from vtr_core.retrieval.search.index import SearchOptions
     from vtr_core.systems.dual.config import HybridEncoderConfig
 
     transform = None
@@ -114,7 +114,7 @@ def _k(flags: SearchFlags) -> int:
 
 
 def _answer(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
-    from vtr_core.retrieval.search_dual import unknown_words
+    from vtr_core.systems.dual.search import unknown_words
 
     assert flags.query is not None
     (hits,) = ready.search([flags.query], _k(flags))
@@ -129,10 +129,10 @@ def _answer(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", re
 
 def _batch(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
     from vtr_core import storage
-    from vtr_core.retrieval.search_dual import unknown_words
-    from vtr_core.retrieval.search_runs import RankedTopic, inferred_scores, parse_judgements, run_lines
-    from vtr_core.retrieval.search_topics import parse_topics
+    from vtr_core.retrieval.search.runs import RankedTopic, inferred_scores, parse_judgements, run_lines
+    from vtr_core.retrieval.search.topics import parse_topics
     from vtr_core.storage import locate
+    from vtr_core.systems.dual.search import unknown_words
 
     assert flags.topics is not None
     topics = parse_topics(_read(flags.topics), flags.topics)
@@ -211,7 +211,7 @@ def _plain(text: str) -> str:
 
 
 def _print_batch(rankings: "Sequence[RankedTopic]", scores: "Sequence[TopicScore] | None") -> None:
-    from vtr_core.retrieval.search_runs import mean_score
+    from vtr_core.retrieval.search.runs import mean_score
 
     for ranking in rankings:
         if not ranking.items:
@@ -227,7 +227,7 @@ def _print_batch(rankings: "Sequence[RankedTopic]", scores: "Sequence[TopicScore
 def _batch_json(rankings: "Sequence[RankedTopic]", scores: "Sequence[TopicScore] | None") -> dict[str, object]:
     from dataclasses import asdict
 
-    from vtr_core.retrieval.search_runs import mean_score
+    from vtr_core.retrieval.search.runs import mean_score
 
     topics = [
         {"topic": ranking.topic.topic_id, "text": ranking.topic.text, "items": [list(item) for item in ranking.items]}

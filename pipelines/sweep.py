@@ -101,7 +101,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
-    from vtr_core.train.lease import Lease
+    from vtr_core.train.fleet.lease import Lease
 
     search = _search(flags)
     config = override(preset(build_space(name).preset), changes)
@@ -146,7 +146,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
     """Go on with the sweep at `uri`: trials that have ended stay, others go on from their newest checkpoints."""
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.lease import Lease
+    from vtr_core.train.fleet.lease import Lease
 
     folder = SweepFolder(locate(uri))
     check_writable(folder.location)
@@ -195,7 +195,7 @@ def _data_sets(flags: SweepFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 def _check_length(config: TrainConfig, data: "Manifest") -> None:
     """ConfigError where a trial would end before its first validation."""
     from vtr_core.data.plan.plan import Plan
-    from vtr_core.train.worker import total_steps
+    from vtr_core.train.loop.worker import total_steps
 
     plan = Plan(data, config.batch, config.seed)
     first = config.training.validate_every * plan.steps_per_epoch

@@ -27,7 +27,7 @@ from tune_spaces.space import Point, Space
 from vtr_core import storage
 from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.run.config import TrainConfig
-from vtr_core.train.placement import placement, room
+from vtr_core.train.fleet.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
 
 _SETTINGS = {

@@ -15,10 +15,10 @@ from vtr_core import storage
 from vtr_core.errors import TrainingError, VtrError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.tracking.registry import model_name, register_checkpoint
+from vtr_core.tracking.models.registry import model_name, register_checkpoint
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.trials import Outcome
-from vtr_core.train.checkpoint_files import find_checkpoint
+from vtr_core.train.checkpoint.files import find_checkpoint
 
 _COMMANDS = 3
 """Of the best trials."""

@@ -5,7 +5,7 @@ config.json         the configuration that trials change
 trials.json         every trial: its point, its state, its validations
 trials/000/…        the trials' run folders, as those of vtr train
 trials.csv, figures/…   written at the end
-owner/              who writes the folder (vtr_core.train.lease)
+owner/              who writes the folder (vtr_core.train.fleet.lease)
 """
 
 import threading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tune_spaces.space import Space
     from vtr_core.run.config import TrainConfig
     from vtr_core.storage import Location
-    from vtr_core.train.run_folder import RunFolder
+    from vtr_core.train.checkpoint.run_folder import RunFolder
 
 State = Literal["waiting", "running", "finished", "stopped", "failed"]
 ENDED: tuple[State, ...] = ("finished", "stopped")
@@ -133,7 +133,7 @@ class SweepFolder:
 
     def run(self, row: TrialRow) -> "RunFolder":
         """The run folder of a trial."""
-        from vtr_core.train.run_folder import RunFolder
+        from vtr_core.train.checkpoint.run_folder import RunFolder
 
         return RunFolder(self.location / "trials" / row.name)
 

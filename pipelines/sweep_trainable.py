@@ -15,8 +15,8 @@ from pipelines.sweep_folder import SweepFolder, TrialRow, space_of
 from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.storage import locate
-from vtr_core.train.faults import first_line
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.fleet.faults import first_line
 from vtr_core.train.trial import Standing, Trial
 
 _HEAD = {"node:__internal_head__": 0.001}

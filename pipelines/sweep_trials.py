@@ -16,7 +16,7 @@ from vtr_core.errors import VtrError, one_line
 from vtr_core.storage import Location
 from vtr_core.tracking.run import Status
 from vtr_core.tracking.trials import PARENT, STOPPED_EARLY
-from vtr_core.train.lease import is_released
+from vtr_core.train.fleet.lease import is_released
 from vtr_core.train.tracked import Child, Tracking
 
 _RELEASE_WAIT_S = 60.0

@@ -93,7 +93,7 @@ def _figures_file(folder: str, one: TestSet) -> str:
 
 def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
     from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
-    from vtr_core.retrieval.evaluation import metric_values
+    from vtr_core.retrieval.evaluate.retrieval import metric_values
 
     (result,) = evaluate(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
     chance = {f"{one.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}

@@ -91,10 +91,10 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _yardstick(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
     """By metric name, what the caption of the nearest training video reaches."""
     from vtr_core.data.manifest import Manifest, splits
-    from vtr_core.retrieval.captioning import caption_figures, caption_values
-    from vtr_core.retrieval.nearest_caption import nearest_captions
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptionerConfig
+    from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
+    from vtr_core.systems.captioning.nearest_caption import nearest_captions
 
     if flags.data is None:
         return {}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.lease import Lease
-    from vtr_core.train.run_folder import RunFolder, RunRecord
+    from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+    from vtr_core.train.fleet.lease import Lease
     from vtr_core.train.tracked import Tracking
 
 HELP = f"""\
@@ -130,8 +130,8 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.systems.dual.concept_labels import usable_concepts
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
-    from vtr_core.train.lease import Lease
-    from vtr_core.train.run_folder import RunFolder, RunRecord
+    from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+    from vtr_core.train.fleet.lease import Lease
 
     _check_register(flags.register)
     data, validation = _data_sets(flags, config)
@@ -165,8 +165,8 @@ def resume(
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
-    from vtr_core.train.lease import Lease
-    from vtr_core.train.run_folder import RunFolder
+    from vtr_core.train.checkpoint.run_folder import RunFolder
+    from vtr_core.train.fleet.lease import Lease
 
     _check_register(register)
     folder = RunFolder.at(uri)
@@ -185,7 +185,7 @@ def resume(
 
 def _check_register(name: str | None) -> None:
     if name is not None:
-        from vtr_core.tracking.registry import check_model_name
+        from vtr_core.tracking.models.registry import check_model_name
 
         check_model_name(name)
 
@@ -223,10 +223,10 @@ def _run(
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.tracking.system_metrics import sampling_interval
-    from vtr_core.train.checkpoint_files import find_checkpoint
+    from vtr_core.train.checkpoint.files import find_checkpoint
+    from vtr_core.train.loop.worker import Job
     from vtr_core.train.tracked import tracked_run
     from vtr_core.train.trainer import fit
-    from vtr_core.train.worker import Job
 
     origin, system_s = provenance(), sampling_interval()
     events = EventLog(folder.location / "events.jsonl")
@@ -266,7 +266,7 @@ def _task(model: ModelConfig) -> str:
 def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
     """The registered model's URI; None, with what to do later, where MLflow did not take it: the run is not lost."""
     from vtr_core.errors import CheckpointError
-    from vtr_core.tracking.registry import CHAMPION, register_checkpoint
+    from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
 
     try:
         if tracked is None:

@@ -53,9 +53,9 @@ def verify(flags: VerifyFlags) -> Verified:
     from pipelines.evaluation_inputs import device
     from vtr_core.data.sources.faces.image_file import read_sized
     from vtr_core.nn.pair_distance import pair_distance
-    from vtr_core.retrieval.verification import encode_pixels, pair_loss
     from vtr_core.storage import locate
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.systems.siamese.verification import encode_pixels, pair_loss
+    from vtr_core.train.checkpoint.load import load_model
 
     loaded = load_model(flags.checkpoint, device())
     model, threshold = siamese(loaded), decision_threshold(loaded, flags.threshold)

@@ -14,7 +14,7 @@ from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.capsules.config import FullyConnectedConfig
-from vtr_core.train import gather
+from vtr_core.train.distributed import gather
 
 MEASURED = Feeding(clips_per_core_s=10_000, row_bytes=10_000, rows_read_per_row=1.25, source="a command")
 COST = StepCost(

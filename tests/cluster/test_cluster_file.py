@@ -14,7 +14,7 @@ from cluster.profiles import profile
 from tests.cluster import quoted_commands
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
-from vtr_core.train.placement import Placement
+from vtr_core.train.fleet.placement import Placement
 
 FILE = quoted_commands.ROOT / "cluster" / "ray-cluster.yaml"
 

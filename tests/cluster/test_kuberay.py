@@ -17,7 +17,7 @@ from tests.cluster import quoted_commands
 from tests.cluster.kuberay_fields import RayCluster, RayJob
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
-from vtr_core.train.placement import Placement
+from vtr_core.train.fleet.placement import Placement
 
 Object = dict[str, Any]
 KUBERNETES = "1.34"

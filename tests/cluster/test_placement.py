@@ -12,7 +12,7 @@ from cluster.local_cluster import LocalCluster
 from cluster.ray_start import NodeSpec
 from tests.drills import nodes, runs
 from vtr_core.config.scaling import ReadingNodes
-from vtr_core.train.placement import LABEL, READING
+from vtr_core.train.fleet.placement import LABEL, READING
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 WITH_GPUS = NodeSpec(cpus=3, gpus=2, labels={LABEL: "training"})

@@ -33,8 +33,8 @@ from vtr_core.data.plan.plan import Plan
 from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.errors import TrainingError
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint_files import Checkpoint
-from vtr_core.train.checkpoint_reader import load_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint
+from vtr_core.train.checkpoint.reader import load_checkpoint
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}

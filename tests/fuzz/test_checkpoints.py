@@ -19,11 +19,11 @@ from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint_files import MARKER, VERSION, Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint_reader import load_checkpoint
-from vtr_core.train.learner import Learner
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.files import MARKER, VERSION, Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.loop.learner import Learner
 
 CASES = 200
 CHECKPOINT = "checkpoints/step-00000007"

@@ -9,7 +9,7 @@ from mlflow import MlflowClient
 from pipelines.train import TrainFlags, train
 from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, config, losses
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
-from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.load import load_model
 
 pytestmark = pytest.mark.integration
 

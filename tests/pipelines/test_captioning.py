@@ -21,7 +21,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 CAPTIONS = {
     "a": ["a man runs in the park", "a man is running"],

@@ -20,7 +20,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 FIGURES = {"recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"}
 
@@ -86,7 +86,7 @@ def test_settings_change_what_they_should(flags: LocalizationFlags) -> None:
 
 
 def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vtr_core.train.checkpoint import load_model
+    from vtr_core.train.checkpoint.load import load_model
 
     loaded = load_model(flags.checkpoint)
     words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))

@@ -20,14 +20,14 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
-from vtr_core.retrieval.embed_rows import embed_queries
+from vtr_core.retrieval.embed.rows import embed_queries
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.tracking.model_folder import example, signature
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.tracking.models.folder import example, signature
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
 from vtr_core.train.served_model import ServedModel
 
 

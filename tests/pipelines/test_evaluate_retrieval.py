@@ -21,9 +21,9 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.tracking.registry import register_checkpoint
+from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
 

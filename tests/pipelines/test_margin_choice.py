@@ -16,12 +16,12 @@ from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan.subject_groups import GroupSplit, folds
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.metrics.verification import equal_error_threshold
-from vtr_core.retrieval.verification import encode_faces, score_pairs
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.config import PairContrastiveConfig
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint_files import Progress
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs
+from vtr_core.train.checkpoint.files import Progress
+from vtr_core.train.checkpoint.load import load_model
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, VtrError
-from vtr_core.retrieval.dual_rows import embed_dual
-from vtr_core.retrieval.embed import embed
-from vtr_core.retrieval.evaluation import rankings
+from vtr_core.retrieval.embed.clips import embed
+from vtr_core.retrieval.evaluate.retrieval import rankings
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
-from vtr_core.train.checkpoint import load_model
+from vtr_core.systems.dual.rows import embed_dual
+from vtr_core.train.checkpoint.load import load_model
 
 QUERY = "Caption number1 of video number2"
 

@@ -19,9 +19,9 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.learner import Learner
-from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.loop.learner import Learner
 
 FIRST = Progress(step=1)
 

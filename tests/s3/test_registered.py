@@ -8,13 +8,13 @@ import pytest
 
 from tests.s3.store import fetch
 from tests.toy import toy_dataset
-from tests.tracking.test_registry import NAME, saved
+from tests.tracking.models.test_registry import NAME, saved
 from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.storage import locate
-from vtr_core.tracking.registry import register_checkpoint
+from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import TrackedRun, open_run
-from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.load import load_model
 
 
 @pytest.fixture

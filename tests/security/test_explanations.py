@@ -8,10 +8,10 @@ import pytest
 
 from tests.retrieval.dual_toys import WORDS, report, videos
 from vtr_core.analysis.transforms import Transform
-from vtr_core.retrieval.explain_frames import read_pictures
-from vtr_core.retrieval.explain_page import render_explanations
-from vtr_core.retrieval.explain_report import Described
-from vtr_core.retrieval.explain_values import ExplainOptions
+from vtr_core.retrieval.explain.frames import read_pictures
+from vtr_core.retrieval.explain.page import render_explanations
+from vtr_core.retrieval.explain.report import Described
+from vtr_core.retrieval.explain.values import ExplainOptions
 
 EVIL = (
     "<script>alert(1)</script>",

@@ -17,7 +17,7 @@ from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, InputError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import locate
-from vtr_core.train.checkpoint_files import find_checkpoint
+from vtr_core.train.checkpoint.files import find_checkpoint
 
 OUTSIDE = (
     "../secret",

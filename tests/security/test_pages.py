@@ -8,10 +8,10 @@ import pytest
 
 from vtr_core.analysis.activations.top_clips import TopClips
 from vtr_core.analysis.activations.usage import UsageMeter
-from vtr_core.retrieval.activations import Clip, DatasetActivations, ModalityActivations
-from vtr_core.retrieval.activations_findings import ReadDataset, activation_report
-from vtr_core.retrieval.activations_page import render_page
-from vtr_core.retrieval.activations_report import ActivationReport, ReportOptions
+from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report
+from vtr_core.systems.capsules.activations.page import render_page
+from vtr_core.systems.capsules.activations.read import Clip, DatasetActivations, ModalityActivations
+from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
 
 EVIL = (
     "<script>alert(1)</script>",

@@ -20,7 +20,7 @@ from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.provenance import provenance
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import default_tracking_uri, open_run
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run
 
 SECRET = "s3cr3tXq7"

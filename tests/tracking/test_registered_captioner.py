@@ -19,16 +19,16 @@ from vtr_core.data.reading.frames import video_rows
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
-from vtr_core.retrieval.captioning import caption_videos, require_captioner
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.tracking.model_folder import example
-from vtr_core.tracking.registry import register_checkpoint
+from vtr_core.systems.captioning.evaluation import caption_videos, require_captioner
+from vtr_core.tracking.models.folder import example
+from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
-from vtr_core.train.checkpoint import LoadedModel, load_model
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 from vtr_core.train.served_model import ServedModel
 
 CAPTIONS = {"a": ["a man runs in the park"], "b": ["a dog sleeps"], "c": ["a woman sings a song"]}

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from tests.toy import toy_dataset
+from tests.tracking.models.test_registry import NAME, close, embedded, saved, table
 from tests.tracking.server import postgres_programs, running_server
-from tests.tracking.test_registry import NAME, close, embedded, saved, table
-from vtr_core.tracking.registry import register_checkpoint
+from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import Point, open_run
-from vtr_core.train.checkpoint import load_model
+from vtr_core.train.checkpoint.load import load_model
 
 pytestmark = [
     pytest.mark.integration,

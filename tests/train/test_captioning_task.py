@@ -23,12 +23,12 @@ from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.task import Task
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint_reader import load_checkpoint
-from vtr_core.train.gather import average_gradients
-from vtr_core.train.learner import Learner
-from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.distributed.gather import average_gradients
+from vtr_core.train.loop.learner import Learner
 
 CPU, ROWS = torch.device("cpu"), 8
 SMALL = {

@@ -14,7 +14,7 @@ from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.train.gather import gather_dual, gather_keys, sum_shares, widest
+from vtr_core.train.distributed.gather import gather_dual, gather_keys, sum_shares, widest
 
 ROWS = 12
 CASES: list[tuple[HybridEncoderConfig, DualTripletConfig]] = [

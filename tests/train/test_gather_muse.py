@@ -15,7 +15,7 @@ from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 from vtr_core.systems.muse.model import Muse
-from vtr_core.train.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
+from vtr_core.train.distributed.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
 
 ROWS = 12
 WORDS = TextWords(levels=SMALL.text, dropout=0.0)

@@ -15,7 +15,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.task import VerificationTask
-from vtr_core.train.gather import sum_shares
+from vtr_core.train.distributed.gather import sum_shares
 
 CPU = torch.device("cpu")
 BASE = {

@@ -15,9 +15,9 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_c
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
-from vtr_core.retrieval.embed import EmbeddedRows, concatenate
-from vtr_core.retrieval.embed_rows import embed_queries, embed_rows
-from vtr_core.retrieval.evaluation import evaluate_retrieval
+from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.rows import embed_queries, embed_rows
+from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
@@ -27,9 +27,9 @@ from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint_files import Checkpoint, Progress
-from vtr_core.train.learner import Learner
-from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.loop.learner import Learner
 
 CPU = torch.device("cpu")
 VIDEOS, CAPTIONS = 12, 24

@@ -14,7 +14,7 @@ from tests.toy import toy_dataset
 from vtr_core.errors import Interrupted
 from vtr_core.run.presets import preset
 from vtr_core.train import tracked
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.tracked import tracked_run
 
 CONFIG = preset("capsule-howto-tiny")

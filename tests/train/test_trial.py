@@ -13,10 +13,10 @@ from vtr_core.config.override import override
 from vtr_core.errors import TrainingError
 from vtr_core.run.presets import preset
 from vtr_core.train import trial as module
-from vtr_core.train.lease import is_released
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.fleet.lease import is_released
+from vtr_core.train.loop.worker import Job
 from vtr_core.train.trial import Standing, Trial
-from vtr_core.train.worker import Job
 
 CONFIG = override(preset("capsule-howto-tiny"), {"batch.videos": 1, "batch.clips_per_video": 2})
 """Five videos make five steps an epoch."""

@@ -17,7 +17,12 @@ from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
-from vtr_core.retrieval.verification import (
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
+from vtr_core.systems.siamese.verification import (
     encode_faces,
     hardest,
     mean_loss,
@@ -25,14 +30,9 @@ from vtr_core.retrieval.verification import (
     score_pairs,
     subject_errors,
 )
-from vtr_core.run.build import build_model
-from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import usable_data, with_inputs
-from vtr_core.run.presets import preset
-from vtr_core.run.task import build_task
 from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.learner import Learner
+from vtr_core.train.loop.learner import Learner
 
 CPU = torch.device("cpu")
 SMALL = {

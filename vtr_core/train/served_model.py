@@ -12,21 +12,21 @@ import torch
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.retrieval.captioning import caption_frames
-from vtr_core.retrieval.dual_rows import embed_dual_captions
-from vtr_core.retrieval.embed import embed_columns
-from vtr_core.retrieval.embed_videos import embed_words
-from vtr_core.retrieval.frame import CAPTION, captions_of, columns_of, dual_frame, embeddings_frame
-from vtr_core.retrieval.frame_pixels import pixels_of
-from vtr_core.retrieval.frame_sequences import frames_of
-from vtr_core.retrieval.verification import encode_pixels
+from vtr_core.retrieval.embed.clips import embed_columns
+from vtr_core.retrieval.embed.frame import CAPTION, captions_of, columns_of, dual_frame, embeddings_frame
+from vtr_core.retrieval.embed.frame_sequences import frames_of
+from vtr_core.retrieval.embed.videos import embed_words
 from vtr_core.storage import locate
+from vtr_core.systems.captioning.evaluation import caption_frames
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.dual.rows import embed_dual_captions
 from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.siamese.frame_pixels import pixels_of
 from vtr_core.systems.siamese.model import Siamese
-from vtr_core.tracking.model_files import kept_checkpoint
-from vtr_core.train.checkpoint import LoadedModel, load_model
+from vtr_core.systems.siamese.verification import encode_pixels
+from vtr_core.tracking.models.files import kept_checkpoint
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
 class ServedModel:

@@ -24,8 +24,8 @@ from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, open_run, reopen_run, run_name
 from vtr_core.tracking.sending import PointSender
-from vtr_core.train.checkpoint_files import find_checkpoint
-from vtr_core.train.run_folder import RunFolder, RunRecord
+from vtr_core.train.checkpoint.files import find_checkpoint
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)
 _FIRST_TRY_S = 10.0

@@ -17,15 +17,15 @@ from vtr_core import storage
 from vtr_core.errors import ClusterError
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
-from vtr_core.train.channel import Channel, Report
-from vtr_core.train.checkpoint_files import complete_checkpoints
-from vtr_core.train.faults import Fault, RestartBudget, fault
-from vtr_core.train.group_watch import GroupWatch, Growth
-from vtr_core.train.interrupts import graceful
-from vtr_core.train.placement import Placement, placement, room
-from vtr_core.train.reservation import wait_for_room, worker_bundle
-from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.worker import Job, train_worker
+from vtr_core.train.checkpoint.files import complete_checkpoints
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.fleet.faults import Fault, RestartBudget, fault
+from vtr_core.train.fleet.group_watch import GroupWatch, Growth
+from vtr_core.train.fleet.interrupts import graceful
+from vtr_core.train.fleet.placement import Placement, placement, room
+from vtr_core.train.fleet.reservation import wait_for_room, worker_bundle
+from vtr_core.train.loop.channel import Channel, Report
+from vtr_core.train.loop.worker import Job, train_worker
 
 
 def uses_gpu(config: TrainConfig) -> bool:

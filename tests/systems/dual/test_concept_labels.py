@@ -18,9 +18,9 @@ from vtr_core.storage import locate
 from vtr_core.systems.dual.concept_labels import concept_table, names_of, require_names, usable_concepts
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.checkpoint import load_model
-from vtr_core.train.checkpoint_files import Checkpoint, Progress, save_checkpoint
-from vtr_core.train.checkpoint_reader import load_checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.reader import load_checkpoint
 
 NAMES = ("cat", "dog", "run")
 

@@ -13,14 +13,14 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import GranularityLosses
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.captioning import caption_figures, caption_values, caption_videos, together
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, caption_videos, together
 from vtr_core.systems.captioning.loss import CaptioningObjective
 from vtr_core.systems.captioning.model import Captioned, Captioner
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.gather import (
+from vtr_core.train.distributed.gather import (
     gather_flags,
     gather_keys,
     gather_objects,

@@ -8,7 +8,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, locate
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.text.concepts.names import ConceptNames
-from vtr_core.train.checkpoint_files import Checkpoint
+from vtr_core.train.checkpoint.files import Checkpoint
 
 FOLDER = "concepts"
 

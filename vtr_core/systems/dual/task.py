@@ -14,15 +14,15 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.dual_evaluation import dual_metric_values, evaluate_dual
-from vtr_core.retrieval.dual_rows import concatenate_dual, embed_dual_rows
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.dual.rows import concatenate_dual, embed_dual_rows
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
+from vtr_core.train.distributed.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
 
 
 class DualEncodingTask:

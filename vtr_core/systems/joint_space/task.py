@@ -14,16 +14,16 @@ from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.embed import concatenate
-from vtr_core.retrieval.embed_rows import embed_rows
-from vtr_core.retrieval.evaluation import evaluate_retrieval, metric_values
+from vtr_core.retrieval.embed.clips import concatenate
+from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.losses import margin_of
 from vtr_core.run.models import ModelConfig
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
+from vtr_core.train.distributed.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
 
 
 class RetrievalTask:

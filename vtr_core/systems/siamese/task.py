@@ -12,7 +12,13 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.errors import ConfigError
 from vtr_core.losses.share import Share
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
-from vtr_core.retrieval.verification import (
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.siamese.images import Moves, draw_moves
+from vtr_core.systems.siamese.loss import PairObjective
+from vtr_core.systems.siamese.made_subjects import make_subjects
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.verification import (
     concatenate_faces,
     encode_faces,
     mean_loss,
@@ -20,15 +26,9 @@ from vtr_core.retrieval.verification import (
     paper_threshold,
     score_pairs,
 )
-from vtr_core.run.config import TrainConfig
-from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
-from vtr_core.systems.siamese.images import Moves, draw_moves
-from vtr_core.systems.siamese.loss import PairObjective
-from vtr_core.systems.siamese.made_subjects import make_subjects
-from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.gather import gather_integers, gather_objects, gather_rows, sum_shares
+from vtr_core.train.distributed.gather import gather_integers, gather_objects, gather_rows, sum_shares
 
 
 class VerificationTask:

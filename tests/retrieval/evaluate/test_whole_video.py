@@ -1,0 +1,121 @@
+"""All captions of a video search for it: both rules are those of obvious loops, whatever the blocks."""
+
+import numpy as np
+import pytest
+
+from tests.reference import normalization as reference
+from vtr_core.metrics.ranking import retrieval_metrics
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate import whole_video
+from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
+
+RNG = np.random.default_rng(5)
+VIDEOS = np.array([7, 3, 7, 3, 3, 9, 5, 5, 7, 2])  # of clips 0 … 9, not in order
+CLIPS = np.repeat(np.arange(10), [2, 1, 1, 3, 1, 1, 1, 2, 1, 1])  # rows: several captions of a clip
+OF_ROW = VIDEOS[CLIPS]
+N = len(CLIPS)
+KNOWN = np.arange(N) % 6 != 4
+KNOWN[OF_ROW == 2] = False  # video 2 has no caption with a known word
+SEEN = (np.arange(10) != 3)[CLIPS] & (OF_ROW != 5)  # a clip of video 3, and all of video 5, cannot be seen
+HEARD = (np.arange(10) % 2 == 0)[CLIPS] & SEEN
+BY_CLIP = {name: RNG.standard_normal((10, 4)).astype(np.float32) for name in ("video", "audio")}
+TEXT = (BY_CLIP["video"][CLIPS] + RNG.standard_normal((N, 4))).astype(np.float32)
+
+
+@pytest.fixture
+def rows():
+    present = {"text": KNOWN, "video": SEEN, "audio": HEARD}
+    vectors = {"text": TEXT, **{name: values[CLIPS] for name, values in BY_CLIP.items()}}
+    vectors = {name: np.where(present[name][:, None], values, 0) for name, values in vectors.items()}
+    return EmbeddedRows(vectors, present, CLIPS, OF_ROW)
+
+
+def clip_vectors(with_audio):
+    """Visible clips: their vectors and videos."""
+    kept = [c for c in range(10) if SEEN[c == CLIPS].all()]
+    heard = [bool(HEARD[c == CLIPS].all()) and with_audio for c in kept]
+    vectors = [BY_CLIP["video"][c] + (BY_CLIP["audio"][c] if h else 0) for c, h in zip(kept, heard, strict=True)]
+    return np.array(vectors, np.float64), VIDEOS[kept]
+
+
+def expected_metrics(scores, query_videos, item_videos):
+    """Of all five videos: those without a known caption have no row in `scores` and fail."""
+    whole = np.zeros((5, len(item_videos)))
+    relevant = np.zeros((5, len(item_videos)), bool)
+    for row, query in zip(scores, query_videos, strict=True):
+        whole[[2, 3, 5, 7, 9].index(query)] = row
+        relevant[[2, 3, 5, 7, 9].index(query)] = np.array(item_videos) == query
+    return retrieval_metrics(whole, relevant, missing="count_as_failure")
+
+
+def same(found, expected):
+    assert (found.num_queries, found.num_items) == (5, expected.num_items)
+    assert found.recall == expected.recall
+    assert (found.mean_rank, found.median_rank) == (expected.mean_rank, expected.median_rank)
+    assert found.mean_average_precision == pytest.approx(expected.mean_average_precision)
+
+
+@pytest.mark.parametrize("name", ["t2v", "t2va"])
+def test_mean_embeddings(rows, name):
+    found = {d.name: d for d in mean_embeddings(rows, "dot")}[name]
+    clips, of_clip = clip_vectors(name == "t2va")
+    queries, items = sorted(set(OF_ROW[KNOWN])), sorted(set(of_clip))
+    texts = np.array([TEXT[KNOWN & (v == OF_ROW)].astype(np.float64).mean(axis=0) for v in queries])
+    scores = texts @ np.array([clips[of_clip == v].mean(axis=0) for v in items]).T
+    same(found.metrics, expected_metrics(scores, queries, items))
+    assert found.num_unanswerable == 2  # video 2 has no words, video 5 nothing to see
+
+
+@pytest.mark.parametrize("name", ["t2v", "t2va"])
+@pytest.mark.parametrize("chunks", [(512, 16384), (1, 1), (6, 4)])
+def test_caption_average(rows, name, chunks, monkeypatch):
+    monkeypatch.setattr(whole_video, "QUERY_CHUNK", chunks[0])
+    monkeypatch.setattr(whole_video, "ITEM_CHUNK", chunks[1])
+    found = {d.name: d for d in caption_average(rows, "neg_euclidean")}[name]
+    clips, of_clip = clip_vectors(name == "t2va")
+    distances = -np.linalg.norm(TEXT[KNOWN].astype(np.float64)[:, None] - clips[None], axis=2)
+    scores = reference.caption_average(distances, OF_ROW[KNOWN].tolist(), of_clip.tolist())
+    same(found.metrics, expected_metrics(scores, sorted(set(OF_ROW[KNOWN])), sorted(set(of_clip))))
+    assert found.num_unanswerable == 2
+
+
+def test_both_rules_are_plain_retrieval_where_a_video_is_one_clip_with_one_caption(rows):
+    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+
+    keys = np.arange(10)
+    vectors = {"text": TEXT[:10], "video": BY_CLIP["video"]}
+    single = EmbeddedRows(vectors, dict.fromkeys(vectors, np.ones(10, bool)), keys, keys)
+    plain = evaluate_retrieval(single, "cosine")[0].metrics
+    assert mean_embeddings(single, "cosine")[0].metrics == plain
+    assert caption_average(single, "cosine")[0].metrics == plain
+
+
+def test_volumes_of_means(rows):
+    """Modalities stay apart; their lengths do not matter to a volume."""
+    found = {d.name: d for d in mean_embeddings(rows, "neg_volume")}
+    doubled = EmbeddedRows(
+        {**rows.vectors, "audio": rows.vectors["audio"] * 2}, rows.present, rows.clip_key, rows.video_key
+    )
+    assert {d.name: d for d in mean_embeddings(doubled, "neg_volume")}["t2va"].metrics == found["t2va"].metrics
+
+
+def test_blocks_stay_small(rows, monkeypatch):
+    """No more than QUERY_CHUNK captions times ITEM_CHUNK clips are scored at once."""
+    sizes = []
+    original = whole_video.block_scores
+
+    def watched(*sides):
+        scores = original(*sides)
+
+        def block(queries, items):
+            sizes.append((queries.stop - queries.start, items.stop - items.start))
+            return scores(queries, items)
+
+        return block
+
+    monkeypatch.setattr(whole_video, "block_scores", watched)
+    monkeypatch.setattr(whole_video, "QUERY_CHUNK", 6)
+    monkeypatch.setattr(whole_video, "ITEM_CHUNK", 4)
+    caption_average(rows, "dot")
+    assert max(queries for queries, _ in sizes) <= 6
+    assert max(items for _, items in sizes) <= 4

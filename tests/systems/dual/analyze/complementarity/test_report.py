@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import torch
+
+from tests.reference.causality import matched_precisions
+from tests.reference.spaces import canonical_pairs
+from vtr_core.errors import DatasetError
+from vtr_core.similarity import cosine, hybrid
+from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
+from vtr_core.systems.dual.analyze.complementarity.report import (
+    component_curve,
+    correlation_curves,
+    disjoint_pairs,
+    figures_by_space,
+    fused_figures,
+)
+
+
+def _set(seed=0, videos=6, per_video=4, latent=True, concept=True):
+    generator = torch.Generator().manual_seed(seed)
+    captions = videos * per_video
+    rows = torch.randn(captions + videos, 5, generator=generator)
+    scores = 2 * torch.randn(captions + videos, 7, generator=generator)
+    return AnalysedSet(
+        "toy",
+        rows[:captions] if latent else None,
+        rows[captions:] if latent else None,
+        scores[:captions] if concept else None,
+        scores[captions:] if concept else None,
+        torch.arange(captions) % videos,
+        np.arange(captions),
+        np.arange(videos),
+        0,
+    )
+
+
+def _map(scores, data):
+    there, back = matched_precisions(scores.tolist(), data.caption_video.tolist())
+    return 50 * (there + back)
+
+
+def test_figures_of_every_space_and_of_both():
+    data = _set()
+    found = figures_by_space(data, "jaccard", 0.6)
+    space = data.concept_space("jaccard")
+    both = hybrid(data.latent_scores, space.scores(space.identity), 0.6, "matrix")
+    assert list(found) == ["latent", "concept", "two spaces"]
+    assert found["latent"]["map"] == pytest.approx(_map(data.latent_scores, data))
+    assert found["two spaces"]["map"] == pytest.approx(_map(both, data))
+    assert set(figures_by_space(_set(concept=False), "jaccard", 0.6)) == {"latent"}
+    assert set(figures_by_space(_set(latent=False), "cosine", 0.6)) == {"concept"}
+
+
+def test_two_latent_spaces_are_fused_with_equal_weights():
+    first, second = _set(), _set(1)
+    expected = hybrid(first.latent_scores, second.latent_scores, 0.5, "matrix")
+    assert fused_figures(first, second)["map"] == pytest.approx(_map(expected, first))
+    with pytest.raises(DatasetError, match="two latent spaces"):
+        fused_figures(first, _set(latent=False))
+
+
+def test_components_of_both_sides_and_the_whole_space_at_the_end():
+    data = _set()
+    found = component_curve(data)
+    assert list(found.precision) == [1, 2, 3, 4, 5]
+    assert 100 * found.precision[5] == pytest.approx(_map(cosine(data.latent_text, data.latent_video), data))
+    assert found.normalised_variances.sum() == pytest.approx(1.0)
+
+
+def test_correlations_are_fitted_on_half_of_the_videos():
+    data, other = _set(videos=40), _set(1, videos=40)
+    first, second = (data.latent_text, data.latent_video), (other.latent_text, other.latent_video)
+    captions, videos = correlation_curves(first, second, data.caption_video, ridge=0.01, most=1000, seed=3)
+    assert (captions.side, captions.samples, captions.dims) == ("captions", 80, (5, 5))
+    assert (videos.side, videos.samples) == ("videos", 20)
+    order = torch.randperm(40, generator=torch.Generator().manual_seed(3))
+    fitted = torch.zeros(40, dtype=torch.bool)
+    fitted[order[:20]] = True
+    mask = fitted[data.caption_video]
+    a, b = first[0].double().numpy(), second[0].double().numpy()
+    u, w, expected = canonical_pairs(a[mask], b[mask], 0.01)
+    np.testing.assert_allclose(captions.fitted, expected, atol=1e-8)
+    held_out = [np.corrcoef(a[~mask] @ u[:, i], b[~mask] @ w[:, i])[0, 1] for i in range(5)]
+    np.testing.assert_allclose(captions.held_out, held_out, atol=1e-7)
+
+
+def test_too_few_videos_to_hold_any_out():
+    data = _set(videos=3)
+    space = data.latent_text, data.latent_video
+    with pytest.raises(DatasetError, match="at least 4 videos"):
+        correlation_curves(space, space, data.caption_video, ridge=0.0, most=10, seed=0)
+
+
+def test_pairs_share_no_training():
+    assert disjoint_pairs(5) == [(0, 1), (2, 3)]
+    assert disjoint_pairs(1) == []

@@ -1,0 +1,221 @@
+"""A dual encoder's figures: blocks equal whole matrices, both directions, failures, and the rows they come from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.reference import dual as reference
+from tests.toy import toy_dataset, toy_videos
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
+from vtr_core.metrics.ranking import retrieval_metrics
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.similarity import hybrid
+from vtr_core.systems.dual import scores as dual_scores
+from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.dual.rows import DualRows, concatenate_dual, embed_dual, embed_dual_captions, embed_dual_rows
+from vtr_core.systems.dual.scores import hybrid_scores, space_scores
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.files import Progress
+from vtr_core.train.checkpoint.load import LoadedModel
+
+CAPTIONS, VIDEOS = 11, 5
+
+
+def _rows(no_text: tuple[int, ...] = (), no_video: tuple[int, ...] = ()) -> DualRows:
+    random = np.random.default_rng(0)
+    text_present = np.array([row not in no_text for row in range(CAPTIONS)])
+    video_present = np.array([row not in no_video for row in range(VIDEOS)])
+
+    def drawn(rows: int, dim: int, present: np.ndarray) -> np.ndarray:
+        return np.where(present[:, None], random.normal(size=(rows, dim)), 0).astype(np.float32)
+
+    return DualRows(
+        latent_text=drawn(CAPTIONS, 4, text_present),
+        latent_video=drawn(VIDEOS, 4, video_present),
+        concept_text=drawn(CAPTIONS, 6, text_present),
+        concept_video=drawn(VIDEOS, 6, video_present),
+        caption_video=np.arange(CAPTIONS, dtype=np.int64) * VIDEOS // CAPTIONS,
+        captions=tuple(f"caption {row}" for row in range(CAPTIONS)),
+        video_id=tuple(f"v{row}" for row in range(VIDEOS)),
+        video_key=np.arange(VIDEOS, dtype=np.int64),
+        caption_key=np.arange(CAPTIONS, dtype=np.int64),
+        text_present=text_present,
+        video_present=video_present,
+        ranges=np.array([[-0.5, 0.75], [0.3, 0.8]], np.float32),
+    )
+
+
+def _matrix(a: np.ndarray, b: np.ndarray, similarity: str) -> torch.Tensor:
+    if similarity == "cosine":
+        return torch.tensor([[reference.cosine(x, y) for y in b.tolist()] for x in a.tolist()])
+    a, b = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(-b))
+    return torch.tensor([[reference.jaccard(x, y) for y in b.tolist()] for x in a.tolist()])
+
+
+@pytest.mark.parametrize("held", [0, 2**28])
+@pytest.mark.parametrize("normalise", ["matrix", "query", "train"])
+@pytest.mark.parametrize("similarity", ["jaccard", "cosine"])
+def test_figures_equal_those_of_whole_matrices(
+    similarity: str, normalise: str, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dual_scores, "HELD", held)
+    monkeypatch.setattr(dual_scores, "BLOCK", 4)
+    rows = _rows()
+    latent = _matrix(rows.latent_text, rows.latent_video, "cosine")  # type: ignore[arg-type]
+    concept = _matrix(rows.concept_text, rows.concept_video, similarity)  # type: ignore[arg-type]
+    relevant = torch.from_numpy(rows.caption_video).unsqueeze(1) == torch.arange(VIDEOS)
+    ranges = torch.from_numpy(rows.ranges)
+    figures = evaluate_dual(rows, similarity, 0.7, normalise)  # type: ignore[arg-type]
+    assert [one.space for one in figures] == ["hybrid", "latent", "concept"]
+    expected = {
+        "hybrid": [hybrid(a, b, 0.7, normalise, ranges) for a, b in ((latent, concept), (latent.T, concept.T))],  # type: ignore[arg-type]
+        "latent": [latent, latent.T],
+        "concept": [concept, concept.T],
+    }
+    for one in figures:
+        there, back = expected[one.space]
+        assert [direction.name for direction in one.directions] == ["t2v", "v2t"]
+        assert one.directions[0].metrics == retrieval_metrics(there.numpy(), relevant.numpy())
+        assert one.directions[1].metrics == retrieval_metrics(back.numpy(), relevant.T.numpy())
+
+
+def test_blocks_equal_the_whole_scores() -> None:
+    rows = _rows(no_text=(2,), no_video=(4,))
+    spaces = space_scores(rows, "jaccard")
+    present = rows.text_present, rows.video_present
+    scores = hybrid_scores(spaces["latent"], spaces["concept"], present, 0.6, "matrix", rows.ranges)
+    whole = scores.block(slice(0, CAPTIONS), slice(0, VIDEOS))
+    for queries in (slice(0, 3), slice(3, CAPTIONS)):
+        for items in (slice(0, 2), slice(2, VIDEOS)):
+            np.testing.assert_array_equal(scores.block(queries, items), whole[queries, items])
+    kept = np.ix_(*present)
+    parts = [
+        torch.from_numpy(spaces[s].block(slice(0, CAPTIONS), slice(0, VIDEOS))[kept]) for s in ("latent", "concept")
+    ]
+    np.testing.assert_allclose(whole[kept], hybrid(*parts), atol=1e-6)  # what is missing shifts no range
+
+
+def test_what_is_missing_counts_as_a_failure_and_is_no_item() -> None:
+    """Captions 0 to 2 are of video 0, captions 9 and 10 of video 4."""
+    found = evaluate_dual(_rows(no_text=(2, 9, 10), no_video=(0,)), "jaccard")[0].directions
+    t2v, v2t = found
+    assert (t2v.metrics.num_queries, t2v.metrics.num_items) == (CAPTIONS, VIDEOS - 1)
+    assert t2v.num_unanswerable == 3 + 2
+    assert t2v.metrics.recall[10] == pytest.approx((CAPTIONS - 5) / CAPTIONS)
+    assert (v2t.metrics.num_queries, v2t.metrics.num_items) == (VIDEOS - 2, CAPTIONS - 3)
+    assert v2t.metrics.recall[10] == 1.0
+
+
+def test_one_space_alone_has_the_plain_names() -> None:
+    rows = replace(_rows(), latent_text=None, latent_video=None)
+    figures = evaluate_dual(rows, "jaccard")
+    assert [one.space for one in figures] == ["concept"]
+    assert {"val/t2v/r1", "val/v2t/map", "val/t2v/sum_r"} <= dual_metric_values(figures, "val").keys()
+    names = dual_metric_values(evaluate_dual(_rows(), "jaccard"), "test/x")
+    assert {"test/x/t2v/sum_r", "test/x/latent/t2v/r1", "test/x/concept/v2t/medr"} <= names.keys()
+
+
+def test_training_ranges_must_have_been_seen() -> None:
+    rows = replace(_rows(), ranges=np.zeros((2, 2), np.float32))
+    with pytest.raises(ConfigError, match="normalise = 'train' needs the ranges of training batches"):
+        evaluate_dual(rows, "jaccard", normalise="train")
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    return toy_videos(tmp_path_factory.mktemp("toy"))
+
+
+def _config(data: Manifest, **changes: object) -> TrainConfig:
+    small = {"model.latent_dim": 6, "model.num_concepts": 4, "evaluation.batch_rows": 3}
+    return with_inputs(override(preset("hybrid-msrvtt-tiny"), {**small, **changes}), data)
+
+
+def _loaded(data: Manifest, vocabulary: Vocabulary | None = None) -> LoadedModel:
+    torch.manual_seed(0)
+    config = _config(data)
+    words = vocabulary or WordTable.load(data).vocabulary
+    config = override(config, {"model.inputs.num_words": len(words)})
+    return LoadedModel(build_model(config.model), config, words, {}, Progress(), "x", tuple("abcd"))
+
+
+def test_every_video_and_caption_is_embedded_once_in_file_order(toy: Manifest) -> None:
+    """Video v of the toy has v + 1 captions, and the one of index 3 has no frames."""
+    loaded = _loaded(toy)
+    rows = embed_dual(loaded, toy)
+    assert loaded.model.training
+    order = [int(name[1:]) for name in rows.video_id]
+    assert sorted(order) == [0, 1, 2, 3, 4]
+    counts = np.bincount(rows.caption_video, minlength=5).tolist()
+    assert counts == [v + 1 for v in order]
+    assert all(
+        text.endswith(f"number{order[video]}") for text, video in zip(rows.captions, rows.caption_video, strict=True)
+    )
+    assert rows.video_present.tolist() == [v != 3 for v in order]
+    assert rows.text_present.all()
+    assert rows.concepts == tuple("abcd")
+    assert rows.latent_video is not None
+    assert rows.concept_text is not None
+    assert (rows.latent_video.shape, rows.concept_text.shape) == ((5, 6), (15, 4))
+    assert (rows.latent_video[order.index(3)] == 0).all()
+    evaluate_dual(rows, "jaccard")
+
+
+def test_shares_of_the_row_groups_are_the_whole(toy: Manifest) -> None:
+    loaded = _loaded(toy)
+    assert isinstance(loaded.model, HybridEncoder)
+    whole, groups = embed_dual(loaded, toy), row_groups(toy)
+    parts = [
+        embed_dual_rows(loaded.model, loaded.config, toy, loaded.vocabulary, places)
+        for places in (groups[:1], groups[1:], [])
+    ]
+    together = concatenate_dual(parts)
+    assert together.video_id == whole.video_id
+    assert together.caption_video.tolist() == whole.caption_video.tolist()
+    np.testing.assert_allclose(together.latent_text, whole.latent_text, atol=1e-6)  # type: ignore[arg-type]
+
+
+def test_captions_of_another_vocabulary_are_encoded_anew(toy: Manifest) -> None:
+    words = WordTable.load(toy).vocabulary
+    other = Vocabulary(tuple(reversed(words.words)))
+    loaded, rows = _loaded(toy, other), embed_dual(_loaded(toy, other), toy)
+    found = embed_dual_captions(loaded, rows.captions)
+    np.testing.assert_allclose(found.latent, rows.latent_text, atol=1e-6)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.concept, rows.concept_text, atol=1e-6)  # type: ignore[arg-type]
+
+
+def test_captions_without_a_known_word_and_no_captions(toy: Manifest) -> None:
+    loaded = _loaded(toy)
+    found = embed_dual_captions(loaded, ["video", "xyzzy", ""])
+    assert found.present.tolist() == [True, False, False]
+    assert found.latent is not None
+    assert (found.latent[1:] == 0).all()
+    assert embed_dual_captions(loaded, []).present.shape == (0,)
+
+
+def test_models_and_data_that_do_not_fit_are_errors(toy: Manifest, tmp_path: Path) -> None:
+    clips = toy_dataset(tmp_path / "clips")[0]
+    with pytest.raises(SchemaMismatch):
+        usable_data(_config(toy).model, clips.uri)
+    with pytest.raises(SchemaMismatch):
+        usable_data(preset("capsule-howto-tiny").model, toy.uri)
+    loaded = _loaded(toy)
+    inputs = {**loaded.config.model.inputs.model_dump(), "features": {"video": 8}}
+    wider = override(loaded.config, {"model.inputs": inputs})
+    with pytest.raises(
+        DatasetError, match=r"has the features video \(3\), audio \(2\); the model was trained on video \(8\)"
+    ):
+        embed_dual(replace(loaded, config=wider, model=build_model(wider.model)), toy)
+    with pytest.raises(CheckpointError, match="'hybrid_encoder', such as"):
+        embed_dual(replace(loaded, model=torch.nn.Linear(1, 1)), toy)

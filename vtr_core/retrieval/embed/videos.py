@@ -1,0 +1,89 @@
+"""The embeddings of a data set of whole videos in one joint space: each video once, and all captions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int64
+from torch import Tensor
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.frames import MAX_VIDEOS, VideoRows, video_rows
+from vtr_core.errors import CheckpointError
+from vtr_core.nn.embeddings import TEXT, VIDEO
+from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.frames import check_frames
+from vtr_core.retrieval.embed.tokens import encode
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.muse.model import Muse
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+def embed_videos(
+    model: Muse, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """A row for each caption of the videos in `places`, in file order; rows of a video share its one vector.
+
+    The model, on whose device it is done, is left as it was. A data set ingested with another vocabulary has its
+    captions encoded anew with the model's. At most `evaluation.batch_rows` videos or captions are embedded at once.
+    """
+    check_frames(manifest, model.config)
+    known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
+    found, max_rows = [_no_rows(model)], config.evaluation.batch_rows
+    with evaluating(model):
+        for videos in video_rows(manifest, places, config.batch.max_frames, min(MAX_VIDEOS, max_rows)):
+            captions = videos.tokens if model.words is not None else videos.caption_vectors
+            if model.words is not None and not known:
+                captions = encode(vocabulary, videos.captions, model.config.inputs.max_words)
+            assert captions is not None, "the data set has the model's features"
+            found.append(_embedded(model, videos, captions, max_rows))
+    return concatenate(found)
+
+
+def embed_words(
+    model: Muse, vocabulary: Vocabulary, captions: Sequence[str], max_rows: int
+) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
+    """The vector of every caption, and whether any of its words is known; where none is, the vector is 0.
+
+    Raises CheckpointError for a model of given text vectors, which knows no words.
+    """
+    if model.words is None:
+        raise CheckpointError(
+            "the model compares given vectors of texts and has no encoder of words, so it cannot embed a new text; "
+            "train one with --model.text.kind words"
+        )
+    with evaluating(model):
+        return _texts(model, encode(vocabulary, captions, model.config.inputs.max_words), max_rows)
+
+
+def _embedded(model: Muse, videos: VideoRows, captions: Tensor, max_rows: int) -> EmbeddedRows:
+    name, device = model.config.feature, model.device
+    mask = videos.mask[name].to(device)
+    seen = model.video(*model.split(videos.frames[name].to(device)), mask).float().cpu().numpy()
+    texts, told = _texts(model, captions, max_rows)
+    rows = videos.caption_video
+    return _rows({TEXT: texts, VIDEO: seen[rows]}, told, videos.present[name].numpy()[rows], videos.video_key[rows])
+
+
+def _texts(
+    model: Muse, captions: Tensor, max_rows: int
+) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
+    vectors = [model.text(part.to(model.device)).float().cpu().numpy() for part in captions.split(max_rows)]
+    return np.concatenate(vectors), model.told(captions).numpy()
+
+
+def _no_rows(model: Muse) -> EmbeddedRows:
+    """What a worker without a share of a small data set holds."""
+    nothing, nobody = np.zeros((0, model.dim), np.float32), np.zeros(0, np.bool_)
+    return _rows({TEXT: nothing, VIDEO: nothing}, nobody, nobody, np.zeros(0, np.int64))
+
+
+def _rows(
+    vectors: dict[str, np.ndarray],
+    told: Bool[np.ndarray, " rows"],
+    seen: Bool[np.ndarray, " rows"],
+    video_key: Int64[np.ndarray, " rows"],
+) -> EmbeddedRows:
+    """A whole video is its only clip."""
+    return EmbeddedRows(vectors, {TEXT: told, VIDEO: seen}, clip_key=video_key, video_key=video_key)

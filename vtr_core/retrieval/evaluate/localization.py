@@ -1,0 +1,182 @@
+"""The score of every step of a task at every second of a video, by a trained model that has seen neither."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float16
+from torch import nn
+
+from vtr_core.data.batches.batch import ClipBatch, clip_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.reading.steps import StoredSteps, read_steps
+from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
+from vtr_core.errors import DatasetError
+from vtr_core.metrics.relevance import MetricError
+from vtr_core.metrics.steps.figures import ScoredVideo
+from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.evaluate.sides import Side
+from vtr_core.similarity import SimilarityKind
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+VIDEO, AUDIO = "video", "audio"
+
+
+@dataclass(frozen=True)
+class SecondModel:
+    """What embeds seconds and texts: a model, its features (name to dimension), its vocabulary and how it compares."""
+
+    model: nn.Module
+    features: Mapping[str, int]
+    vocabulary: Vocabulary
+    max_words: int
+    similarity: SimilarityKind
+    max_rows: int
+    """Rows embedded at once."""
+    window: int = 1
+    """Seconds that are pooled into one, by maximum (audio by mean), before they are embedded."""
+    audio: bool = False
+    """Whether a second is its video and audio together, as in text → video+audio retrieval."""
+
+    @property
+    def modalities(self) -> tuple[str, ...]:
+        """What stands for a second."""
+        return (VIDEO, AUDIO) if self.audio else (VIDEO,)
+
+
+@dataclass(frozen=True)
+class ScoredSteps:
+    """All videos of a data set scored, and what stood in the way."""
+
+    videos: tuple[ScoredVideo, ...]
+    unknown_steps: tuple[str, ...]
+    """Texts without any word of the model's vocabulary. They have the video's lowest score and count as missed."""
+
+    @property
+    def num_without_frames(self) -> int:
+        """Videos without frames: all their steps are missed."""
+        return sum(len(video.scores) == 0 for video in self.videos)
+
+    @property
+    def num_too_short(self) -> int:
+        """Videos with frames, but fewer seconds than steps: none can be placed."""
+        return sum(0 < len(video.scores) < video.scores.shape[1] for video in self.videos)
+
+    @property
+    def num_without_truth(self) -> int:
+        """Videos without annotated segments: they have no part in any figure."""
+        return sum(not video.truth.segments for video in self.videos)
+
+
+@torch.inference_mode()
+def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
+    """The scores of all videos of a `steps` data set, (seconds, steps) each; the model is left as it was.
+
+    score[t, k] = similarity of the k-th step's text and second t. A second's frame is pooled over the `window` seconds
+    around it, t − ⌊(w−1)/2⌋ … t + ⌊w/2⌋, cut at the video's ends.
+    With `audio` a second beyond the sound's end, or a video without sound, is its video alone.
+    Raises DatasetError where the data set has no video feature for the model, or no audio where that is asked for, and
+    MetricError, naming the video, for scores that are not finite.
+    """
+    specs = [feature for feature in manifest.schema.features if feature.name in using.modalities]
+    for name in using.modalities:
+        if name not in using.features or name not in [spec.name for spec in specs]:
+            raise DatasetError(
+                f"{manifest.uri} has {', '.join(f.name for f in manifest.schema.features)} and the model takes "
+                f"{', '.join(using.features)}; localisation by {' and '.join(using.modalities)} needs {name} in both"
+            )
+    was_training = using.model.training
+    using.model.eval()
+    texts: dict[tuple[str, ...], Side] = {}
+    unknown: dict[str, None] = {}
+    videos = []
+    for video in read_steps(manifest, specs):
+        if video.steps not in texts:
+            texts[video.steps] = _texts(using, video.steps)
+        known = texts[video.steps].any_present
+        unknown.update(dict.fromkeys(np.array(video.steps)[~known].tolist()))
+        videos.append(_scored(using, video, texts[video.steps]))
+    using.model.train(was_training)
+    return ScoredSteps(tuple(videos), tuple(unknown))
+
+
+def _scored(using: SecondModel, video: StoredSteps, texts: Side) -> ScoredVideo:
+    seconds = _seconds(using, video.features)
+    scores = block_scores(texts, seconds, using.similarity)(slice(None), slice(None)).T.astype(np.float32)
+    known = texts.any_present
+    if not np.isfinite(scores[:, known]).all():
+        raise MetricError(
+            f"{video.video_id}: the model gives scores that are not finite; see the checkpoint's training"
+        )
+    scores[:, ~known] = scores[:, known].min(initial=np.inf) if scores[:, known].size else 0.0
+    segments = tuple(whole_seconds(s.start, s.end, s.label) for s in video.segments)
+    truth = StepTruth(video.task, video.labels, segments)
+    return ScoredVideo(truth, scores, tuple(np.flatnonzero(~known).tolist()))
+
+
+def _texts(using: SecondModel, steps: Sequence[str]) -> Side:
+    tokens = np.stack([using.vocabulary.encode(step, using.max_words) for step in steps])
+    return _side(using, {}, tokens, (TEXT,))
+
+
+def _seconds(using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _"]]) -> Side:
+    """One entry for each second of the video's frames."""
+    seconds = len(features[VIDEO])
+    pooled = {VIDEO: windowed(features[VIDEO], using.window)}
+    if using.audio:
+        pooled[AUDIO] = windowed(features[AUDIO], using.window, mean=True)[:seconds]
+    return _side(using, pooled, np.zeros((seconds, using.max_words), TOKEN_DTYPE), using.modalities)
+
+
+def _side(
+    using: SecondModel,
+    given: Mapping[str, Float16[np.ndarray, "_ _"]],
+    tokens: np.ndarray,
+    modalities: tuple[str, ...],
+) -> Side:
+    """The embeddings of rows with `tokens` and the features `given`, which may end before the last row."""
+    device = next(using.model.parameters()).device
+    vectors: dict[str, list[torch.Tensor]] = {name: [] for name in modalities}
+    present: dict[str, list[np.ndarray]] = {name: [] for name in modalities}
+    for batch in _batches(using, given, tokens):
+        embedded = using.model(batch.to(device))
+        for name in modalities:
+            vectors[name].append(embedded.vectors[name].float().cpu())
+            present[name].append(embedded.present[name].cpu().numpy())
+    return Side(
+        parts=tuple(torch.cat(vectors[name]) for name in modalities),
+        present=tuple(np.concatenate(present[name]) for name in modalities),
+        key=np.arange(len(tokens)),
+    )
+
+
+def _batches(
+    using: SecondModel, given: Mapping[str, Float16[np.ndarray, "_ _"]], tokens: np.ndarray
+) -> Iterator[ClipBatch]:
+    """At most `max_rows` rows each, and one batch without rows where there are none."""
+    rows = np.arange(len(tokens))
+    columns: dict[str, np.ndarray] = {"tokens": tokens, "clip_key": rows, "video_key": rows, "caption_key": rows}
+    for name, dim in using.features.items():
+        values = np.zeros((len(tokens), dim), FEATURE_DTYPE)
+        if name in given:
+            values[: len(given[name])] = given[name]
+        columns[name] = values
+        columns[f"has_{name}"] = rows < len(given.get(name, ()))
+    for first in range(0, max(1, len(tokens)), using.max_rows):
+        part = {name: array[first : first + using.max_rows] for name, array in columns.items()}
+        yield clip_batch(part, list(using.features))
+
+
+def windowed(
+    frames: Float16[np.ndarray, "seconds dim"], window: int, mean: bool = False
+) -> Float16[np.ndarray, "seconds dim"]:
+    """The maximum (or mean) of the `window` frames around each, see `score_steps`; with 1 the frames as they are."""
+    if window == 1 or len(frames) == 0:
+        return frames
+    before, after = (window - 1) // 2, window // 2
+    parts = (frames[max(0, t - before) : t + after + 1] for t in range(len(frames)))
+    pooled = [part.mean(axis=0, dtype=np.float32) if mean else part.max(axis=0) for part in parts]
+    return np.stack(pooled).astype(FEATURE_DTYPE)

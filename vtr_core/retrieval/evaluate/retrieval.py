@@ -1,0 +1,139 @@
+"""Retrieval figures of an embedded data set: text against video, and against video and audio together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vtr_core.metrics.chance import chance
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, chunked_retrieval_metrics
+from vtr_core.metrics.relevance import Relevance, from_labels
+from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.evaluate.sides import Side, captions, clips, known_captions
+from vtr_core.similarity import SimilarityKind
+
+VIDEO, AUDIO = "video", "audio"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A retrieval in one direction: its name in metrics and for people, its figures and those of a random ranking.
+
+    `num_unanswerable` of the queries have nothing that they could find, or no known word: they count as failures.
+    """
+
+    name: str
+    title: str
+    metrics: RetrievalMetrics
+    chance: RetrievalMetrics
+    num_unanswerable: int = 0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is ranked in one direction: queries, items, and which of them match."""
+
+    name: str
+    title: str
+    queries: Side
+    items: Side
+    relevance: Relevance
+
+    def scores(self, similarity: SimilarityKind) -> ScoreChunk:
+        """The scores block by block."""
+        return block_scores(self.queries, self.items, similarity)
+
+
+def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
+    """All directions that the data set's modalities allow, see `rankings`."""
+    return [figures(ranking, ranking.scores(similarity)) for ranking in rankings(rows)]
+
+
+def rankings(rows: EmbeddedRows) -> list[Ranking]:
+    """All directions that the data set's modalities allow.
+
+    Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is
+    what shows the same clip. Every caption is a query: one whose clip has no item, or without a known word, stays as a
+    failure, so that the number of queries depends on the data set alone. A clip that has no caption, or no audio, has
+    nothing to find there and is no query. VAT adds the vectors of video and audio; a clip without audio is scored with
+    video alone.
+    """
+    sides = _items(rows)
+    found = []
+    for name, title, query, item in _DIRECTIONS:
+        if item not in sides or query not in sides:
+            continue
+        items = sides[item]
+        queries = captions(rows) if query == TEXT else _with_a_match(sides[query], items)
+        if len(queries.key) and len(items.key):
+            found.append(Ranking(name, title, queries, items, match(queries, items)))
+    return found
+
+
+def match(queries: Side, items: Side) -> Relevance:
+    """Items with the query's key are relevant to it; nothing is to a query that has no modality at all."""
+    return from_labels(queries.key, items.key).only(queries.any_present)
+
+
+def figures(
+    ranking: Ranking, scores: ScoreChunk, query_chunk: int = QUERY_CHUNK, item_chunk: int = ITEM_CHUNK
+) -> Direction:
+    """The figures of `ranking` under these scores."""
+    relevance = ranking.relevance
+    metrics = chunked_retrieval_metrics(
+        scores, relevance, missing="count_as_failure", query_chunk=query_chunk, item_chunk=item_chunk
+    )
+    unanswerable = int((relevance.counts == 0).sum())
+    random = chance(relevance, missing="count_as_failure")
+    return Direction(ranking.name, ranking.title, metrics, random, unanswerable)
+
+
+_VIDEO_AUDIO = "video+audio"
+_DIRECTIONS = (
+    ("t2v", "text → video", TEXT, VIDEO),
+    ("v2t", "video → text", VIDEO, TEXT),
+    ("t2va", "text → video+audio", TEXT, _VIDEO_AUDIO),
+    ("va2t", "video+audio → text", _VIDEO_AUDIO, TEXT),
+    ("v2a", "video → audio", VIDEO, AUDIO),
+    ("a2v", "audio → video", AUDIO, VIDEO),
+)
+
+
+def visible(rows: EmbeddedRows) -> list[str]:
+    """Those of video and audio that at least one row has."""
+    return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
+
+
+def _items(rows: EmbeddedRows) -> dict[str, Side]:
+    names = visible(rows)
+    sides = {name: clips(rows, [name]) for name in names}
+    if len(names) == 2:
+        sides[_VIDEO_AUDIO] = clips(rows, names)
+    if TEXT in rows.vectors:
+        sides[TEXT] = known_captions(rows)
+    return sides
+
+
+def _with_a_match(queries: Side, items: Side) -> Side:
+    return queries.select(np.isin(queries.key, items.key))
+
+
+def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, float]:
+    """The figures as flat metric names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` of both ways."""
+    values: dict[str, float] = {}
+    for direction in directions:
+        values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})
+    for there, back in (("t2v", "v2t"), ("t2va", "va2t"), ("v2a", "a2v")):
+        recalls = [values.get(f"{prefix}/{name}/r{k}") for name in (there, back) for k in (1, 5, 10)]
+        if None not in recalls:
+            values[f"{prefix}/{there}/sum_r"] = sum(value for value in recalls if value is not None)
+    return values
+
+
+def _figures(metrics: RetrievalMetrics) -> Mapping[str, float]:
+    recalls = {f"r{k}": 100.0 * value for k, value in metrics.recall.items()}
+    ranks = {"medr": metrics.median_rank, "meanr": metrics.mean_rank}
+    return {**recalls, **ranks, "map": metrics.mean_average_precision}

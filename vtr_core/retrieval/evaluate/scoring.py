@@ -1,0 +1,56 @@
+"""The scores of a block of queries and items, by the similarity that a configuration names."""
+
+from typing import assert_never
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.nn.volume import triple_volume
+from vtr_core.retrieval.evaluate.sides import Side
+from vtr_core.similarity import SimilarityKind, neg_volume, similarity_function
+
+
+def block_scores(queries: Side, items: Side, similarity: SimilarityKind) -> ScoreChunk:
+    """Scores of a range of queries and a range of items, higher is more alike.
+
+    The modalities of an entry are added, an entry that lacks one has the others alone. Under `neg_volume` they are not
+    added: see `neg_volumes`.
+    """
+    match similarity:
+        case "neg_volume":
+            return lambda query_part, item_part: neg_volumes(
+                queries.select(query_part), items.select(item_part)
+            ).numpy()
+        case "dot" | "cosine" | "neg_euclidean" | "generalized_jaccard":
+            score = similarity_function(similarity)
+            return lambda query_part, item_part: score(queries.total[query_part], items.total[item_part]).numpy()
+        case _:
+            assert_never(similarity)
+
+
+def neg_volumes(queries: Side, items: Side) -> Float[Tensor, "queries items"]:
+    """Minus the volume that a query and an item span together (Cicchetti et al. 2025, GRAM).
+
+    One modality on each side: −√(1 − cos²). Two on one of the sides: minus the volume of the three directions; where
+    an entry lacks one of the two, minus the area with the other.
+    """
+    if len(queries.parts) > len(items.parts):
+        return neg_volumes(items, queries).T
+    (query,) = queries.parts
+    if len(items.parts) == 1:
+        return neg_volume(query, items.parts[0])
+    first, second = items.parts
+    has_first, has_second = items.present
+    scores = query.new_empty(len(query), len(first))
+    for kept, part in ((has_first & ~has_second, first), (~has_first, second)):
+        scores[:, _index(kept)] = neg_volume(query, part[_index(kept)])
+    both = _index(has_first & has_second)
+    scores[:, both] = -triple_volume(query, first[both], second[both], smallest_determinant=0.0)
+    return scores
+
+
+def _index(mask: np.ndarray) -> Tensor:
+    return torch.from_numpy(mask)

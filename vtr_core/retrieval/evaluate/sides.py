@@ -1,0 +1,73 @@
+"""The two sides of a retrieval: queries and items, each with the vectors of one modality or of several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+
+
+@dataclass(frozen=True)
+class Side:
+    """Entries of one side. `parts[m][i]` is the vector of modality m, exactly 0 where `present[m][i]` is false.
+
+    Entries of the two sides match where their keys are equal: a clip's key, or a video's.
+    """
+
+    parts: tuple[Float[Tensor, "entries dim"], ...]
+    present: tuple[Bool[np.ndarray, " entries"], ...]
+    key: Int64[np.ndarray, " entries"]
+
+    @cached_property
+    def total(self) -> Float[Tensor, "entries dim"]:
+        """The sum of an entry's vectors; one that lacks a modality has the others alone."""
+        return sum(self.parts[1:], start=self.parts[0])
+
+    @property
+    def any_present(self) -> Bool[np.ndarray, " entries"]:
+        """Which entries have at least one modality."""
+        return np.logical_or.reduce(self.present)
+
+    def select(self, kept: Bool[np.ndarray, " entries"] | slice) -> "Side":
+        """The entries of a mask or a range."""
+        index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
+        return Side(tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present), self.key[kept])
+
+
+def captions(rows: EmbeddedRows) -> Side:
+    """One entry for each row, also where no word of the caption is known."""
+    return Side((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key)
+
+
+def known_captions(rows: EmbeddedRows) -> Side:
+    """One entry for each caption with a known word."""
+    side = captions(rows)
+    return side.select(side.any_present)
+
+
+def clips(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+    """One entry for each clip that has any of the modalities `names`, in the order of the rows."""
+    side = first_rows(rows, names)
+    return side.select(side.any_present)
+
+
+def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+    """One entry for each clip, from its first row: rows of the same clip differ by their captions alone."""
+    first = first_of_clips(rows)
+    parts = [np.where(rows.present[name][first, None], rows.vectors[name][first], 0) for name in names]
+    return Side(
+        parts=tuple(torch.from_numpy(part.astype(np.float32, copy=False)) for part in parts),
+        present=tuple(rows.present[name][first] for name in names),
+        key=rows.clip_key[first],
+    )
+
+
+def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:
+    """The first row of every clip, ascending."""
+    return np.sort(np.unique(rows.clip_key, return_index=True)[1])

@@ -1,0 +1,126 @@
+"""Retrieval of whole videos from the embeddings of their clips: all captions of a video search for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
+from vtr_core.metrics.relevance import from_labels
+from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, figures, match, visible
+from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.evaluate.sides import Side, captions, first_of_clips, first_rows
+from vtr_core.similarity import SimilarityKind
+
+
+def mean_embeddings(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
+    """s(u, v) = sim(mean over the captions of u, mean over the clips of v) of the embeddings.
+
+    Every video is a query, every video with a visible clip is an item. A caption without a known word, or a clip
+    without any of the modalities, takes no part in a mean; a video that has no other is a failure, or no item. The
+    vectors of video and audio are added before the mean over clips.
+    """
+    found = []
+    for name, title, texts, items in _directions(rows):
+        pooled_queries, pooled_items = _mean(texts), _mean(items)
+        ranking = Ranking(name, title, pooled_queries, pooled_items, match(pooled_queries, pooled_items))
+        found.append(figures(ranking, ranking.scores(similarity)))
+    return found
+
+
+def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
+    """s(u, v) = mean over the captions c of u of the greatest sim(c, k) over the clips k of v.
+
+    Queries, items and what takes part as for `mean_embeddings`. Blocks of captions × clips are scored and reduced one
+    at a time: at most QUERY_CHUNK × ITEM_CHUNK scores, more only where a single video has more captions or clips.
+    """
+    found = []
+    for name, title, texts, items in _directions(rows):
+        queries, clips = _Grouped.of(texts), _Grouped.of(items)
+        known = np.add.reduceat(queries.side.any_present, queries.starts[:-1]) > 0
+        relevance = from_labels(queries.videos, clips.videos).only(known)
+        ranking = Ranking(name, title, queries.side, clips.side, relevance)
+        scores = _best_clip_scores(queries, clips, block_scores(queries.side, clips.side, similarity))
+        chunks = max(1, QUERY_CHUNK // queries.longest), max(1, ITEM_CHUNK // clips.longest)
+        found.append(figures(ranking, scores, *chunks))
+    return found
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Entries put in order of their videos: video g has those from `starts[g]` to `starts[g + 1]`."""
+
+    side: Side
+    videos: Int64[np.ndarray, " videos"]
+    starts: Int64[np.ndarray, " videos_and_one"]
+
+    @classmethod
+    def of(cls, side: Side) -> "_Grouped":
+        order = np.argsort(side.key, kind="stable")
+        videos, first = np.unique(side.key[order], return_index=True)
+        index = torch.from_numpy(order)
+        ordered = Side(tuple(p[index] for p in side.parts), tuple(p[order] for p in side.present), side.key[order])
+        return cls(ordered, videos, np.append(first, len(order)).astype(np.int64))
+
+    @property
+    def longest(self) -> int:
+        """Entries of the video that has most of them."""
+        return int(np.diff(self.starts).max())
+
+    def entries(self, videos: slice) -> slice:
+        """The entries of a range of videos."""
+        return slice(int(self.starts[videos.start]), int(self.starts[videos.stop]))
+
+
+def _directions(rows: EmbeddedRows) -> list[tuple[str, str, Side, Side]]:
+    """Name, title, captions and visible clips, both with the keys of their videos."""
+    names = visible(rows)
+    texts = captions(rows)
+    texts = Side(texts.parts, texts.present, rows.video_key)
+    found = []
+    if "video" in names:
+        found.append(("t2v", "text → video", texts, _clips_of_videos(rows, ["video"])))
+    if len(names) == 2:
+        found.append(("t2va", "text → video+audio", texts, _clips_of_videos(rows, names)))
+    return found if TEXT in rows.vectors else []
+
+
+def _clips_of_videos(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+    clips = first_rows(rows, names)
+    clips = Side(clips.parts, clips.present, rows.video_key[first_of_clips(rows)])
+    return clips.select(clips.any_present)
+
+
+def _mean(side: Side) -> Side:
+    """One entry per video: the sum of each modality's vectors over the number of entries that have any."""
+    videos, group = np.unique(side.key, return_inverse=True)
+    counted = np.bincount(group[side.any_present], minlength=len(videos))
+    count = torch.from_numpy(np.maximum(counted, 1)).unsqueeze(1)
+    present = tuple(np.bincount(group[has], minlength=len(videos)) > 0 for has in side.present)
+    index = torch.from_numpy(group.astype(np.int64))
+    return Side(tuple(_sums(part, index, len(videos)) / count for part in side.parts), present, videos)
+
+
+def _sums(vectors: Float[Tensor, "entries dim"], group: Tensor, count: int) -> Float[Tensor, "groups dim"]:
+    return vectors.new_zeros(count, vectors.shape[1]).index_add_(0, group, vectors)
+
+
+def _best_clip_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:
+    """Scores of videos for videos, from those of captions for clips."""
+    counts_for = queries.side.any_present
+
+    def block(query_part: slice, item_part: slice) -> np.ndarray:
+        lines, clips = queries.entries(query_part), items.entries(item_part)
+        best = np.maximum.reduceat(scores(lines, clips), items.starts[item_part] - clips.start, axis=1)
+        weights = counts_for[lines].astype(best.dtype)
+        starts = queries.starts[query_part] - lines.start
+        count = np.maximum(np.add.reduceat(weights, starts), 1)
+        return np.add.reduceat(best * weights[:, None], starts, axis=0) / count[:, None]
+
+    return block

@@ -1,0 +1,4 @@
+"""Why videos were found: tags, contributions, the page and its server.
+
+Imports search.
+"""

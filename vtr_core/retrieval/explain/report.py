@@ -1,0 +1,133 @@
+"""Queries answered and explained, under the model's own scores and under an improved transform beside them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from vtr_core.analysis.transforms import Transform
+from vtr_core.errors import ConfigError
+from vtr_core.retrieval.explain.hits import explain_hits
+from vtr_core.retrieval.explain.values import (
+    Answer,
+    AskedQuery,
+    ExplainOptions,
+    ExplainReport,
+    HitExplanation,
+    QueryExplanation,
+    System,
+)
+from vtr_core.retrieval.search.search import (
+    DualQuery,
+    DualVideos,
+    PreparedSearch,
+    Scoring,
+    latent_scores,
+    prepare,
+    rank_of,
+    ranked,
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What the page says of model and data."""
+
+    checkpoint: str
+    preset: str
+    step: int
+    data: str
+
+
+def explainable(videos: DualVideos, scoring: Scoring) -> PreparedSearch:
+    """`prepare`, of a model and a scoring that have concepts; ConfigError for others."""
+    if videos.concept is None or scoring.space == "latent":
+        raise ConfigError(
+            "explanations are made of concepts, which latent space does not have; give a checkpoint with a concept "
+            "space, and --space hybrid or concept"
+        )
+    return prepare(videos, scoring)
+
+
+def answer(
+    system: PreparedSearch,
+    query: DualQuery,
+    right: Sequence[int],
+    options: ExplainOptions,
+    latent: Float[Tensor, " videos"] | None,
+) -> Answer:
+    """The best videos of one query, explained. latent: `latent_scores` of the query, computed once for all systems."""
+    assert query.concept is not None, "a model with concepts gives every query concept scores"
+    assert system.compared is not None
+    videos, scoring = system.videos, system.scoring
+    scores = system.score(query, latent)
+    positions = ranked(scores, scoring, options.hits)
+    hits = explain_hits(
+        positions,
+        scores,
+        system.compared[positions],
+        scoring.transform.apply(query.concept),
+        scoring,
+        concepts=videos.concepts,
+        video_ids=videos.video_id,
+        right=right,
+        num_tags=options.tags,
+    )
+    return Answer(rank_of(scores, np.array(right)) if right else None, hits)
+
+
+def explain_report(
+    described: Described,
+    videos: DualVideos,
+    asked: Sequence[AskedQuery],
+    queries: Sequence[DualQuery],
+    scoring: Scoring,
+    improved: Transform | None,
+    options: ExplainOptions,
+) -> ExplainReport:
+    """All queries explained by the model as it is trained and, where one is given, by the improved transform.
+
+    `scoring` has the transform of the first system. Its causality is the mean over all hits on the page.
+    """
+    scorings = [scoring] if improved is None else [scoring, replace(scoring, transform=improved)]
+    systems = [explainable(videos, one) for one in scorings]
+    explained = []
+    for given, query in zip(asked, queries, strict=True):
+        latent = latent_scores(videos, query)
+        answers = tuple(answer(system, query, given.right, options, latent) for system in systems)
+        explained.append(QueryExplanation(given.text, tuple(videos.video_id[i] for i in given.right), answers))
+    titles = ("original", "improved")
+    return ExplainReport(
+        checkpoint=described.checkpoint,
+        preset=described.preset,
+        step=described.step,
+        data=described.data,
+        num_videos=len(videos.video_id),
+        num_concepts=len(videos.concepts),
+        space=scoring.space,
+        latent_weight=scoring.latent_weight,
+        options=options,
+        systems=tuple(
+            _system(titles[i], one.transform, [query.answers[i] for query in explained])
+            for i, one in enumerate(scorings)
+        ),
+        queries=tuple(explained),
+    )
+
+
+def _system(title: str, transform: Transform, answers: Sequence[Answer]) -> System:
+    hits = [hit for one in answers for hit in one.hits]
+    return System(
+        title=title,
+        transform=transform,
+        causality_few=_mean_std(hits, lambda hit: hit.causality_few),
+        causality_many=_mean_std(hits, lambda hit: hit.causality_many),
+        num_hits=len(hits),
+    )
+
+
+def _mean_std(hits: Sequence[HitExplanation], value: Callable[[HitExplanation], float]) -> tuple[float, float]:
+    values = np.array([value(hit) for hit in hits], np.float64)
+    return (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)

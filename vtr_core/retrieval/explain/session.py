@@ -1,0 +1,128 @@
+"""Explanations on request: a query is embedded and scored once, a transform is applied once, both are kept a while."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from vtr_core.analysis.transforms import Transform
+from vtr_core.errors import InputError
+from vtr_core.retrieval.explain.hits import percent
+from vtr_core.retrieval.explain.queries import LONGEST_QUERY
+from vtr_core.retrieval.explain.report import answer, explainable
+from vtr_core.retrieval.explain.tag_cloud import Tag, TagCloud, lay_out
+from vtr_core.retrieval.explain.values import Answer, ExplainOptions, HitExplanation
+from vtr_core.retrieval.search.search import DualQuery, DualVideos, PreparedSearch, Scoring, latent_scores
+
+K = TypeVar("K")
+V = TypeVar("V")
+NUM_QUERIES, NUM_TRANSFORMS = 256, 4
+
+
+class Kept(Generic[K, V]):
+    """The most recently used values of a function, each computed once, one at a time."""
+
+    def __init__(self, make: Callable[[K], V], size: int) -> None:
+        self._make, self._size = make, size
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: K) -> V:
+        """The value for `key`; what the function raises is raised every time."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = self._make(key)
+            self._values.move_to_end(key)
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
+            return self._values[key]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A query, its scores in latent space, and the positions of the videos that it is a caption of."""
+
+    query: DualQuery
+    latent: Tensor | None
+    right: tuple[int, ...]
+
+
+class ExplainSession:
+    """Answers queries over one set of videos; safe to call from several threads.
+
+    embed: makes one query of a text, and raises a VtrError where it cannot. captions: positions of the videos that have
+    a text as a caption.
+    """
+
+    def __init__(
+        self,
+        videos: DualVideos,
+        scoring: Scoring,
+        embed: Callable[[str], DualQuery],
+        captions: Mapping[str, Sequence[int]],
+        options: ExplainOptions,
+    ) -> None:
+        self.videos, self._scoring, self._options = videos, scoring, options
+        self._embed, self._captions = embed, captions
+        self._queries: Kept[str, _Asked] = Kept(self._ask, NUM_QUERIES)
+        self._systems: Kept[Transform, PreparedSearch] = Kept(self._prepare, NUM_TRANSFORMS)
+
+    def search(self, text: str, scale: float, shift: float, power: float) -> dict[str, Any]:
+        """The answer under a transform, as the page's JSON. Raises VtrError for a query or transform that is none."""
+        text = text.strip()
+        if not text:
+            raise InputError("the query is empty; say what the video shows")
+        if len(text) > LONGEST_QUERY:
+            raise InputError(f"the query has {len(text)} characters; {LONGEST_QUERY} are allowed")
+        system = self._systems.get(Transform(self._scoring.transform.similarity, scale, shift, power))
+        asked = self._queries.get(text)
+        return answer_json(text, answer(system, asked.query, asked.right, self._options, asked.latent))
+
+    def _ask(self, text: str) -> _Asked:
+        query = self._embed(text)
+        return _Asked(query, latent_scores(self.videos, query), tuple(self._captions.get(text, ())))
+
+    def _prepare(self, transform: Transform) -> PreparedSearch:
+        return explainable(self.videos, replace(self._scoring, transform=transform))
+
+
+def answer_json(text: str, found: Answer) -> dict[str, Any]:
+    """An answer with its clouds laid out. Causality is the mean and standard deviation over the hits."""
+    few = np.array([hit.causality_few for hit in found.hits])
+    many = np.array([hit.causality_many for hit in found.hits])
+    return {
+        "query": text,
+        "right_rank": found.right_rank,
+        "causality_few": percent(float(few.mean())),
+        "causality_few_std": percent(float(few.std())),
+        "causality_many": percent(float(many.mean())),
+        "causality_many_std": percent(float(many.std())),
+        "hits": [_hit_json(hit) for hit in found.hits],
+    }
+
+
+def _hit_json(hit: HitExplanation) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "video_id": hit.video_id,
+        "right": hit.right,
+        "score": hit.score,
+        "latent": hit.latent,
+        "concept": hit.concept,
+        "causality_few": percent(hit.causality_few),
+        "causality_many": percent(hit.causality_many),
+        "video": _cloud(hit.video),
+        "query": _cloud(hit.query),
+        "contributions": _cloud(hit.contributions, with_values=True),
+        "shared": _cloud(hit.shared),
+    }
+
+
+def _cloud(tags: Sequence[Tag], with_values: bool = False) -> dict[str, Any]:
+    drawing: TagCloud = lay_out(tags, with_values=with_values)
+    placed = [{**asdict(one.tag), **{k: v for k, v in asdict(one).items() if k != "tag"}} for one in drawing.tags]
+    return {"width": drawing.width, "height": drawing.height, "tags": placed}

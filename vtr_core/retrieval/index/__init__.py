@@ -1,0 +1,4 @@
+"""The vectors of a data set, stored for search.
+
+Imports embed.
+"""

@@ -1,0 +1,4 @@
+"""Videos ranked for a query; files of topics and runs.
+
+Imports index.
+"""

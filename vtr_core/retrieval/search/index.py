@@ -1,0 +1,241 @@
+"""Searching an index: queries in, hits out, whatever kind of model the index is of."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, assert_never, get_args
+
+import numpy as np
+
+from vtr_core import storage
+from vtr_core.analysis.transforms import Transform
+from vtr_core.contributions import contributions
+from vtr_core.data.manifest import FILE, Manifest
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.fingerprint import short
+from vtr_core.retrieval.embed.rows import embed_queries
+from vtr_core.retrieval.explain.hits import percent, strongest
+from vtr_core.retrieval.explain.tag_cloud import Tag
+from vtr_core.retrieval.index.faiss import Graph
+from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, model_fingerprint
+from vtr_core.retrieval.search.joint import joint_scores
+from vtr_core.retrieval.search.search import (
+    DualQuery,
+    DualVideos,
+    Normalise,
+    PreparedSearch,
+    Scoring,
+    Space,
+    as_tensor,
+    best,
+    prepare,
+    ranked,
+)
+from vtr_core.similarity import SimilarityKind
+from vtr_core.storage import locate
+from vtr_core.systems.dual.rows import DualModel, dual_encoder
+from vtr_core.systems.dual.search import known_dual_queries
+
+NUM_TAGS = 5
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; None is what model and index say."""
+
+    space: Space | None = None
+    latent_weight: float | None = None
+    normalise: Normalise = "query"
+    transform: Transform | None = None
+    candidates: int = 200
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something that was found; of a space that took no part or that there is not, None."""
+
+    rank: int
+    item_id: str
+    video_id: str
+    score: float
+    latent: float | None = None
+    concept: float | None = None
+    tags: tuple[Tag, ...] = ()
+    """The concepts that contribute most, with their share of the decision."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as JSON; a tag is its name and its share."""
+        return {**asdict(self), "tags": [{"name": tag.name, "share": tag.value} for tag in self.tags]}
+
+
+class Searcher(ABC):
+    """An index with the model that makes its queries."""
+
+    description: str
+    """How it scores, for people."""
+
+    @abstractmethod
+    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
+        """The k best items for each query, best first; None for a query without a word that the model knows."""
+
+
+def searcher(index: VideoIndex, loaded: DualModel, options: SearchOptions) -> Searcher:
+    """A searcher of `index`, if `loaded` is its model; DatasetError or ConfigError where something does not suit."""
+    check_model(index.record, loaded)
+    if index.record.kind == "dual":
+        return DualSearcher(index, loaded, options)
+    return JointSearcher(index, loaded, options)
+
+
+def check_model(record: IndexRecord, loaded: DualModel) -> None:
+    """DatasetError unless the vectors of the index are the model's."""
+    found = model_fingerprint(loaded.model)
+    if found != record.model_fingerprint:
+        raise DatasetError(
+            f"the index was made with the model {short(record.model_fingerprint)}, the checkpoint is {short(found)}: "
+            "their vectors cannot be compared; run vtr index again, or give the index's own --checkpoint"
+        )
+
+
+def check_data(record: IndexRecord) -> bool:
+    """Whether the data set is where it was, the same; False where it is not there. DatasetError where it was replaced.
+
+    A store that cannot be reached says nothing: the index needs no data set.
+    """
+    try:
+        if not storage.exists(locate(record.data) / FILE):
+            return False
+        found = Manifest.load(record.data).fingerprint
+    except (storage.StorageError, OSError):
+        return False
+    if found != record.data_fingerprint:
+        raise DatasetError(
+            f"{record.data} was ingested anew since it was indexed (it is {short(found)}, the index is of "
+            f"{short(record.data_fingerprint)}); run vtr index again"
+        )
+    return True
+
+
+class DualSearcher(Searcher):
+    """Candidates from latent space, ranked by the hybrid score; or one of the spaces alone."""
+
+    def __init__(self, index: VideoIndex, loaded: DualModel, options: SearchOptions) -> None:
+        model = dual_encoder(loaded)
+        kind = model.config.concept_similarity
+        latent, concept = (as_tensor(index.tensors.get(name)) for name in ("latent", "concept"))
+        videos = DualVideos(tuple(item.video_id for item in index.items), latent, concept, index.concepts, kind)
+        weight = index.record.latent_weight if options.latent_weight is None else options.latent_weight
+        space = options.space or videos.default_space
+        if space == "latent" and options.transform is not None:
+            raise ConfigError("--transform changes concepts, which --space latent does not use")
+        scoring = Scoring(
+            space=space,
+            transform=options.transform or Transform(kind),
+            latent_weight=weight,
+            normalise=options.normalise,
+            ranges=model.ranges.detach().float().cpu(),
+            candidates=options.candidates if space == "hybrid" else None,
+        )
+        self._loaded, self._index = loaded, index
+        self._prepared = prepare(videos, scoring)
+        self._graph = _graph(index, "latent")
+        self.description = _described(scoring, len(index.items), self._graph is not None)
+
+    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
+        """See `Searcher`."""
+        queries = known_dual_queries(self._loaded, texts)
+        return [None if query is None else self._hits(query, k) for query in queries]
+
+    def _hits(self, query: DualQuery, k: int) -> tuple[Hit, ...]:
+        scoring = self._prepared.scoring
+        scores = self._prepared.score(query)
+        chosen = None
+        if self._graph is not None and scoring.candidates is not None and query.latent is not None:
+            chosen = self._graph.candidates(query.latent.numpy(), scoring.candidates)
+        return tuple(
+            Hit(
+                rank=rank,
+                item_id=self._index.items[position].item_id,
+                video_id=self._index.items[position].video_id,
+                score=float(scores.total[position]),
+                latent=None if scores.latent is None else float(scores.latent[position]),
+                concept=None if scores.concept is None else float(scores.concept[position]),
+                tags=contributing_tags(self._prepared, query, int(position), NUM_TAGS),
+            )
+            for rank, position in enumerate(ranked(scores, scoring, k, chosen), start=1)
+        )
+
+
+def contributing_tags(prepared: PreparedSearch, query: DualQuery, position: int, count: int) -> tuple[Tag, ...]:
+    """The concepts that contribute most to the score of a video, with their shares of the decision."""
+    scoring = prepared.scoring
+    if prepared.compared is None or query.concept is None or not scoring.concept_weight:
+        return ()
+    asked = scoring.transform.apply(query.concept)[None]
+    shares = contributions(prepared.compared[position][None], asked, scoring.transform.similarity)[0]
+    shares = scoring.concept_weight * shares
+    names = prepared.videos.concepts
+    return tuple(Tag(names[i], float(shares[i]), percent(float(shares[i]))) for i in strongest(shares, count))
+
+
+def _described(scoring: Scoring, num_items: int, graph: bool) -> str:
+    match scoring.space:
+        case "hybrid":
+            candidates = min(scoring.candidates or num_items, num_items)
+            origin = f"{candidates} candidates from latent space" + (" (faiss)" if graph else "")
+            weights = f"{scoring.latent_weight:g} latent + {1 - scoring.latent_weight:g} concept"
+            return f"{weights}, scaled by the {_SCALES[scoring.normalise]}; {origin} of {num_items}"
+        case "latent":
+            return f"latent space alone, all {num_items}"
+        case "concept":
+            return f"concept space alone, all {num_items}"
+        case _:
+            assert_never(scoring.space)
+
+
+_SCALES = {"query": "scores of each query", "train": "training scores"}
+
+
+class JointSearcher(Searcher):
+    """The similarity of training in one joint space."""
+
+    def __init__(self, index: VideoIndex, loaded: DualModel, options: SearchOptions) -> None:
+        if options.space is not None or options.transform is not None or options.latent_weight is not None:
+            raise ConfigError(
+                f"the index is of a {loaded.config.model.kind!r} model, which has one space and no concepts: "
+                "leave out --space, --latent-weight and --transform"
+            )
+        kinds: tuple[SimilarityKind, ...] = get_args(SimilarityKind)
+        self._kind = next((kind for kind in kinds if kind == index.record.similarity), None)
+        if self._kind is None:
+            raise DatasetError(f"the index compares by {index.record.similarity!r}, which this code does not know")
+        self._loaded, self._index, self._candidates = loaded, index, options.candidates
+        names = list(index.record.sizes)
+        self._vectors = {name: index.tensors[name] for name in names}
+        self._present = {name: index.tensors[f"has_{name}"] for name in names}
+        self._graph = _graph(index, names[0])
+        how = f"{options.candidates} candidates (faiss)" if self._graph is not None else "all"
+        self.description = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
+
+    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
+        """See `Searcher`."""
+        vectors, known = embed_queries(self._loaded.model, self._loaded.config, self._loaded.vocabulary, texts)
+        return [self._hits(vectors[i], k) if known[i] else None for i in range(len(texts))]
+
+    def _hits(self, query: np.ndarray, k: int) -> tuple[Hit, ...]:
+        assert self._kind is not None
+        chosen = None if self._graph is None else np.sort(self._graph.candidates(query, max(self._candidates, k)))
+        scores = joint_scores(self._vectors, self._present, query[None], self._kind, chosen)[0]
+        order = best(scores, k)
+        found = order if chosen is None else chosen[order]
+        items = self._index.items
+        return tuple(
+            Hit(rank, items[position].item_id, items[position].video_id, float(scores[place]))
+            for rank, (place, position) in enumerate(zip(order, found, strict=True), start=1)
+        )
+
+
+def _graph(index: VideoIndex, name: str) -> Graph | None:
+    if index.candidates is None:
+        return None
+    return Graph(index.candidates, len(index.items), index.record.sizes[name])

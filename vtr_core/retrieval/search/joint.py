@@ -1,0 +1,79 @@
+"""Clips of a model with one joint space, ranked for a query by the similarity that it was trained with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float32, Int64
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.data.records.schema import VideoSchema
+from vtr_core.errors import DatasetError
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.retrieval import visible
+from vtr_core.retrieval.evaluate.scoring import block_scores
+from vtr_core.retrieval.evaluate.sides import Side, first_of_clips
+from vtr_core.similarity import SimilarityKind
+
+
+@dataclass(frozen=True)
+class JointClips:
+    """What is searched: each clip once, with a vector for each modality that some clip has."""
+
+    item_id: tuple[str, ...]
+    video_id: tuple[str, ...]
+    vectors: dict[str, Float32[np.ndarray, "clips dim"]]
+    present: dict[str, Bool[np.ndarray, " clips"]]
+
+
+def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
+    """The clips of `rows`, all of the data set in file order, that have any modality beside text, with their ids."""
+    names = visible(rows)
+    if not names:
+        raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; there is nothing to find")
+    first = first_of_clips(rows)
+    kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
+    clip_id, video_id = _ids(manifest, rows.video_key)
+    return JointClips(
+        item_id=tuple(map(str, clip_id[kept])),
+        video_id=tuple(map(str, video_id[kept])),
+        vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
+        present={name: rows.present[name][kept] for name in names},
+    )
+
+
+def _ids(manifest: Manifest, video_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of each row's clip and video. A whole video, which has a row for each caption, is its own clip."""
+    whole = isinstance(manifest.schema, VideoSchema)
+    names = ("video_key", "video_id") if whole else ("clip_id", "video_id")
+    reader = RowGroupReader(manifest, names)
+    read = [reader.read_arrow(place) if whole else reader.read(place) for place in row_groups(manifest)]
+    first, video_id = (np.concatenate([np.asarray(columns[name]) for columns in read]) for name in names)
+    if not whole:
+        return first, video_id
+    order = np.argsort(first)
+    video_id = video_id[order[np.searchsorted(first, video_key, sorter=order)]]
+    return video_id, video_id
+
+
+def joint_scores(
+    vectors: dict[str, np.ndarray],
+    present: dict[str, np.ndarray],
+    queries: Float32[np.ndarray, "queries dim"],
+    similarity: SimilarityKind,
+    chosen: Sequence[int] | np.ndarray | None = None,
+) -> Float32[np.ndarray, "queries clips"]:
+    """The scores of the clips `chosen`, all without it; a clip's modalities are added, as in evaluation."""
+    names = list(vectors)
+    index = slice(None) if chosen is None else np.asarray(chosen)
+    items = Side(
+        tuple(torch.from_numpy(vectors[name][index]) for name in names),
+        tuple(present[name][index] for name in names),
+        np.zeros(len(vectors[names[0]][index]), np.int64),
+    )
+    asked = Side((torch.from_numpy(queries),), (np.ones(len(queries), bool),), np.zeros(len(queries), np.int64))
+    scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
+    return np.asarray(scores, np.float32)

@@ -1,0 +1,131 @@
+"""Captions that a model generates for the videos of a data set, and their figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.frames import MAX_VIDEOS, video_rows
+from vtr_core.data.records.frames import PaddedFrames
+from vtr_core.errors import CheckpointError, DatasetError
+from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics
+from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.frames import check_frames
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
+from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
+
+KNOWN_SHARE = 0.5
+"""Of the references' words, what a captioner must know at least: below that its vocabulary is another corpus's."""
+
+
+@dataclass(frozen=True)
+class CaptionedVideos:
+    """By video id, in file order: what was generated, what there is to compare it with, perhaps nothing, and whether
+    the video has frames to be described."""
+
+    hypotheses: dict[str, str] = field(default_factory=dict)
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    seen: dict[str, bool] = field(default_factory=dict)
+
+
+def require_captioner(model: nn.Module, where: str) -> Captioner:
+    """The model; CheckpointError where it is no captioner."""
+    if not isinstance(model, Captioner):
+        raise CheckpointError(f"{where} is no captioner; this needs one, such as vtr train caption-msrvtt makes")
+    return model
+
+
+def caption_videos(
+    model: Captioner,
+    config: TrainConfig,
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    places: Sequence[RowGroup],
+    decoding: DecodingConfig | None = None,
+) -> CaptionedVideos:
+    """A caption for every video in `places`; a video without frames is described all the same, from nothing.
+
+    decoding: by default the model's. The model is left as it was. Raises DatasetError for a data set without its
+    features.
+    """
+    assert isinstance(config.model, CaptionerConfig)
+    check_frames(manifest, config.model)
+    found, feature = CaptionedVideos(), config.model.feature
+    device, decoding = model.bias.device, decoding or config.model.decoding
+    with evaluating(model):
+        for videos in video_rows(
+            manifest, places, config.batch.max_frames, min(MAX_VIDEOS, config.evaluation.batch_rows)
+        ):
+            frames, mask = videos.frames[feature].to(device), videos.mask[feature].to(device)
+            texts = _sentences(generate(model, frames, mask, decoding), vocabulary)
+            found.hypotheses.update(zip(videos.video_id, texts, strict=True))
+            found.seen.update(zip(videos.video_id, videos.present[feature].tolist(), strict=True))
+            for place, name in enumerate(videos.video_id):
+                own = (videos.caption_video == place).nonzero()[0]
+                found.references[name] = tuple(videos.captions[i] for i in own.tolist())
+    return found
+
+
+def caption_frames(
+    model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
+) -> list[str | None]:
+    """A caption for each of some videos, None where it has no frames; the model is left as it was."""
+    assert isinstance(config.model, CaptionerConfig)
+    device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
+    with evaluating(model):
+        for first in range(0, len(videos.kept), count):
+            rows = slice(first, first + count)
+            frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
+            said = generate(model, frames.to(device), mask.to(device), config.model.decoding)
+            texts = _sentences(said, vocabulary)
+            found += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
+    return found
+
+
+def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
+    """All of some parts."""
+    whole = CaptionedVideos()
+    for part in parts:
+        whole.hypotheses.update(part.hypotheses)
+        whole.references.update(part.references)
+        whole.seen.update(part.seen)
+    return whole
+
+
+def caption_figures(videos: CaptionedVideos, tokenizer: CaptionTokenizer, with_meteor: bool = True) -> CaptionMetrics:
+    """The figures of the videos that have references; DatasetError where none has."""
+    told = {name: texts for name, texts in videos.references.items() if texts}
+    if not told:
+        raise DatasetError("no video has a reference caption, so nothing can be measured; vtr caption needs none")
+    hypotheses = {name: videos.hypotheses[name] for name in told}
+    return caption_metrics(hypotheses, told, tokenizer=tokenizer, with_meteor=with_meteor)
+
+
+def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:
+    """The figures by metric name, times 100 as they are published: `<prefix>/cider`, `<prefix>/bleu4`, …"""
+    values = {f"bleu{n}": value for n, value in figures.bleu.items()}
+    values |= {"rouge_l": figures.rouge_l, "cider": figures.cider}
+    if figures.meteor is not None:
+        values["meteor"] = figures.meteor
+    return {f"{prefix}/{name}": 100 * value for name, value in values.items()}
+
+
+def _sentences(said: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[str]:
+    return [" ".join(vocabulary.words[word - 1] for word in words) for words in said]
+
+
+def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:
+    """DatasetError where the model does not know half of the references' words: they are of another corpus."""
+    words = [word for text in references for word in words_of(text, vocabulary.tokenizer)]
+    known = sum(word in vocabulary.ids for word in words)
+    if known < KNOWN_SHARE * len(words):
+        raise DatasetError(
+            f"{where}: the model knows {known} of {len(words)} words of its captions, so its vocabulary is of another "
+            "corpus; evaluate it on captions of its own language and kind, or train on these"
+        )

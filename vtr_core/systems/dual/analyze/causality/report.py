@@ -1,0 +1,82 @@
+"""What a transform of concept scores does to accuracy and causality on a data set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from vtr_core.analysis.causality import CausalityCurves, causality_curves
+from vtr_core.analysis.concept_space import ConceptSpace
+from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.pair_sets import every_set, matched_pairs
+from vtr_core.analysis.top_k import top_k_similarity
+from vtr_core.analysis.transforms import Transform
+from vtr_core.similarity import hybrid
+from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
+from vtr_core.systems.dual.analyze.matched_figures import MatchedFigures, matched_figures
+
+SHOWN_KS = (10, 30)
+"""Tags that a person takes in at once, and tags that a caption or a video can have at most."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """One way of scoring a data set: by concepts alone or with the latent space, as trained or transformed."""
+
+    name: str
+    transform: Transform
+    concept_weight: float
+    figures: MatchedFigures
+    causality: Mapping[int, tuple[float, float]]
+    """C@k and its standard deviation over the matched pairs, by k."""
+
+
+def inferences(data: AnalysedSet, space: ConceptSpace, best: Transform, latent_weight: float) -> list[Inference]:
+    """The rows of the thesis's Table 5.3: the hybrid where there is one, and concepts alone, original and improved.
+
+    Hybrid scores are min-max scaled over all pairs: ranges kept from training do not hold for transformed scores.
+    """
+    found = []
+    for name, transform in (("original", space.identity), ("improved", best)):
+        scores = space.scores(transform)
+        curves = matched_curves(space, transform)
+        ways = [("concepts", scores, 1.0)]
+        if data.latent_scores is not None:
+            both = hybrid(data.latent_scores, scores, latent_weight, "matrix")
+            ways.insert(0, ("hybrid", both, 1 - latent_weight))
+        for way, matrix, weight in ways:
+            causality = {k: (weight * curves.at(k)[0], weight * curves.at(k)[1]) for k in SHOWN_KS}
+            figures = matched_figures(matrix, space.caption_video)
+            found.append(Inference(f"{way}, {name}", transform, weight, figures, causality))
+    return sorted(found, key=lambda one: one.concept_weight)
+
+
+def matched_curves(space: ConceptSpace, transform: Transform) -> CausalityCurves:
+    """The curves over the matched pairs."""
+    text, video = transform.apply(space.text), transform.apply(space.video)
+    return causality_curves(video, text, matched_pairs(space.caption_video), space.similarity)
+
+
+def curves_by_set(space: ConceptSpace, transform: Transform, seed: int) -> dict[str, CausalityCurves]:
+    """Figure 5.2: the curves over matched, retrieved and random pairs, all of concepts alone."""
+    text, video = transform.apply(space.text), transform.apply(space.video)
+    sets = every_set(space.scores(transform), space.caption_video, seed)
+    return {pairs.name: causality_curves(video, text, pairs, space.similarity) for pairs in sets}
+
+
+def top_k_precision(
+    space: ConceptSpace, transform: Transform, ks: Sequence[int], captions: int, seed: int
+) -> dict[int, float]:
+    """Figures 5.3 and 5.6: mean mAP in [0, 1] when only the k strongest concepts of each pair are scored.
+
+    Of at most `captions` captions, evenly over the videos, because every pair is sorted; all videos stay.
+    """
+    per_video = max(1, captions // len(space.video))
+    part = space.few_captions(per_video, seed)
+    if len(part.text) > captions:
+        kept = torch.randperm(len(part.text), generator=torch.Generator().manual_seed(seed))[:captions].sort().values
+        part = ConceptSpace(part.text[kept], part.video, part.caption_video[kept], part.similarity)
+    text, video = transform.apply(part.text), transform.apply(part.video)
+    ranking = MatchedRanking(part.caption_video, len(part.video))
+    found = top_k_similarity(text, video, ks, part.similarity)
+    return {k: ranking.precision(scores).mean for k, scores in found.items()}

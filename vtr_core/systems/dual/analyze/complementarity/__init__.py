@@ -1,0 +1,4 @@
+"""Latent and concept space apart, together, and fused over trainings.
+
+Imported by `vtr analyze` alone.
+"""

@@ -1,0 +1,103 @@
+"""Retrieval figures of a dual encoder: both directions, in each space and by the hybrid score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.evaluation import Normalisation
+from vtr_core.metrics.chance import chance
+from vtr_core.metrics.ranking import chunked_retrieval_metrics
+from vtr_core.metrics.relevance import Relevance, from_labels
+from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
+from vtr_core.systems.dual.rows import DualRows
+from vtr_core.systems.dual.scores import DualSpace, Scores, hybrid_scores, space_scores
+
+
+@dataclass(frozen=True)
+class SpaceFigures:
+    """The figures of both directions by one score; the first one of an evaluation is the model's own."""
+
+    space: DualSpace
+    directions: list[Direction]
+
+
+def evaluate_dual(
+    rows: DualRows,
+    concept_similarity: ConceptSimilarity,
+    latent_weight: float = 0.6,
+    normalise: Normalisation = "matrix",
+) -> list[SpaceFigures]:
+    """The figures by the hybrid score, where the model has both spaces, then those of each space.
+
+    Every caption is a query: one without a known word, or whose video has no frames, stays as a failure, so that the
+    number of queries depends on the data set alone. Every video with frames and a known caption is a query the other
+    way. Items are the videos with frames, and the captions with a known word.
+    """
+    spaces = space_scores(rows, concept_similarity)
+    both = _Both(rows)
+    found = []
+    if len(spaces) == 2:
+        latent, concept = spaces["latent"], spaces["concept"]
+        there = both.present, latent_weight, normalise, rows.ranges
+        back = both.present[::-1], latent_weight, normalise, rows.ranges
+        directions = both.figures(
+            hybrid_scores(latent, concept, *there),
+            hybrid_scores(latent.transposed(), concept.transposed(), *back),
+        )
+        found.append(SpaceFigures("hybrid", directions))
+    for space, scores in spaces.items():
+        found.append(SpaceFigures(space, both.figures(scores, scores.transposed())))
+    return found
+
+
+def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:
+    """The figures by metric name: `<prefix>/t2v/r1` … by the first score, `<prefix>/latent/t2v/r1` … by the others."""
+    values: dict[str, float] = {}
+    for number, one in enumerate(figures):
+        values.update(metric_values(one.directions, prefix if number == 0 else f"{prefix}/{one.space}"))
+    return values
+
+
+class _Both:
+    """What is relevant to what in both directions."""
+
+    def __init__(self, rows: DualRows) -> None:
+        self.present = rows.text_present, rows.video_present
+        self._videos, self._captions = np.flatnonzero(rows.video_present), np.flatnonzero(rows.text_present)
+        told = np.zeros(len(rows.video_id), bool)
+        told[rows.caption_video[self._captions]] = True
+        self._asking = np.flatnonzero(rows.video_present & told)
+        t2v = from_labels(rows.caption_video, self._videos).only(rows.text_present)
+        self._t2v, self._v2t = t2v, from_labels(self._asking, rows.caption_video[self._captions])
+
+    def figures(self, there: Scores, back: Scores) -> list[Direction]:
+        """Of scores (captions, videos) and of scores (videos, captions); the latter where a video can be asked for."""
+        every = np.arange(self._t2v.num_queries)
+        found = [_direction("t2v", "text → video", there, every, self._videos, self._t2v)]
+        if len(self._asking):
+            found.append(_direction("v2t", "video → text", back, self._asking, self._captions, self._v2t))
+        return found
+
+
+def _direction(
+    name: str, title: str, scores: Scores, queries: np.ndarray, items: np.ndarray, relevance: Relevance
+) -> Direction:
+    """Figures of some rows of `scores` against some columns."""
+    every_query, every_item = len(queries) == scores.num_queries, len(items) == scores.num_items
+
+    def block(asked: slice, found: slice) -> np.ndarray:
+        if every_query and every_item:
+            return scores.block(asked, found)
+        return _cut(scores, queries[asked], items[found])
+
+    metrics = chunked_retrieval_metrics(block, relevance, missing="count_as_failure")
+    random = chance(relevance, missing="count_as_failure")
+    return Direction(name, title, metrics, random, int((relevance.counts == 0).sum()))
+
+
+def _cut(scores: Scores, queries: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """The scores of some rows and columns, both ascending."""
+    rows, columns = slice(int(queries[0]), int(queries[-1]) + 1), slice(int(items[0]), int(items[-1]) + 1)
+    return scores.block(rows, columns)[np.ix_(queries - rows.start, items - columns.start)]

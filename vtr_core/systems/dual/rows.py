@@ -1,0 +1,207 @@
+"""A data set of whole videos in the spaces of a dual encoder: each video once, and all captions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, Int64
+from torch import Tensor, nn
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.reading.frames import VideoRows, video_rows
+from vtr_core.errors import CheckpointError
+from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.frames import check_frames
+from vtr_core.retrieval.embed.tokens import encode
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class DualRows:
+    """Captions and videos of a data set. Concept scores are h, before the sigmoid; a space the model lacks is None.
+
+    A row that is not present (a caption without a known word, a video without frames) is exactly 0 throughout.
+    """
+
+    latent_text: Float32[np.ndarray, "captions dim"] | None
+    latent_video: Float32[np.ndarray, "videos dim"] | None
+    concept_text: Float32[np.ndarray, "captions concepts"] | None
+    concept_video: Float32[np.ndarray, "videos concepts"] | None
+    caption_video: Int64[np.ndarray, " captions"]
+    """The index of each caption's video."""
+    captions: tuple[str, ...]
+    video_id: tuple[str, ...]
+    video_key: Int64[np.ndarray, " videos"]
+    caption_key: Int64[np.ndarray, " captions"]
+    text_present: Bool[np.ndarray, " captions"]
+    video_present: Bool[np.ndarray, " videos"]
+    ranges: Float32[np.ndarray, "2 2"]
+    """Lowest and highest similarity of the latent and the concept space in training batches, as the model keeps it."""
+    concepts: tuple[str, ...] = ()
+    """Names of the concepts."""
+
+
+@dataclass(frozen=True)
+class DualCaptions:
+    """Captions in the spaces of a dual encoder; `present` where one has a known word, 0 elsewhere."""
+
+    latent: Float32[np.ndarray, "captions dim"] | None
+    concept: Float32[np.ndarray, "captions concepts"] | None
+    """Scores h, before the sigmoid."""
+    present: Bool[np.ndarray, " captions"]
+
+
+@runtime_checkable
+class DualModel(Protocol):
+    """What a loaded checkpoint of a dual encoder holds."""
+
+    @property
+    def model(self) -> nn.Module:
+        """The model."""
+        ...
+
+    @property
+    def config(self) -> TrainConfig:
+        """Its run's configuration."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it knows."""
+        ...
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The names of its concepts."""
+        ...
+
+
+def embed_dual(loaded: DualModel, manifest: Manifest) -> DualRows:
+    """All captions and videos of a data set of whole videos, in file order, on the model's device.
+
+    Raises CheckpointError for a model that is no dual encoder, DatasetError where the data set has not its feature.
+    """
+    model = dual_encoder(loaded)
+    places = row_groups(manifest)
+    return embed_dual_rows(model, loaded.config, manifest, loaded.vocabulary, places, loaded.concepts)
+
+
+def embed_dual_captions(loaded: DualModel, captions: Sequence[str]) -> DualCaptions:
+    """Captions, at most `evaluation.batch_rows` at once, on the model's device, which is left as it was."""
+    model, rows = dual_encoder(loaded), loaded.config.evaluation.batch_rows
+    max_words = model.config.inputs.max_words
+    with evaluating(model):
+        return _text(model, encode(loaded.vocabulary, captions, max_words), rows)
+
+
+def dual_encoder(loaded: DualModel) -> HybridEncoder:
+    """The model of a checkpoint; CheckpointError where it is no dual encoder."""
+    if not isinstance(loaded.model, HybridEncoder):
+        raise CheckpointError(
+            f"the checkpoint is of a {loaded.config.model.kind!r} model; this needs one of a 'hybrid_encoder', such as "
+            "vtr train hybrid-msrvtt makes"
+        )
+    return loaded.model
+
+
+def embed_dual_rows(
+    model: HybridEncoder,
+    config: TrainConfig,
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    places: Sequence[RowGroup],
+    concepts: tuple[str, ...] = (),
+) -> DualRows:
+    """The captions and videos in `places`, in file order, on the model's device; the model is left as it was.
+
+    A data set ingested with another vocabulary has its captions encoded anew with the model's.
+    """
+    check_frames(manifest, model.config)
+    known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
+    found = [_no_rows(model, concepts)]
+    with evaluating(model):
+        for videos in video_rows(manifest, places, config.batch.max_frames):
+            tokens = videos.tokens if known else encode(vocabulary, videos.captions, model.config.inputs.max_words)
+            found.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
+    return concatenate_dual(found)
+
+
+def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
+    """The rows of all parts, in order."""
+    before = np.cumsum([0, *(len(part.video_id) for part in parts)])
+    caption_video = [part.caption_video + first for part, first in zip(parts, before[:-1], strict=True)]
+    return DualRows(
+        latent_text=_together([part.latent_text for part in parts]),
+        latent_video=_together([part.latent_video for part in parts]),
+        concept_text=_together([part.concept_text for part in parts]),
+        concept_video=_together([part.concept_video for part in parts]),
+        caption_video=np.concatenate(caption_video).astype(np.int64),
+        captions=tuple(text for part in parts for text in part.captions),
+        video_id=tuple(name for part in parts for name in part.video_id),
+        video_key=np.concatenate([part.video_key for part in parts]),
+        caption_key=np.concatenate([part.caption_key for part in parts]),
+        text_present=np.concatenate([part.text_present for part in parts]),
+        video_present=np.concatenate([part.video_present for part in parts]),
+        ranges=parts[0].ranges,
+        concepts=parts[0].concepts,
+    )
+
+
+def _embedded(
+    model: HybridEncoder, videos: VideoRows, tokens: Tensor, concepts: tuple[str, ...], max_rows: int
+) -> DualRows:
+    device, name = _device(model), model.config.feature
+    seen = model.video(videos.frames[name].to(device), videos.mask[name].to(device), videos.mean[name].to(device))
+    text = _text(model, tokens, max_rows)
+    return DualRows(
+        latent_text=text.latent,
+        latent_video=_array(seen.latent),
+        concept_text=text.concept,
+        concept_video=_array(seen.concept_scores),
+        caption_video=videos.caption_video,
+        captions=videos.captions,
+        video_id=videos.video_id,
+        video_key=videos.video_key,
+        caption_key=videos.caption_key,
+        text_present=text.present,
+        video_present=videos.present[name].numpy(),
+        ranges=model.ranges.float().cpu().numpy(),
+        concepts=concepts,
+    )
+
+
+def _text(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max_rows: int) -> DualCaptions:
+    found = [model.text(part.to(_device(model))) for part in tokens.split(max_rows)]
+    return DualCaptions(
+        latent=_together([_array(part.latent) for part in found]),
+        concept=_together([_array(part.concept_scores) for part in found]),
+        present=model.words.known(tokens).numpy(),
+    )
+
+
+def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
+    """What a worker without a share of a small data set holds."""
+    config = model.config
+    latent = None if config.latent_dim is None else np.zeros((0, config.latent_dim), np.float32)
+    concept = None if config.num_concepts is None else np.zeros((0, config.num_concepts), np.float32)
+    keys, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    ranges = model.ranges.float().cpu().numpy()
+    return DualRows(latent, latent, concept, concept, keys, (), (), keys, keys, flags, flags, ranges, concepts)
+
+
+def _together(parts: Sequence[Float32[np.ndarray, "_ dim"] | None]) -> Float32[np.ndarray, "rows dim"] | None:
+    held = [part for part in parts if part is not None]
+    return np.concatenate(held) if held else None
+
+
+def _array(values: Float[Tensor, "rows dim"] | None) -> Float32[np.ndarray, "rows dim"] | None:
+    return None if values is None else values.float().cpu().numpy()
+
+
+def _device(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device

@@ -1,0 +1,124 @@
+"""The scores of captions against videos in the spaces of a dual encoder, block by block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vtr_core.config.concept_similarity import ConceptSimilarity
+from vtr_core.config.evaluation import Normalisation
+from vtr_core.errors import ConfigError
+from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.similarity import cosine, generalized_jaccard, rescale
+from vtr_core.systems.dual.rows import DualRows
+
+DualSpace = Literal["hybrid", "latent", "concept"]
+BLOCK = 512
+HELD = 2**28
+"""Scores of a space that are kept in memory (1 GiB); of larger sets each block is computed whenever it is needed."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Queries against items: `block(queries, items)` is (queries, items), higher is more alike."""
+
+    block: ScoreChunk
+    num_queries: int
+    num_items: int
+
+    def transposed(self) -> "Scores":
+        """Items as queries."""
+        return Scores(lambda items, queries: self.block(queries, items).T, self.num_items, self.num_queries)
+
+    def held(self) -> "Scores":
+        """The same, computed once where they are not too many."""
+        if self.num_queries * self.num_items > HELD:
+            return self
+        whole = np.empty((self.num_queries, self.num_items), np.float32)
+        for queries in slices(self.num_queries):
+            whole[queries] = self.block(queries, slice(0, self.num_items))
+        return Scores(lambda queries, items: whole[queries, items], self.num_queries, self.num_items)
+
+
+def space_scores(rows: DualRows, concept_similarity: ConceptSimilarity) -> dict[DualSpace, Scores]:
+    """Captions against videos in each space that the rows have: cosine, and `concept_similarity` of concepts."""
+    found: dict[DualSpace, Scores] = {}
+    if rows.latent_text is not None and rows.latent_video is not None:
+        found["latent"] = _scores(rows.latent_text, rows.latent_video, cosine)
+    if rows.concept_text is not None and rows.concept_video is not None:
+        text, video = rows.concept_text, rows.concept_video
+        if concept_similarity == "cosine":
+            found["concept"] = _scores(text, video, cosine)
+        else:
+            found["concept"] = _scores(_probabilities(text), _probabilities(video), generalized_jaccard)
+    return {space: scores.held() for space, scores in found.items()}
+
+
+def hybrid_scores(
+    latent: Scores,
+    concept: Scores,
+    present: tuple[Bool[np.ndarray, " queries"], Bool[np.ndarray, " items"]],
+    weight: float,
+    normalise: Normalisation,
+    ranges: Float[np.ndarray, "2 2"],
+) -> Scores:
+    """`similarity.hybrid` block by block, with the lowest and highest scores of the queries and items that are present.
+
+    For "query" the rows of the scores are the queries: transpose the scores of both spaces for the other direction.
+    """
+    bounds = [
+        _bounds(scores, present, normalise, known) for scores, known in zip((latent, concept), ranges, strict=True)
+    ]
+
+    def block(queries: slice, items: slice) -> np.ndarray:
+        a, b = (
+            rescale(torch.from_numpy(scores.block(queries, items)), low[queries], high[queries])
+            for scores, (low, high) in zip((latent, concept), bounds, strict=True)
+        )
+        return (weight * a + (1 - weight) * b).numpy()
+
+    return Scores(block, latent.num_queries, latent.num_items)
+
+
+def _bounds(
+    scores: Scores,
+    present: tuple[Bool[np.ndarray, " queries"], Bool[np.ndarray, " items"]],
+    normalise: Normalisation,
+    known: Float[np.ndarray, " 2"],
+) -> tuple[Float[Tensor, "queries 1"], Float[Tensor, "queries 1"]]:
+    """Lowest and highest score by which each query's scores are rescaled."""
+    queries, items = present
+    if normalise == "train":
+        if not known[1] > known[0]:
+            raise ConfigError(
+                "evaluation.normalise = 'train' needs the ranges of training batches, which this model has not seen; "
+                "use 'query' or 'matrix'"
+            )
+        low, high = (np.full((len(queries), 1), value, np.float32) for value in known)
+        return torch.from_numpy(low), torch.from_numpy(high)
+    low, high = np.zeros((2, len(queries), 1), np.float32)
+    for part in slices(len(queries)):
+        kept = scores.block(part, slice(0, len(items)))[:, items]
+        if kept.size:
+            low[part, 0], high[part, 0] = kept.min(axis=1), kept.max(axis=1)
+    if normalise == "matrix" and queries.any():
+        low[:], high[:] = low[queries].min(), high[queries].max()
+    return torch.from_numpy(low), torch.from_numpy(high)
+
+
+def slices(length: int) -> list[slice]:
+    """Blocks of rows."""
+    return [slice(first, min(first + BLOCK, length)) for first in range(0, length, BLOCK)]
+
+
+def _scores(text: np.ndarray, video: np.ndarray, compared: Callable[[Tensor, Tensor], Tensor]) -> Scores:
+    a, b = torch.from_numpy(text), torch.from_numpy(video)
+    return Scores(lambda captions, videos: compared(a[captions], b[videos]).numpy(), len(a), len(b))
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    return torch.sigmoid(torch.from_numpy(scores)).numpy()

@@ -1,0 +1,169 @@
+"""The distances of a data set's pairs under a Siamese network, and their figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, UInt8
+from torch import Tensor
+
+from vtr_core.data.batches.images import ImageBatch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.data.reading.images import read_images
+from vtr_core.data.records.face_pairs import FacePair, load_pairs
+from vtr_core.data.records.schema import require_images
+from vtr_core.errors import DatasetError
+from vtr_core.losses.pair import contrastive, double_margin
+from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
+from vtr_core.systems.siamese.model import Siamese
+
+
+@dataclass(frozen=True)
+class EncodedFaces:
+    """Images of a data set in the order of its files, by id, with their encodings."""
+
+    image_id: tuple[str, ...]
+    subject: tuple[str, ...]
+    vectors: Float32[np.ndarray, "images dim"]
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """The pairs of a data set's list, in its order, with their distances and subjects."""
+
+    pairs: tuple[FacePair, ...]
+    subjects: tuple[tuple[str, str], ...]
+    distance: Float[np.ndarray, " pairs"]
+
+    @property
+    def different(self) -> Bool[np.ndarray, " pairs"]:
+        """Whether each pair is of different subjects."""
+        return np.array([pair.different for pair in self.pairs], np.bool_)
+
+    @property
+    def fold(self) -> tuple[int, ...]:
+        """The fold of each pair."""
+        return tuple(pair.fold for pair in self.pairs)
+
+
+def pair_loss(config: TrainConfig) -> PairContrastiveConfig | PairDoubleMarginConfig:
+    """The loss of a Siamese network's configuration."""
+    assert isinstance(config.loss, PairContrastiveConfig | PairDoubleMarginConfig), "checked when the run began"
+    return config.loss
+
+
+def paper_threshold(config: TrainConfig) -> float:
+    """The margin, at which the paper decides; of a double margin the one of matching pairs."""
+    loss = pair_loss(config)
+    return loss.margin if isinstance(loss, PairContrastiveConfig) else loss.margin_negative
+
+
+def check_shape(model: Siamese, manifest: Manifest) -> None:
+    """DatasetError unless the data set's images have the shape that the model was trained on."""
+    schema, image = require_images(manifest.schema, manifest.uri), model.config.image
+    if schema.shape != (image.height, image.width, image.channels):
+        raise DatasetError(
+            f"{manifest.uri} has images of {schema.height} × {schema.width} × {schema.channels}, the model was trained "
+            f"on {image.height} × {image.width} × {image.channels}; ingest them alike, with the same --size"
+        )
+
+
+def encode_faces(
+    model: Siamese, config: TrainConfig, manifest: Manifest, places: Sequence[RowGroup] | None = None
+) -> EncodedFaces:
+    """The images in `places` (default: all), on the model's device, which is left as it was."""
+    check_shape(model, manifest)
+    rows = read_images(manifest, row_groups(manifest) if places is None else places)
+    vectors = encode_pixels(model, rows.pixels, config.evaluation.batch_rows)
+    return EncodedFaces(rows.image_id, rows.subject, vectors)
+
+
+def encode_pixels(
+    model: Siamese, pixels: UInt8[Tensor, "images channels height width"], batch_rows: int
+) -> Float32[np.ndarray, "images dim"]:
+    """The encodings of images, at most `batch_rows` at once."""
+    device = model.head.weight.device
+    found = [np.zeros((0, model.config.encoding_dim), np.float32)]
+    with evaluating(model):
+        for part in pixels.split(batch_rows):
+            nobody = torch.zeros(len(part), dtype=torch.int64)
+            found.append(model(ImageBatch(part, nobody, nobody).to(device)).vectors.float().cpu().numpy())
+    return np.concatenate(found)
+
+
+def concatenate_faces(parts: Sequence[EncodedFaces]) -> EncodedFaces:
+    """The images of all parts, in order."""
+    return EncodedFaces(
+        image_id=tuple(name for part in parts for name in part.image_id),
+        subject=tuple(name for part in parts for name in part.subject),
+        vectors=np.concatenate([part.vectors for part in parts]),
+    )
+
+
+def score_pairs(faces: EncodedFaces, manifest: Manifest, config: TrainConfig) -> ScoredPairs:
+    """The distance of every pair of the data set's list; DatasetError where it names an image that is not there."""
+    pairs = load_pairs(manifest.source, manifest.location).pairs
+    at = {image: row for row, image in enumerate(faces.image_id)}
+    missing = next((image for pair in pairs for image in (pair.first, pair.second) if image not in at), None)
+    if missing is not None:
+        raise DatasetError(f"the pairs of {manifest.uri} name {missing!r}, which it does not hold; rebuild it")
+    first, second = ([at[image] for image in side] for side in zip(*((p.first, p.second) for p in pairs), strict=True))
+    vectors = torch.from_numpy(faces.vectors)
+    distance = pair_distance(vectors[first], vectors[second], pair_loss(config).distance).double().numpy()
+    subjects = tuple((faces.subject[a], faces.subject[b]) for a, b in zip(first, second, strict=True))
+    return ScoredPairs(pairs, subjects, distance)
+
+
+def mean_loss(scored: ScoredPairs, config: TrainConfig) -> float:
+    """The configuration's loss, Equation 4 or 5, as its mean over the pairs."""
+    loss, distance = pair_loss(config), torch.from_numpy(scored.distance)
+    different = torch.from_numpy(scored.different)
+    if isinstance(loss, PairContrastiveConfig):
+        return float(contrastive(distance, different, loss.margin, "mean"))
+    return float(double_margin(distance, different, loss.margin_positive, loss.margin_negative, "mean"))
+
+
+@dataclass(frozen=True)
+class SubjectErrors:
+    """How often a subject's pairs are decided wrongly."""
+
+    subject: str
+    rejected: int
+    """Matching pairs called different."""
+    matching: int
+    accepted: int
+    """Different pairs with this subject called the same."""
+    different: int
+
+    @property
+    def rate(self) -> float:
+        """Wrong decisions over all of the subject's pairs."""
+        return (self.rejected + self.accepted) / max(1, self.matching + self.different)
+
+
+def subject_errors(scored: ScoredPairs, threshold: float) -> list[SubjectErrors]:
+    """The errors of every subject, most often wrong first; a different pair counts for both of its subjects."""
+    counts: dict[str, list[int]] = {}
+    wrong = (scored.distance > threshold) != scored.different
+    for pair, subjects, is_wrong in zip(scored.pairs, scored.subjects, wrong.tolist(), strict=True):
+        for subject in sorted(set(subjects)):
+            count = counts.setdefault(subject, [0, 0, 0, 0])
+            count[2 * pair.different] += is_wrong
+            count[2 * pair.different + 1] += 1
+    found = [SubjectErrors(subject, *count) for subject, count in counts.items()]
+    return sorted(found, key=lambda one: (-one.rate, one.subject))
+
+
+def hardest(scored: ScoredPairs, count: int) -> Mapping[str, list[int]]:
+    """The indices of the `count` matching pairs of greatest distance and different ones of least, the hardest first."""
+    by_distance = np.argsort(scored.distance, kind="stable")
+    different = scored.different[by_distance]
+    return {
+        "matching": by_distance[~different][::-1][:count].tolist(),
+        "different": by_distance[different][:count].tolist(),
+    }

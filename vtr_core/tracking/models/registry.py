@@ -1,0 +1,184 @@
+"""Checkpoints as registered models: `models:/NAME@ALIAS` or `models:/NAME/VERSION` names one wherever a URI does."""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+from vtr_core.config.override import validate
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.json_text import parse_json
+from vtr_core.run.config import TrainConfig
+from vtr_core.storage import Location, locate
+from vtr_core.tracking.models.files import KeptFiles, checked_file, keep_files, kept_checkpoint
+from vtr_core.tracking.models.folder import DATA, write_model
+from vtr_core.tracking.models.page import model_page
+from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.run import Failure, TrackedRun, default_tracking_uri, open_client, patient
+
+T = TypeVar("T")
+CHAMPION = "champion"
+_EXTERNAL, _VERSIONS = "mlflow.model.isExternal", "mlflow.modelVersions"
+"""Tags by which MLflow's pages know a logged model without files, and the versions that one is."""
+_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>[1-9][0-9]*))")
+
+
+@dataclass(frozen=True)
+class RegisteredCheckpoint:
+    """The checkpoint of a version of a registered model."""
+
+    uri: str
+    """`models:/NAME/VERSION`, also where it was asked for by an alias."""
+    location: Location
+    """Where it can be read for now."""
+
+
+def model_name(preset: str) -> str:
+    """The name under which checkpoints of a preset are registered unless another one is given."""
+    return f"vtr-{preset}"
+
+
+def check_model_name(name: str) -> None:
+    """ConfigError where no model can be registered under `name`."""
+    if not name.strip() or set(name) & set("/:@'\"`%") or not name.isprintable() or len(name) > 200:
+        raise ConfigError(f"a model cannot be called {name!r}; give letters, digits, - and _, such as vtr-mine")
+
+
+def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, alias: str = CHAMPION) -> str:
+    """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; the version.
+
+    The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
+    rows of tables, as vtr_core.train.served_model says; the model's signature has the columns. The model belongs to
+    the run `tracked`, and has a copy of the checkpoint, or its URI where that is on an object store (see model_files).
+    A checkpoint that is a version of that model already is not registered again; only the alias moves.
+
+    Raises CheckpointError where the checkpoint is incomplete or damaged, or MLflow refuses or cannot be reached;
+    ConfigError where `name` cannot be a model's.
+    """
+    check_model_name(name)
+    place = locate(checkpoint_uri)
+    config = validate(TrainConfig, parse_json(checked_file(place, "config.json")), str(place / "config.json"))
+    with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
+        kept = keep_files(place, Path(folder) / DATA)
+        made = _Made(tracked, name, place, config, kept, Path(folder))
+        return _asked(tracked.tracking_uri, f"{place} as {name}@{alias}", lambda: _register(made, alias))
+
+
+@contextmanager
+def registered_checkpoint(uri: str, tracking_uri: str | None = None) -> Iterator[RegisteredCheckpoint]:
+    """The checkpoint that `models:/NAME@ALIAS` or `models:/NAME/VERSION` names, readable inside.
+
+    tracking_uri: the store; by default MLFLOW_TRACKING_URI's. Raises CheckpointError for an unknown model, version or
+    alias, a store that cannot be reached, a model of something else, or a checkpoint that is not the registered one.
+    """
+    store = tracking_uri or default_tracking_uri()
+    with tempfile.TemporaryDirectory(prefix="vtr-model-") as folder:
+        version, kept = _asked(store, uri, lambda: _download(store, uri, folder))
+        checkpoint = kept_checkpoint(locate(kept), version.tags["checkpoint.fingerprint"])
+        yield RegisteredCheckpoint(f"models:/{version.name}/{version.version}", checkpoint)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What is registered: a checkpoint of a run under a name, and what the model keeps of it in `folder`."""
+
+    tracked: TrackedRun
+    name: str
+    place: Location
+    config: TrainConfig
+    kept: KeptFiles
+    folder: Path
+
+
+def _register(made: _Made, alias: str) -> str:
+    client = made.tracked.client
+    version = _version_of(client, made.name, made.kept.fingerprint) or _new_version(client, made)
+    client.set_registered_model_alias(made.name, alias, version)
+    return version
+
+
+def _version_of(client: MlflowClient, name: str, fingerprint: str) -> str | None:
+    """The version of the model that is the checkpoint already."""
+    found = client.search_model_versions(f"name = '{name}' and tags.`checkpoint.fingerprint` = '{fingerprint}'")
+    return str(found[0].version) if found else None
+
+
+def _new_version(client: MlflowClient, made: _Made) -> str:
+    with suppress(MlflowException):  # it exists, or the version below is refused as well
+        client.create_registered_model(made.name, description=model_page(made.config.model, made.name, CHAMPION))
+    model_id = made.tracked.logged_model(made.config.preset, made.place.uri)
+    write_model(made.folder, made.config, made.tracked.run_id, model_id)
+    with patient():
+        client.log_model_artifacts(model_id, str(made.folder / "model"))
+    client.delete_logged_model_tag(model_id, _EXTERNAL)
+    version = client.create_model_version(
+        made.name,
+        source=client.get_logged_model(model_id).artifact_location,
+        run_id=made.tracked.run_id,
+        tags=_tags(made),
+        description=_description(made),
+        model_id=model_id,
+    )
+    _link(client, model_id, made.name, int(version.version))
+    return str(version.version)
+
+
+def _tags(made: _Made) -> dict[str, str]:
+    return {
+        "checkpoint": redact(made.place.uri),
+        "checkpoint.fingerprint": made.kept.fingerprint,
+        "checkpoint.kept": "copy" if made.kept.copied else "reference",
+        "preset": made.config.preset,
+    }
+
+
+def _description(made: _Made) -> str:
+    size = f"{made.kept.num_bytes / 1e6:.1f} MB"
+    held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
+    return f"{made.config.preset}, checkpoint {redact(made.place.uri)}. This version holds {held}."
+
+
+def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:
+    """Name the version at the logged model, for MLflow's pages; a server does that by itself."""
+    known = json.loads(client.get_logged_model(model_id).tags.get(_VERSIONS, "[]"))
+    if not any((one["name"], int(one["version"])) == (name, version) for one in known):
+        client.set_logged_model_tags(model_id, {_VERSIONS: json.dumps([*known, {"name": name, "version": version}])})
+
+
+def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, str]:
+    """The version that a URI names, and the folder with what the model holds of its checkpoint."""
+    parts = _URI.fullmatch(uri)
+    if parts is None:
+        raise CheckpointError(f"{uri} names no registered model; give models:/NAME@ALIAS or models:/NAME/VERSION")
+    client, name = open_client(tracking_uri), parts["name"]
+    if parts["alias"] is not None:
+        version = client.get_model_version_by_alias(name, parts["alias"])
+    else:
+        version = client.get_model_version(name, parts["version"])
+    if "checkpoint.fingerprint" not in version.tags:
+        raise CheckpointError(f"{uri} is not a checkpoint of vtr; give a model of vtr train --register")
+    source = client.get_model_version_download_uri(name, version.version)
+    repository = get_artifact_repository(source, tracking_uri=tracking_uri)
+    return version, repository.download_artifacts(f"data/{DATA}", folder)
+
+
+def _asked(tracking_uri: str, what: str, ask: Callable[[], T]) -> T:
+    """What MLflow answers; its failures as a CheckpointError."""
+    store = redact(tracking_uri)
+    try:
+        return ask()
+    except MlflowException as error:
+        reason = redact(" ".join(str(error.message).split()))
+        raise CheckpointError(f"{what}: MLflow at {store} says: {reason}; is MLFLOW_TRACKING_URI right?") from error
+    except Failure as error:
+        reason = redact(" ".join(str(error).split()))
+        raise CheckpointError(f"{what}: MLflow at {store} cannot be used ({reason})") from error

@@ -1,0 +1,8 @@
+"""Checkpoints and run folders: written, found, read.
+
+`load_model` is what everything after training starts from.
+"""
+
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
+
+__all__ = ["LoadedModel", "load_model"]

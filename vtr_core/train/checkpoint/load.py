@@ -1,0 +1,134 @@
+"""A trained model from its checkpoint, from a run folder or from the registry, ready to embed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vtr_core import storage
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.run.build import build_model, check_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.storage import Location, locate
+from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.files import Progress, complete_checkpoints, find_checkpoint
+from vtr_core.train.checkpoint.reader import CheckpointReader
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to embed, with the configuration and vocabulary it was trained with."""
+
+    model: nn.Module
+    config: TrainConfig
+    vocabulary: Vocabulary
+    provenance: dict[str, Any]
+    progress: Progress
+    uri: str
+    concepts: tuple[str, ...] = ()
+    """The names of the concepts in the order of the model's scores, where it has a concept space."""
+
+
+def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
+    """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
+
+    It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked up
+    in the MLflow store of MLFLOW_TRACKING_URI. With `average` k > 1 the weights are the mean of those of the run
+    folder's k newest checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is
+    incomplete, damaged or of another system, or where there are fewer than k.
+    """
+    if not uri.startswith("models:"):
+        return _load(locate(uri), device, average)
+    if average > 1:
+        raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
+    from vtr_core.tracking.models.registry import registered_checkpoint  # MLflow, which takes seconds to import
+
+    with registered_checkpoint(uri) as found:
+        return replace(_load(found.location, device), uri=found.uri)
+
+
+def _load(place: Location, device: torch.device | str, average: int = 1) -> LoadedModel:
+    storage.check_readable(place)
+    locations = [find_checkpoint(place)] if average == 1 else _newest(place, average)
+    location = locations[-1]
+    reader = CheckpointReader(location)
+    config, vocabulary = reader.config(), reader.vocabulary()
+    if len(vocabulary) != config.model.inputs.num_words:
+        what = f"a model of {config.model.inputs.num_words} words, but its vocabulary has {len(vocabulary)}"
+        raise CheckpointError(f"{location} has {what}; use another checkpoint of the run")
+    concepts = reader.concepts()
+    _check_concepts(config, concepts, location)
+    weights = _mean_weights(locations)
+    _check_shapes(config, weights, location)
+    model = build_model(config.model)
+    load_weights(model, weights, location)
+    return LoadedModel(
+        model=model.to(device).eval(),
+        config=config,
+        vocabulary=vocabulary,
+        provenance=reader.provenance(),
+        progress=reader.progress(),
+        uri=location.uri,
+        concepts=() if concepts is None else concepts.names,
+    )
+
+
+def _check_concepts(config: TrainConfig, found: ConceptNames | None, where: Location) -> None:
+    """CheckpointError where the names of the concepts are not those of the model's concept space."""
+    wanted = config.model.num_concepts or 0 if isinstance(config.model, HybridEncoderConfig) else 0
+    held = 0 if found is None else len(found.names)
+    if held != wanted:
+        raise CheckpointError(
+            f"{where} has a model of {wanted} concepts, but names {held}; use another checkpoint of the run"
+        )
+
+
+def _check_shapes(config: TrainConfig, weights: Mapping[str, Tensor], where: Location) -> None:
+    """CheckpointError where the configuration's model has other weights; found out before memory is taken for it."""
+    try:
+        expected = check_model(config.model)
+    except ConfigError as error:
+        raise CheckpointError(f"{where / 'config.json'}: {error}") from error
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    faults = [
+        f"{name} is {found.get(name, 'missing')}, the model's {expected.get(name, 'is not there')}"
+        for name in sorted(expected.keys() | found.keys())
+        if expected.get(name) != found.get(name)
+    ]
+    if faults:
+        raise CheckpointError(f"{where / 'model.safetensors'}: the weights do not fit the model: {'; '.join(faults)}")
+
+
+def load_weights(model: nn.Module, weights: dict[str, Tensor], where: Location) -> None:
+    """Put `weights` into `model`; CheckpointError where names or shapes do not fit."""
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise CheckpointError(f"{where}: the weights do not fit the model: {' '.join(str(error).split())}") from error
+
+
+def _newest(folder: Location, count: int) -> list[Location]:
+    """The `count` newest checkpoints of a run folder, oldest first."""
+    complete = complete_checkpoints(folder / "checkpoints")
+    if len(complete) < count:
+        raise CheckpointError(
+            f"{folder} holds {len(complete)} checkpoints of a run, {count} are to be averaged; give a run folder, "
+            f"trained with --training.keep_checkpoints {count} or more"
+        )
+    return complete[-count:]
+
+
+def _mean_weights(locations: Sequence[Location]) -> dict[str, Tensor]:
+    """The mean of the checkpoints' weights, in float64, one checkpoint in memory at a time; integers are the last's."""
+    total = CheckpointReader(locations[0]).weights()
+    if len(locations) == 1:
+        return total
+    total = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
+    for location in locations[1:]:
+        weights = CheckpointReader(location).weights()
+        total = {name: total[name] + t if t.is_floating_point() else t for name, t in weights.items()}
+    return {n: (total[n] / len(locations)).to(t.dtype) if t.is_floating_point() else t for n, t in weights.items()}

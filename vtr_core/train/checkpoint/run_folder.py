@@ -1,0 +1,153 @@
+"""A run's folder: what was asked, its checkpoints and its metrics, on a disk or an object store.
+
+run.json            data sets, MLflow run; its presence claims the folder
+config.json         the resolved configuration
+metrics.jsonl       every logged point
+events.jsonl        starts, restarts, faults
+checkpoints/        step-00000100/…, best.json
+owner/              who writes the folder (vtr_core.train.fleet.lease)
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from vtr_core import storage
+from vtr_core.config.override import validate
+from vtr_core.config.record import record
+from vtr_core.errors import RunConflict
+from vtr_core.run.config import TrainConfig
+from vtr_core.storage import Location, StorageError, locate
+from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, remove_checkpoint, save_checkpoint
+from vtr_core.train.checkpoint.reader import load_checkpoint
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run was started with, beside its configuration."""
+
+    data: str
+    validation: str | None
+    data_fingerprint: str
+    tracking_uri: str
+    """Without the password that it may hold."""
+    experiment: str
+    mlflow_run_id: str | None = None
+    started: float = 0.0
+    """Unix seconds."""
+    concepts: str | None = None
+    """The concept table, of a model with a concept space."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder at `location`."""
+
+    location: Location
+
+    @classmethod
+    def at(cls, uri: str) -> "RunFolder":
+        """The run folder at `uri`, which need not exist yet."""
+        return cls(locate(uri))
+
+    @property
+    def checkpoints(self) -> Location:
+        """Where the checkpoints lie."""
+        return self.location / "checkpoints"
+
+    def require_free(self) -> None:
+        """RunConflict where another run has the folder."""
+        if storage.exists(self.location / "run.json"):
+            raise RunConflict(
+                f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, "
+                "or choose another --out"
+            )
+
+    def claim(self, record: RunRecord, config: TrainConfig) -> None:
+        """Take the folder for a new run; RunConflict where another run has it. The caller holds its lease."""
+        self.require_free()
+        self.write_config(config)
+        self.write_record(record)
+
+    def write_config(self, config: TrainConfig) -> None:
+        """Write `config.json`."""
+        storage.write_json(self.location / "config.json", config.model_dump(mode="json"))
+
+    def write_record(self, record: RunRecord) -> None:
+        """Write `run.json`."""
+        storage.write_json(self.location / "run.json", asdict(record))
+
+    def read(self) -> tuple[RunRecord, TrainConfig]:
+        """The record and the configuration of an existing run; RunConflict where there is none."""
+        if not storage.exists(self.location / "run.json"):
+            raise RunConflict(f"{self.location} holds no run to resume: it has no run.json; give the --out of a run")
+        place = self.location / "config.json"
+        if not storage.exists(place):
+            raise RunConflict(f"{self.location} holds no run to resume: it has no config.json; restore it")
+        return self._record(), validate(TrainConfig, storage.read_json(place), str(place))
+
+    def _record(self) -> RunRecord:
+        place = self.location / "run.json"
+        try:
+            return record(RunRecord, storage.read_json(place))
+        except ValueError as error:
+            raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new run") from error
+
+    def save(self, checkpoint: Checkpoint, keep: int) -> Location:
+        """Write a checkpoint, then name the best one in `best.json`, then delete old ones but `keep` and the best.
+
+        Raises StorageError or OSError where the place cannot be written. Nothing is deleted before the new checkpoint
+        is complete.
+        """
+        place = self.checkpoint_at(checkpoint.progress.step)
+        save_checkpoint(place, checkpoint)
+        best = self._name_best()
+        for old in complete_checkpoints(self.checkpoints)[:-keep]:
+            if old.name != best:
+                remove_checkpoint(old)
+        return place
+
+    def tidy(self) -> None:
+        """Delete what an interrupted writer left in `checkpoints/`, and name the best checkpoint if it did not."""
+        complete = {place.name for place in complete_checkpoints(self.checkpoints)}
+        for child in storage.children(self.checkpoints):
+            if child.name.startswith("step-") and child.name not in complete:
+                remove_checkpoint(child)
+            elif ".part-" in child.name:
+                storage.delete_file(child)
+        self._name_best()
+
+    def _name_best(self) -> str | None:
+        """Make `best.json` name the complete checkpoint with the best validation; the first one of equals."""
+        values = {place.name: _validation(place) for place in complete_checkpoints(self.checkpoints)}
+        known = {name: value for name, value in values.items() if value is not None}
+        if not known:
+            return None
+        name = max(known, key=known.__getitem__)
+        best = {"checkpoint": name, "value": known[name]}
+        file = self.checkpoints / "best.json"
+        if not storage.exists(file) or storage.read_bytes(file) != _json(best):
+            storage.write_bytes(file, _json(best))
+        return name
+
+    def checkpoint_at(self, step: int) -> Location:
+        """Where the checkpoint of `step` lies, or would."""
+        return self.checkpoints / f"step-{step:08d}"
+
+    def latest(self) -> Checkpoint | None:
+        """The newest complete checkpoint, or None at a run's beginning."""
+        complete = complete_checkpoints(self.checkpoints)
+        return load_checkpoint(complete[-1]) if complete else None
+
+
+def _validation(place: Location) -> float | None:
+    """The validation figure of a complete checkpoint's own step; None where there was none."""
+    try:
+        value = storage.read_json(place / "progress.json").get("value")
+    except (StorageError, FileNotFoundError):
+        return None
+    return value if isinstance(value, float) else None
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1) + "\n").encode()

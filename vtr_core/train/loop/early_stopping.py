@@ -1,0 +1,26 @@
+"""Which validation was the best, how many since then were not, and how many plateaus that makes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vtr_core.errors import ConfigError
+from vtr_core.train.checkpoint.files import Progress
+
+
+def judge(
+    progress: Progress, values: Mapping[str, float], metric: str, plateau_patience: int | None = None
+) -> Progress:
+    """`progress` with this step's validation taken into account; higher is better, an equal value is no gain.
+
+    `plateau_patience` validations without a gain since the best one, or since the last plateau, are a plateau.
+    """
+    if metric not in values:
+        raise ConfigError(f"training.metric is {metric!r}; this validation set gives {', '.join(sorted(values))}")
+    value = values[metric]
+    progress = replace(progress, value=float(value))
+    if progress.best_value is None or value > progress.best_value:
+        return replace(progress, best_value=value, best_step=progress.step, flat_validations=0, flat_at_rate=0)
+    flat = replace(progress, flat_validations=progress.flat_validations + 1, flat_at_rate=progress.flat_at_rate + 1)
+    if plateau_patience is None or flat.flat_at_rate < plateau_patience:
+        return flat
+    return replace(flat, flat_at_rate=0, plateaus=flat.plateaus + 1)

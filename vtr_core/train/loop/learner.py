@@ -1,0 +1,103 @@
+"""What learns in a run: the model, the loss's own parameters, and the moving average of the weights."""
+
+import math
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from vtr_core.errors import CheckpointError
+from vtr_core.nn.batch_norm import share_statistics
+from vtr_core.nn.channel_batch_norm import share_channels
+from vtr_core.run.config import TrainConfig
+from vtr_core.train.checkpoint.files import Checkpoint
+from vtr_core.train.checkpoint.load import load_weights
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.distributed.gather import average_gradients, sum_shares, world_size
+from vtr_core.train.loop.micro_batches import MicroBatches
+from vtr_core.train.optimizer import build_optimizer, load_state, set_learning_rate
+
+
+class Learner:
+    """One worker's copy of everything that changes with a training step.
+
+    distribute: wraps the module for data parallel training (DDP) and moves it to the worker's device.
+    """
+
+    def __init__(
+        self, model: nn.Module, objective: nn.Module, config: TrainConfig, distribute: Callable[[nn.Module], nn.Module]
+    ) -> None:
+        self._config = config
+        self._bare = model
+        share_statistics(model, sum_shares)
+        if world_size() > 1:  # alone, torch's own is faster
+            share_channels(model, sum_shares)
+        rows = config.batch.micro_rows
+        self.model = distribute(model if rows is None else MicroBatches(model, rows))
+        self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)
+        self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
+        decay = config.training.ema_decay
+        self._average = None if decay is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
+
+    @property
+    def bare(self) -> nn.Module:
+        """The model itself, as it is trained."""
+        return self._bare
+
+    @property
+    def evaluated(self) -> nn.Module:
+        """The model that is validated and saved: the weights' moving average where one is kept."""
+        return self._bare if self._average is None else self._average.module
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Use `rate` from the next update on."""
+        set_learning_rate(self._optimizer, rate)
+
+    def update(self, loss: Tensor) -> Tensor | None:
+        """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping.
+
+        None, and nothing changed, where the gradient is not finite; on all workers then, which have the same gradient.
+        """
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        average_gradients(self.objective)
+        parameters = [*self._bare.parameters(), *self.objective.parameters()]
+        norm = nn.utils.clip_grad_norm_(parameters, self._config.optimizer.gradient_clip or math.inf)
+        if not torch.isfinite(norm):
+            self._optimizer.zero_grad(set_to_none=True)
+            return None
+        self._optimizer.step()
+        if self._average is not None:
+            self._average.update_parameters(self._bare)
+        return norm
+
+    def restore(self, found: Checkpoint, folder: RunFolder) -> None:
+        """Go on from a checkpoint of this run."""
+        place = folder.checkpoint_at(found.progress.step)
+        load_weights(self._bare, found.trained or found.model, place)
+        load_weights(self.objective, found.objective, place / "optimizer.pt")
+        try:
+            load_state(self._optimizer, found.optimizer)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f"{place / 'optimizer.pt'}: the state does not fit the optimiser ({error})"
+            ) from error
+        if self._average is not None:
+            load_weights(self._average.module, found.model, place)
+            self._average.n_averaged.fill_(found.progress.step - found.progress.skipped)
+
+    def state(self) -> dict[str, Any]:
+        """The fields of a `Checkpoint` that change with a step: model, trained, objective, optimizer."""
+        return {
+            "model": _weights(self.evaluated),
+            "trained": None if self._average is None else _weights(self._bare),
+            "objective": _weights(self.objective),
+            "optimizer": self._optimizer.state_dict(),
+        }
+
+
+def _weights(module: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}

@@ -1,0 +1,102 @@
+"""What a run leaves behind, written by its first worker: points, events for the driver, checkpoints."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vtr_core.errors import RunConflict, TrainingError, one_line
+from vtr_core.storage import Location, StorageError
+from vtr_core.tracking.metric_log import MetricLog
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.tracking.system_metrics import SystemMeter
+from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, is_complete
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.fleet.lease import is_held
+from vtr_core.train.loop.channel import Channel
+
+
+class Recorder:
+    """Writes to the run folder and to the driver. The other workers have none.
+
+    A place that cannot be written costs a checkpoint, not the run: the next one is tried again.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        lease: int,
+        tracked: TrackedRun | None,
+        channel: Channel,
+        step: int,
+        system_s: float | None = None,
+    ) -> None:
+        """The recorder of a worker group that begins at `step`; its machine is sampled every `system_s` seconds."""
+        self._folder, self._lease, self._channel = folder, lease, channel
+        self._require_lease()
+        self._try(step, folder.tidy)
+        self._log = MetricLog(folder.location / "metrics.jsonl", tracked, step)
+        self._system = None if system_s is None else SystemMeter(system_s)
+
+    def begin(self, step: int, workers: int) -> None:
+        """Tell the driver that the group begins, and how many logged steps it does again."""
+        lost = self._log.steps_lost
+        if step or lost:
+            self.event("resumed", step=step, steps_lost=lost, workers=workers)
+        else:
+            self.event("started", step=step, workers=workers)
+
+    def point(self, values: Mapping[str, float], step: int, total_steps: int) -> None:
+        """Log a point, with how busy the machine is, and send it to the driver, without waiting for either.
+
+        Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
+        """
+        system = {} if self._system is None else self._system.read()
+        self._log.add({**values, **system}, step)
+        self._channel.report({**values, "step": step, "total_steps": total_steps})
+
+    def event(self, event: str, **details: Any) -> None:
+        """Tell the driver what happened."""
+        self._channel.report({"event": event, **details})
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint, after the points before it; an event where that cannot be done."""
+        self._try(checkpoint.progress.step, lambda: self._save(checkpoint))
+
+    def save_last(self, step: int, make: Callable[[], Checkpoint]) -> None:
+        """Write the checkpoint of `step` unless it is there; TrainingError where it cannot be written."""
+        if not is_complete(self._folder.checkpoint_at(step)):
+            failure = self._try(step, lambda: self._save(make()))
+            if failure:
+                raise TrainingError(
+                    f"the last checkpoint, of step {step}, is lost: {failure}; {self._newest()}; free space or see to "
+                    f"the permissions, then vtr train --resume {self._folder.location}"
+                )
+
+    def close(self) -> bool:
+        """Send and write what is left; whether MLflow has every point."""
+        if self._system is not None:
+            self._system.close()
+        return self._log.close()
+
+    def _save(self, checkpoint: Checkpoint) -> Location:
+        self._require_lease()
+        self._log.publish()
+        return self._folder.save(checkpoint, checkpoint.config.training.keep_checkpoints)
+
+    def _try(self, step: int, write: Callable[[], object]) -> str:
+        """Why writing failed, which the driver is told; empty where it did not."""
+        try:
+            write()
+        except (OSError, StorageError) as error:
+            reason = one_line(str(error))
+            self.event("checkpoint_failed", step=step, reason=reason)
+            return reason
+        return ""
+
+    def _newest(self) -> str:
+        complete = complete_checkpoints(self._folder.checkpoints)
+        return f"the newest good one is {complete[-1]}" if complete else "there is none before it"
+
+    def _require_lease(self) -> None:
+        """RunConflict where another driver has taken the run over, which this worker may not know yet."""
+        if not is_held(self._folder.location / "owner", self._lease):
+            raise RunConflict(f"{self._folder.location} was taken over by another driver, which goes on with the run")

@@ -1,0 +1,302 @@
+"""The one training loop, run by every Ray Train worker."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import ray.train
+import ray.train.torch
+import torch
+from torch import Tensor, nn
+
+from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.reading.statistics import feature_statistics
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.reading import Part, stream
+from vtr_core.errors import TrainingError
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.losses import margin_of
+from vtr_core.run.models import standardizes
+from vtr_core.run.task import build_task
+from vtr_core.systems.dual.concept_labels import concept_table, names_of, require_names
+from vtr_core.systems.muse.model import Muse
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
+from vtr_core.train.fleet.placement import place_reading
+from vtr_core.train.loop.bad_shards import BadShards
+from vtr_core.train.loop.channel import Channel
+from vtr_core.train.loop.early_stopping import judge
+from vtr_core.train.loop.learner import Learner
+from vtr_core.train.loop.meter import Meter
+from vtr_core.train.loop.not_finite import keys_not_finite, suspects
+from vtr_core.train.loop.recorder import Recorder
+from vtr_core.train.optimizer import learning_rate_at
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the driver hands every worker."""
+
+    config: TrainConfig
+    run: str
+    data: str
+    validation: str | None
+    tracked: TrackedRun | None
+    provenance: dict[str, str]
+    lease: int
+    """The driver's right to write the run folder: see vtr_core.train.fleet.lease."""
+    system_s: float | None = None
+    """Seconds between two samples of the first worker's machine for the log; None for none."""
+    concepts: str | None = None
+    """The concept table, of a model with a concept space."""
+    pauses: bool = False
+    """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
+
+
+def total_steps(config: TrainConfig, plan: Plan) -> int:
+    """Optimiser steps of a whole run."""
+    steps = config.training.epochs * plan.steps_per_epoch
+    return min(steps, config.training.max_steps or steps)
+
+
+def train_worker(values: dict[str, Any]) -> bool:
+    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; see `Worker.run`."""
+    place_reading(values["placed"])
+    return Worker(values["job"], values["channel"]).run()
+
+
+class Worker:
+    """One worker's model, data and place in the run."""
+
+    def __init__(self, job: Job, channel: Channel) -> None:
+        self._channel, self._stop = channel, channel.watch()
+        context = ray.train.get_context()
+        self._rank, self._world = context.get_world_rank(), context.get_world_size()
+        self._job, self._config = job, job.config
+        self._device = ray.train.torch.get_device()
+        self._folder = RunFolder.at(job.run)
+        self._manifest = Manifest.load(job.data)
+        self._words = WordTable.load(self._manifest)
+        self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
+        self._total = total_steps(self._config, self._plan)
+        table = concept_table(self._config, job.concepts)
+        self._concepts = names_of(self._config, table)
+        torch.manual_seed(self._config.seed)  # what the loss learns begins alike in all workers
+        self._task = build_task(self._config, self._rank, self._world, table, self._information())
+        self._build()
+
+    def _information(self) -> InformationTable | None:
+        """Of the training captions, where the loss has their granularity as margin."""
+        margin = margin_of(self._config.loss)
+        return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
+
+    def _build(self) -> None:
+        """Initial weights from the seed; then the newest checkpoint's, where there is one."""
+        found = self._folder.latest()
+        # A checkpoint holds the statistics; without one every worker reads the same part of the data.
+        wanted = standardizes(self._config.model) and found is None
+        bad = self._config.on_bad_shard
+        statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
+        torch.manual_seed(self._config.seed)
+        model = build_model(self._config.model, self._words.vectors, statistics)
+        self._learner = Learner(model, self._task.objective, self._config, _distribute)
+        self._progress, self._paused = found.progress if found else Progress(), False
+        if found is not None:
+            require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
+            self._learner.restore(found, self._folder)
+
+    def run(self) -> bool:
+        """Train from the current step to the end, to an early stop, a pause or a request to stop.
+
+        Whether this group has done its part: what is left, if anything, is for the driver to begin.
+        """
+        self._recorder = self._begin_recording()
+        sent = False
+        try:
+            self._loop()
+        finally:
+            if self._recorder is not None:
+                sent = self._recorder.close()
+        if self._recorder is not None and self._is_finished():
+            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent)
+        return self._is_finished() or self._paused
+
+    def _begin_recording(self) -> Recorder | None:
+        if self._rank != 0:
+            return None
+        job, step = self._job, self._progress.step
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s)
+        recorder.begin(self._progress.step, self._world)
+        self._report_scan(recorder)
+        return recorder
+
+    def _report_scan(self, recorder: Recorder) -> None:
+        """Say where selective scans are computed, which `auto` leaves open."""
+        model, dtype = self._learner.bare, torch.bfloat16 if self._uses_bf16() else torch.float32
+        scan = model.scan(self._device, dtype) if isinstance(model, Muse) else None
+        if scan is not None:
+            recorder.event("scan", backend=scan.name, reason=scan.reason)
+
+    def _loop(self) -> None:
+        meter = Meter(self._config.batch.rows)
+        not_finite = 0
+        batches, bad_shards = self._batches()
+        while not self._should_stop():
+            with meter.waiting():
+                columns = next(batches)
+            if bad_shards is not None:
+                self._count_replaced(bad_shards.look(columns))
+            metrics = self._step(columns)
+            meter.step()
+            not_finite = not_finite + 1 if metrics is None else 0
+            self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
+            if metrics is None:
+                self._skip(columns, not_finite)
+            elif self._is_due(self._config.training.log_every):
+                self._report({**metrics, **meter.read(), **self._counts()})
+            self._validate_and_save()
+        if self._recorder is not None:
+            self._recorder.save_last(self._progress.step, self._checkpoint)
+            if not (self._is_finished() or self._paused):
+                self._recorder.event(self._stop.reason(), step=self._progress.step)
+
+    def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
+        """This worker's batches; and who looks at what of them was replaced, where that is allowed."""
+        columns = training_columns(self._manifest.schema, self._plan.extra_captions)
+        reader = RowGroupReader(self._manifest, columns)
+        part = Part(self._rank, self._world)
+        prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
+        batches = stream(reader, self._plan, part, self._progress.step, prefetch, bad)
+        return batches, BadShards(reader, self._plan, self._channel) if bad == "skip" else None
+
+    def _count_replaced(self, mine: int) -> None:
+        total = sum_all(mine, self._device)
+        self._progress = replace(self._progress, replaced_rows=self._progress.replaced_rows + total)
+
+    def _step(self, columns: Columns) -> dict[str, float] | None:
+        """One optimiser step; None, and nothing done, where the loss or its gradient is not finite.
+
+        Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn.
+        """
+        step = self._progress.step
+        assert int(columns["step"][0]) == step
+        torch.manual_seed(step_seed(self._config.seed, step, self._rank))
+        plateaus, epoch = self._progress.plateaus, self._plan.steps_per_epoch
+        rate = learning_rate_at(self._config.optimizer, step, self._total, epoch, plateaus)
+        self._learner.set_learning_rate(rate)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._uses_bf16()):
+            output = self._task.step(self._learner.model, columns, step, self._device)
+        if not agree_all(bool(torch.isfinite(output.loss)), self._device):
+            return None
+        norm = self._learner.update(output.loss)
+        if norm is None:
+            return None
+        values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
+        return {**_numbers(values), "train/learning_rate": rate}
+
+    def _uses_bf16(self) -> bool:
+        match self._config.training.precision:
+            case "bf16":
+                return True
+            case "float32":
+                return False
+            case "auto":
+                return self._device.type == "cuda" and torch.cuda.is_bf16_supported()
+
+    def _skip(self, columns: Columns, in_row: int) -> None:
+        """Count the step, say what its batch held, and stop after too many in a row; on all workers alike."""
+        self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
+        step = self._progress.step
+        keys = gather_objects(keys_not_finite(columns, self._manifest.schema.features))
+        found = suspects(self._manifest, self._plan.places(step - 1), set().union(*keys))
+        if self._recorder is not None:
+            self._recorder.event("not_finite", step=step, places=list(found.places), clips=list(found.clips))
+        self._report(self._counts())
+        if in_row >= self._config.training.max_nonfinite:
+            raise TrainingError(
+                f"the loss or its gradient was not finite in {in_row} steps in a row (training.max_nonfinite), the "
+                f"last one with {found}; look at that data, lower optimizer.learning_rate or set "
+                "optimizer.gradient_clip"
+            )
+
+    def _counts(self) -> dict[str, float]:
+        epoch = self._progress.step / self._plan.steps_per_epoch
+        return {
+            "train/epoch": epoch,
+            "train/skipped_steps": float(self._progress.skipped),
+            "train/replaced_rows": float(self._progress.replaced_rows),
+        }
+
+    def _is_due(self, every: int | None) -> bool:
+        return every is not None and (self._progress.step % every == 0 or self._progress.step == self._total)
+
+    def _validate_and_save(self) -> None:
+        """Validate at the end of every `validate_every` epochs; save then, and every `checkpoint_every` steps."""
+        validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
+        if validated and self._job.validation is not None:
+            values = self._task.evaluate(
+                self._learner.evaluated, Manifest.load(self._job.validation), self._words.vocabulary
+            )
+            metric, patience = self._config.training.metric, self._config.optimizer.plateau_patience
+            self._progress = judge(self._progress, values, metric, patience)
+            self._report(values)
+        due = validated or self._is_due(self._config.training.checkpoint_every)
+        if due and self._recorder is not None:
+            self._recorder.save(self._checkpoint())
+        self._paused = validated and self._job.pauses
+
+    def _is_finished(self) -> bool:
+        """Whether all steps are done, or validation has stopped gaining."""
+        patience = self._config.training.patience
+        stale = patience is not None and self._progress.flat_validations >= patience
+        return stale or self._progress.step >= self._total
+
+    def _should_stop(self) -> bool:
+        """Whether the run is finished or pauses, or a stop was requested, as all workers agree."""
+        return self._is_finished() or self._paused or not agree_all(not self._stop.requested(), self._device)
+
+    def _report(self, values: dict[str, float]) -> None:
+        if self._recorder is not None:
+            self._recorder.point(values, self._progress.step, self._total)
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            config=self._config,
+            progress=self._progress,
+            vocabulary=self._words.vocabulary,
+            provenance=self._provenance(),
+            concepts=self._concepts,
+            **self._learner.state(),
+        )
+
+    def _provenance(self) -> dict[str, str]:
+        """Where the checkpoint comes from: code, versions, data, and the MLflow run."""
+        tracked = self._job.tracked
+        run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
+        return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+
+
+def _distribute(model: nn.Module) -> nn.Module:
+    """DDP, except of a model without anything to train, which it does not take."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return model.to(ray.train.torch.get_device())
+    constant_buffers = {"broadcast_buffers": False}
+    prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
+    assert isinstance(prepared, nn.Module)
+    return prepared
+
+
+def step_seed(seed: int, step: int, rank: int) -> int:
+    """A 64-bit seed for one worker's randomness in one step."""
+    return int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0])
+
+
+def _numbers(values: Mapping[str, float | Tensor]) -> dict[str, float]:
+    return {name: float(value.detach() if isinstance(value, Tensor) else value) for name, value in values.items()}
