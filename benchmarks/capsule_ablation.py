@@ -19,11 +19,11 @@ from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from benchmarks.paired import Difference, paired
 from pipelines.arguments import parse
-from pipelines.table_runs import Sweep, TestSet, read_results
-from pipelines.tables_capsules import TablesFlags, tables
+from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.run.presets import preset
+from vtr_core.systems.capsules.tables.command import TablesFlags, tables
 from vtr_core.tables.interval import estimate
 
 RESULTS = Path(__file__).parent / "results"
@@ -135,7 +135,7 @@ def _row_lines(figures: Mapping[str, Mapping[str, Sequence[float]]], metric: str
 
 
 def _synthetic(work: Path) -> World:
-    from pipelines.ingest import IngestFlags, ingest
+    from pipelines.ingest.command import IngestFlags, ingest
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
     data = str(work / "synthetic" / "data")

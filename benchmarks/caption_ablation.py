@@ -20,7 +20,7 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
 from vtr_core.systems.captioning.nearest_caption import nearest_captions
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from vtr_core.tables.gmc import YARDSTICK
+from vtr_core.systems.captioning.tables.paper import YARDSTICK
 
 MSRVTT = World(
     "msrvtt-800",

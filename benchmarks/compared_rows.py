@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.machine import processor, versions
 from benchmarks.paired import Difference, paired
-from pipelines.table_runs import Sweep, TestSet, read_results
+from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.tables.interval import estimate

@@ -125,8 +125,8 @@ def main(argv: Sequence[str]) -> None:
 
 def videos(data: Path, work: Path) -> Sets:
     """Whole videos, split by video as the ridge's are; a vocabulary and concepts of the training captions alone."""
-    from pipelines.concepts import ConceptFlags, concepts
-    from pipelines.ingest import IngestFlags, ingest
+    from pipelines.concepts.command import ConceptFlags, concepts
+    from pipelines.ingest.command import IngestFlags, ingest
     from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
 
     folder = work / "videos"
@@ -163,7 +163,7 @@ def run(row: Row, sets: Sets, folder: Path, seed: int) -> dict[str, Any]:
 
 
 def _train(config: TrainConfig, sets: Sets, folder: Path) -> str:
-    from pipelines.train import TrainFlags, resume, train
+    from pipelines.train.command import TrainFlags, resume, train
 
     if (folder / "run.json").exists():
         return resume(str(folder)).checkpoint
@@ -176,9 +176,9 @@ def _train(config: TrainConfig, sets: Sets, folder: Path) -> str:
 
 def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]:
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
-    from pipelines.analyze_causality import CausalityFlags, analyze
     from vtr_core.data.shards.checks import usable_videos
     from vtr_core.systems.dual.analyze.analysed_set import analysed_set
+    from vtr_core.systems.dual.analyze.causality.command import CausalityFlags, analyze
     from vtr_core.systems.dual.analyze.complementarity.report import figures_by_space
     from vtr_core.systems.dual.config import HybridEncoderConfig
     from vtr_core.systems.dual.rows import embed_dual

@@ -19,9 +19,10 @@ from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.machine import processor, versions
 from benchmarks.ridge import Fit, all_fits, read_videos, selected
 from pipelines.arguments import parse
-from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.train import TrainFlags, train
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.split import assign_splits

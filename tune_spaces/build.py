@@ -3,10 +3,14 @@
 import difflib
 import textwrap
 
-from tune_spaces import capsules, captioning, dual_encoding, muse, siamese
-from tune_spaces.domains import describe
-from tune_spaces.space import Space
+from vtr_core.config.domains import describe
 from vtr_core.errors import ConfigError
+from vtr_core.run.space import Space
+from vtr_core.systems.capsules import space as capsules
+from vtr_core.systems.captioning import space as captioning
+from vtr_core.systems.dual import space as dual_encoding
+from vtr_core.systems.muse import space as muse
+from vtr_core.systems.siamese import space as siamese
 
 SPACES = (
     "capsule-howto",

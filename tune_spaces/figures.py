@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tune_spaces.domains import Choice, Domain, Variant, at, levels, share_of
 from tune_spaces.importance import Importance, pareto_front
-from tune_spaces.space import Point, Space
+from vtr_core.config.domains import Choice, Domain, Variant, at, levels, share_of
+from vtr_core.run.space import Point, Space
 
 _HEIGHT, _TOP, _LEFT, _COLUMN = 420, 80, 90, 150
 _LOW, _HIGH = (196, 209, 224), (176, 58, 46)

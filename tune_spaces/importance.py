@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from tune_spaces.domains import Choice, Domain, Value, Variant
-from tune_spaces.space import Point, Space
+from vtr_core.config.domains import Choice, Domain, Value, Variant
+from vtr_core.run.space import Point, Space
 
 FEWEST = 4
 """Below so many trials nothing is said."""

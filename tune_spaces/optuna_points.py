@@ -9,9 +9,9 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState
 from ray.tune.search import Searcher
 
-from tune_spaces.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
 from tune_spaces.schedulers import OBJECTIVE
-from tune_spaces.space import Point, Space
+from vtr_core.config.domains import Choice, Domain, Integer, LogUniform, Uniform, Value, Variant
+from vtr_core.run.space import Point, Space
 
 
 def distribution(domain: Domain) -> BaseDistribution:

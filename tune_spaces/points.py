@@ -3,9 +3,9 @@
 from random import Random
 from typing import Literal, TypeAlias, assert_never
 
-from tune_spaces.domains import Choice, Integer, LogUniform, Uniform, Value, Variant, at, nearest, sample
-from tune_spaces.space import Point, Space
+from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Value, Variant, at, nearest, sample
 from vtr_core.errors import ConfigError
+from vtr_core.run.space import Point, Space
 
 SearchKind: TypeAlias = Literal["optuna", "random", "grid"]
 SchedulerKind: TypeAlias = Literal["asha", "pbt", "none"]

@@ -9,7 +9,7 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
 
 from tune_spaces.points import SchedulerKind, perturbed
-from tune_spaces.space import Space
+from vtr_core.run.space import Space
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3

@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 
 import optuna
 
-from tune_spaces.domains import Domain, LogUniform, Uniform
 from tune_spaces.optuna_points import distribution
 from vtr_core.analysis.causality_search import coordinates
 from vtr_core.analysis.transform_objective import Measured
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
+from vtr_core.config.domains import Domain, LogUniform, Uniform
 from vtr_core.errors import ConfigError
 
 _DOMAINS: Mapping[str, Domain] = {

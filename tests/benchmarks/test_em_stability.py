@@ -1,7 +1,7 @@
 import torch
 
 from benchmarks.em_stability import train_em
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.nn.capsules.routing.em import Em
 
 

@@ -34,10 +34,10 @@ def check(words: Sequence[str], patch: pytest.MonkeyPatch) -> None:
     for function in ("train.train", "train._print_end", "ingest.ingest", "ingest.report", "demo.demo"):
         patch.setattr(f"pipelines.{function}", lambda *_: None)
     submitted = []
-    patch.setattr("pipelines.submit.submit", lambda flags, command: submitted.append((flags, command)))
+    patch.setattr("pipelines.submit.command.submit", lambda flags, command: submitted.append((flags, command)))
     run(words[0], words[1:])
     for flags, command in submitted:
-        from pipelines.job_command import with_profile
+        from pipelines.submit.job_command import with_profile
 
         inner = with_profile(command, profile(flags.profile).changes) if flags.profile else command
         run(inner.words[0], inner.words[1:])

@@ -8,7 +8,13 @@ import pytest
 from cluster.upload import EXCLUDES, check_upload, upload_sizes
 from vtr_core.errors import ConfigError
 
-CODE = ["pyproject.toml", "pipelines/train.py", "vtr_core/data/plan/plan.py", "vtr_core/run/build.py", ".gitignore"]
+CODE = [
+    "pyproject.toml",
+    "pipelines/train/command.py",
+    "vtr_core/data/plan/plan.py",
+    "vtr_core/run/build.py",
+    ".gitignore",
+]
 OTHER = [
     ".git/config",
     ".venv/bin/python",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.toy import toy_dataset, toy_videos
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError, SchemaMismatch, VtrError
 from vtr_core.fingerprint import fingerprint

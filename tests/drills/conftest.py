@@ -25,7 +25,7 @@ def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
 @pytest.fixture(scope="session")
 def undisturbed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     """Makes an undisturbed run with a configuration, once for all drills that compare with it."""
-    from pipelines.train import TrainFlags, train
+    from pipelines.train.command import TrainFlags, train
 
     made: dict[str, Path] = {}
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from pipelines.train import TrainFlags, resume, train
+from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.outcome import Outcome
 from tests.drills.runs import (
     LEARNT,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.train import resume
+from pipelines.train.command import resume
 from tests.drills.conftest import Undisturbed
 from tests.drills.outcome import Outcome
 from tests.drills.runs import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.train import TrainFlags, resume, train
+from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
 from tests.drills.outcome import Outcome
 from tests.drills.runs import assert_equal_runs, config, has_checkpoint, start

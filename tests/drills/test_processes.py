@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipelines.train import TrainFlags, resume, train
+from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.conftest import Undisturbed
 from tests.drills.outcome import Outcome
 from tests.drills.runs import (

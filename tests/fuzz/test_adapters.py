@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import pipelines.ingest
+import pipelines.ingest.command
 from pipelines.cli import main
 from tests.fuzz.mutations import clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
@@ -48,7 +48,7 @@ def test_command(
     world = WORLDS[name]
     (tmp_path / "valid").mkdir()
     world.write(tmp_path / "valid")
-    monkeypatch.setattr(pipelines.ingest, "_run", _run)
+    monkeypatch.setattr(pipelines.ingest.command, "_run", _run)
     refused = 0
     for seed in range(COMMANDS):
         random = Random(f"command {name} {seed}")

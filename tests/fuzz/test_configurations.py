@@ -11,10 +11,10 @@ import pytest
 
 from pipelines.arguments import dotted_changes
 from pipelines.cli import main
-from pipelines.train import TrainFlags, _starting_point
+from pipelines.train.command import TrainFlags, _starting_point
+from tests.builders.toy import toy_dataset
 from tests.fuzz.mutations import TEXTS, VALUES, change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
-from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.fingerprint import fingerprint

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.caption import CaptionFlags, caption
-from pipelines.evaluate_captioning import CaptioningFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.train import TrainFlags, resume, train
+from pipelines.caption.command import CaptionFlags, caption
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import losses, weights
 from vtr_core.config.override import override
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags, evaluate
 
 pytestmark = pytest.mark.integration
 EPOCHS, STEPS_PER_EPOCH = 8, 10

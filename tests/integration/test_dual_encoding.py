@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.train import TrainFlags, resume, train
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, resume, train
 from tests.drills.runs import losses, weights
 from tests.text.tagged import FixedTagger
 from vtr_core.config.override import override

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.train import TrainFlags, resume, train
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, resume, train
+from tests.builders.token_videos import token_videos
 from tests.drills.runs import losses, weights
-from tests.token_videos import token_videos
-from tests.train.test_muse_task import NO_LEARNER, small
+from tests.systems.muse.test_task import NO_LEARNER, small
 from vtr_core.config.override import override
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError, SchemaMismatch

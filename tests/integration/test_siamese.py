@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate_verification import VerificationFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.tables_siamese import SiameseTableFlags, tables
-from pipelines.train import TrainFlags, train
-from pipelines.verify import VerifyFlags, verify
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, train
+from pipelines.verify.command import VerifyFlags, verify
+from tests.builders.made_faces import made_faces, names
 from tests.drills.runs import losses
-from tests.made_faces import made_faces, names
 from vtr_core.config.override import override
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
+from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+from vtr_core.systems.siamese.tables.command import SiameseTableFlags, tables
 
 pytestmark = pytest.mark.integration
 SMALL = {

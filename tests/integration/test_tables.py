@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.tables_capsules import TablesFlags, tables
+from pipelines.ingest.command import IngestFlags, ingest
 from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 from vtr_core.errors import ConfigError
+from vtr_core.systems.capsules.tables.command import TablesFlags, tables
 
 pytestmark = pytest.mark.integration
 SMALL = {"training.epochs": 1, "scaling.workers": 1}
@@ -39,8 +39,8 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
     assert "- youcook2: not run. Its features are not at hand" in page
     figures = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
     assert set(figures[""]) >= {"msrvtt/t2va/r10", "mine/recall_task"}
-    monkeypatch.setattr("pipelines.train.train", _refuse)
-    monkeypatch.setattr("pipelines.train.resume", _refuse)
+    monkeypatch.setattr("pipelines.train.command.train", _refuse)
+    monkeypatch.setattr("pipelines.train.command.resume", _refuse)
     assert tables(flags, changes) == page
 
 
@@ -49,7 +49,7 @@ def _refuse(*_: object) -> None:
 
 
 def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.train.train", _refuse)
+    monkeypatch.setattr("pipelines.train.command.train", _refuse)
     page = tables(TablesFlags(out=str(tmp_path), benchmark=str(tmp_path / "none.json")), {})
     assert [f"## Table {number}:" in page for number in range(1, 7)] == [True] * 6
     assert "vtr ingest crosstask" in page

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.tables import main
-from pipelines.tables_muse import TablesFlags, tables
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.tables.command import main
 from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 from vtr_core.errors import ConfigError
+from vtr_core.systems.muse.tables.command import TablesFlags, tables
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipelines.train import TrainFlags, train
+from pipelines.train.command import TrainFlags, train
 from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, config, losses
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.train.checkpoint.load import load_model

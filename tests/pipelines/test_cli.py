@@ -8,9 +8,9 @@ import pytest
 
 from pipelines.arguments import dotted_changes, parse
 from pipelines.cli import main
-from pipelines.evaluate_retrieval import EvaluateFlags
-from pipelines.train import TrainFlags
-from tests.toy import toy_dataset, toy_videos
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.train.command import TrainFlags
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.errors import ConfigError
 
 COMMANDS = [

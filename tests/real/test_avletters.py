@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluate_retrieval import EvaluateFlags, evaluate
-from pipelines.ingest import IngestFlags, ingest
-from pipelines.train import TrainFlags, train
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.toy import written
+from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.batches import INPUTS, ROWS, clips
+from tests.builders.clip_batches import INPUTS, ROWS, clips
 from vtr_core.config.blocks.routing import (
     DynamicRouting,
     EmRouting,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.train import TrainFlags, train
+from pipelines.train.command import TrainFlags, train
 from tests.drills.runs import STEPS, assert_equal_runs, config, kill_group, start_command, wait_until
 from tests.s3.proxy import Answer, Proxy
 from tests.s3.store import KEY, SECRET, Store, fetch

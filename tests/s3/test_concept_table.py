@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines import concepts
-from tests.captioned import captioned_videos
+from pipelines.concepts import command as concepts
+from tests.builders.captioned import captioned_videos
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.fingerprint import key64
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.toy import Toy, toy_dataset, written
 from tests.s3.proxy import Proxy
 from tests.s3.store import Store
-from tests.toy import Toy, toy_dataset, written
 from vtr_core import storage
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest

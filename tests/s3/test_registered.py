@@ -6,8 +6,8 @@ import mlflow.pyfunc
 import pandas as pd
 import pytest
 
+from tests.builders.toy import toy_dataset
 from tests.s3.store import fetch
-from tests.toy import toy_dataset
 from tests.tracking.models.test_registry import NAME, saved
 from vtr_core import storage
 from vtr_core.errors import CheckpointError

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.retrieval.dual_toys import WORDS, report, videos
+from tests.builders.dual_toys import WORDS, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_explanations

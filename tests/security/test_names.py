@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.toy import Toy, toy_dataset, written
 from tests.fuzz.worlds import WORLDS, ingest
-from tests.toy import Toy, toy_dataset, written
 from vtr_core import storage
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest

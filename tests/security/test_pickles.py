@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.builders.toy import Toy, toy_dataset
 from tests.fuzz.test_checkpoints import CHECKPOINT, read, sign, write
 from tests.fuzz.worlds import WORLDS, ingest
 from tests.security.payload import FORMS, Payload, forms
-from tests.toy import Toy, toy_dataset
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

@@ -11,8 +11,8 @@ import pytest
 
 import pipelines.ray_session
 from pipelines.cli import main
+from tests.builders.toy import toy_dataset
 from tests.fuzz.test_checkpoints import CONFIG, write
-from tests.toy import toy_dataset
 from vtr_core.errors import VtrError
 from vtr_core.storage import locate
 from vtr_core.tracking.event_log import EventLog

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from tests.tracking.models.test_registry import NAME, close, embedded, saved, table
 from tests.tracking.server import postgres_programs, running_server
 from vtr_core.tracking.models.registry import register_checkpoint

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.tracking.run import open_run
 from vtr_core.tracking.trials import PARENT, Outcome, SweepPage, close_sweep, open_sweep
 

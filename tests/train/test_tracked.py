@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.errors import Interrupted
 from vtr_core.run.presets import preset
 from vtr_core.train import tracked

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import TrainingError

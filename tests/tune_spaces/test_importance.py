@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from tune_spaces.domains import Choice, Uniform
 from tune_spaces.importance import importances, pareto_front
-from tune_spaces.space import Parameter, Space
+from vtr_core.config.domains import Choice, Uniform
+from vtr_core.run.space import Parameter, Space
 
 SPACE = Space("s", "p", {"x": Parameter(Uniform(0.0, 1.0)), "c": Parameter(Choice(("a", "b", "c")))})
 

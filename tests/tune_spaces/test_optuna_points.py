@@ -3,9 +3,9 @@
 import pickle
 
 from tune_spaces.build import build_space
-from tune_spaces.domains import Uniform, contains
 from tune_spaces.optuna_points import OptunaPoints
-from tune_spaces.space import Parameter, Space
+from vtr_core.config.domains import Uniform, contains
+from vtr_core.run.space import Parameter, Space
 
 SPACE = build_space("capsule-howto-tiny")
 

@@ -6,12 +6,12 @@ import pytest
 
 from tune_spaces.build import SPACES, build_space, describe_space, describe_spaces
 from tune_spaces.check import check_space, num_weights, require_equal_shapes
-from tune_spaces.domains import Choice, contains, levels
-from tune_spaces.space import OnlyWith, Parameter, Space, extremes
+from vtr_core.config.domains import Choice, contains, levels
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.run.space import OnlyWith, Parameter, Space, extremes
 
 FEATURES = {"model.inputs.features": {"video": 32, "audio": 8}, "model.inputs.num_words": 10}
 TOKENS = {**FEATURES, "model.inputs.features": {"video": 50 * 16, "text": 16}}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.captioned import captioned_clips, captioned_videos
+from tests.builders.captioned import captioned_clips, captioned_videos
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
 from vtr_core.data.concepts.table import ConceptTable

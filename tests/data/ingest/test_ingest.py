@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.toy import Toy, toy_dataset
+from tests.builders.toy import Toy, toy_dataset
 from vtr_core.data.ingest.ingest import (
     IngestOptions,
     IngestPlan,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.toy import toy_dataset, toy_videos
-from tests.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
+from tests.builders.toy import toy_dataset, toy_videos
+from tests.builders.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_steps
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

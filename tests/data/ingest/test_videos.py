@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.toy import Toy, ToyVideos, toy_videos, written
+from tests.builders.toy import Toy, ToyVideos, toy_videos, written
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
 from vtr_core.data.manifest import Manifest

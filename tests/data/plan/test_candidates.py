@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.plan.candidates import candidate_tokens, nearest_rows
 from vtr_core.data.plan.plan import Plan

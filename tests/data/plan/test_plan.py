@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
 from vtr_core.data.plan.plan import BatchPlan, CaptionDraws, Plan

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.toy import toy_dataset, toy_videos
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.frames import video_rows
 from vtr_core.data.shards.word_table import WordTable

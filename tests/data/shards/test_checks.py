@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.toy import toy_dataset, toy_videos
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.shards.checks import check_files, usable_clips, usable_videos
 from vtr_core.errors import DatasetError, SchemaMismatch
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.toy import toy_dataset, toy_videos
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.toy import written
-from tests.toy_steps import toy_steps
+from tests.builders.toy import written
+from tests.builders.toy_steps import toy_steps
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.override import override
 from vtr_core.data.batches.batch import ClipBatch, clip_batch

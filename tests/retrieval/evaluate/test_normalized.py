@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.builders.toy import toy_dataset
 from tests.reference import normalization as reference
-from tests.toy import toy_dataset
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.embed.clips import EmbeddedRows

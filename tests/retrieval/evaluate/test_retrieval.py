@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.builders.toy import toy_dataset
 from tests.reference.volume import volume
-from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from tests.builders.dual_toys import WORDS, as_lists, hybrid, query, videos
 from tests.reference import search as reference
-from tests.retrieval.dual_toys import WORDS, as_lists, hybrid, query, videos
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.retrieval.explain.hits import explain_hits, percent, tag_columns
 from vtr_core.retrieval.explain.values import HitExplanation

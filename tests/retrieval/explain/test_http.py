@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from tests.retrieval.dual_toys import hybrid, query, videos
+from tests.builders.dual_toys import hybrid, query, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.frames import read_picture

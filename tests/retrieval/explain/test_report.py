@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.retrieval.dual_toys import hybrid, query, report, videos
+from tests.builders.dual_toys import hybrid, query, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.frames import read_pictures

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.retrieval.dual_toys import hybrid, query, report, videos
+from tests.builders.dual_toys import hybrid, query, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import InputError, VtrError
 from vtr_core.retrieval.explain.hits import percent

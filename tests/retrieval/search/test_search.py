@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.builders.dual_toys import as_lists, hybrid, query, videos
 from tests.reference import search as reference
-from tests.retrieval.dual_toys import as_lists, hybrid, query, videos
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.search.search import DualVideos, Scoring, VideoScores, best, prepare, rank_of, ranked

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.models.batches import INPUTS, ROWS, clips
+from tests.builders.clip_batches import INPUTS, ROWS, clips
 from vtr_core.config.blocks.routing import SelfAttentionRouting
 from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs

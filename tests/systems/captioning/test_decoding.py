@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tests.captioning import WORDS, captioner, videos
+from tests.builders.captioning import WORDS, captioner, videos
 from tests.reference import captioner as reference
 from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding import generate, repeated

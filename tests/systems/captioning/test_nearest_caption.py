@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.captioned import CaptionedVideos
-from tests.toy import written
+from tests.builders.captioned import CaptionedVideos
+from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.source import Drops, Video, VideoEntry

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.toy import toy_videos
+from tests.builders.toy import toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.concepts.counts import ConceptCounts
 from vtr_core.data.concepts.table import CountedSet, TableHead, save_concept_table

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.builders.toy import toy_dataset, toy_videos
 from tests.reference import dual as reference
-from tests.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.models.frame_batches import ROWS, SMALL, videos
+from tests.builders.frame_batches import ROWS, SMALL, videos
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError

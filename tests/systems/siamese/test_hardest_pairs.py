@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from tests.made_faces import face
+from tests.builders.made_faces import face
 from vtr_core.data.reading.images import ImageRows
 from vtr_core.data.records.face_pairs import FacePair
 from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, picture, render_hardest

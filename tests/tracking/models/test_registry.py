@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.toy import toy_dataset
+from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
@@ -78,7 +78,7 @@ def embedded(checkpoint: str, data: Manifest) -> EmbeddedRows:
 
 
 def table(data: Manifest) -> pd.DataFrame:
-    """The data set's rows as anyone would write them; every third clip has audio (tests.toy)."""
+    """The data set's rows as anyone would write them; every third clip has audio (tests.builders.toy)."""
     rows = [(f"video number{v}", [v, c, v + c], [c, 1] if c % 3 == 0 else None) for v, c in clips(data)]
     return pd.DataFrame(
         {

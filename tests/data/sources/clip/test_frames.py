@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.builders.toy import written
 from tests.data.sources.tiny_clip import DIM, GRID, SIZE, TinyClip, tiny_tokenizer
-from tests.toy import written
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.sources.clip import open_clip_loading
 from vtr_core.data.sources.clip.frames import ClipFrames

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tests.toy import written
+from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns

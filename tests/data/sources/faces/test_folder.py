@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.made_faces import face, ingested, made_faces, names
+from tests.builders.made_faces import face, ingested, made_faces, names
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.images import read_images, subjects_of

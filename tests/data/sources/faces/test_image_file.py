@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.made_faces import face
+from tests.builders.made_faces import face
 from vtr_core.data.sources.faces.image_file import read_image, read_sized
 from vtr_core.errors import InputError
 from vtr_core.storage import locate

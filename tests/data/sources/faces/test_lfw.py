@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.made_faces import face, ingested
+from tests.builders.made_faces import face, ingested
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.images import require_other_subjects
 from vtr_core.data.records.face_pairs import load_pairs

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import datasets
 
-from tests.made_faces import ingested, names
+from tests.builders.made_faces import ingested, names
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.images import read_images, subjects_of

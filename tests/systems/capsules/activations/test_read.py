@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.toy import DIM, Toy, toy_dataset, written
+from tests.builders.toy import DIM, Toy, toy_dataset, written
 from vtr_core.analysis.activations.concepts import concept_words
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.data.ingest.ingest import IngestOptions

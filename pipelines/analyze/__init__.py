@@ -1,0 +1,4 @@
+"""`vtr analyze`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.analyze` is `vtr analyze`."""
+
+from pipelines.cli import main
+
+main("analyze")

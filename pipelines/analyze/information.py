@@ -1,0 +1,75 @@
+"""`vtr analyze information`: how much the captions of a corpus tell, drawn as the paper's Figure 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.analyze.information_findings import InformationFindings
+
+
+@dataclass(frozen=True)
+class InformationFlags:
+    """Which corpus, and where the page goes."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """A folder of splits or a data set, MSR-VTT's annotations, or a JSON file {video: [caption, …]}; of splits and of
+    annotations the training captions alone are read."""
+    out: str
+    """Folder for information.json, report.html, the figure and the table of values."""
+    videos: str | None = None
+    """Of a JSON file {video: [caption, …]}: a list of the training videos, an id a line; or the word all."""
+    reading: tuple[str, ...] = ("leave_one_out", "corpus", "idf")
+    """What the information content is: leave_one_out (CIDEr against the other captions of the video), corpus (against
+    all captions), idf (mean idf of the n-grams)."""
+    top: int = 10
+    """Captions listed at each end."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr analyze information", InformationFlags)
+        return
+    analyze(parse(InformationFlags, argv, "vtr analyze information"))
+
+
+def analyze(flags: InformationFlags) -> "list[InformationFindings]":
+    """Compute or find the values, print head and tail, and write JSON, page and figure; what each reading found."""
+    from typing import get_args
+
+    from pipelines.analyze.files import write_figure
+    from pipelines.analyze.information_figure import information_figure
+    from pipelines.analyze.information_findings import findings, printed
+    from pipelines.report.links import print_link
+    from pipelines.report.printed_page import page, show
+    from vtr_core import storage
+    from vtr_core.config.losses.granularity import Reading
+    from vtr_core.data.captions.corpus import training_captions
+    from vtr_core.data.captions.information import information_table
+    from vtr_core.storage import check_writable, locate
+
+    known: tuple[Reading, ...] = get_args(Reading)
+    readings = [reading for reading in known if reading in flags.reading]
+    wrong = [name for name in flags.reading if name not in known]
+    if wrong or not readings:
+        raise ConfigError(f"vtr analyze information: --reading {' '.join(wrong)}: readings are {', '.join(known)}")
+    if flags.top < 1:
+        raise ConfigError(f"vtr analyze information: --top is {flags.top}; it must be 1 or more")
+    folder = locate(flags.out)
+    check_writable(folder)
+    videos = training_captions(flags.data, flags.videos)
+    found = [findings(videos, information_table(videos, reading, folder), flags.top) for reading in readings]
+    parts = [part for one in found for part in printed(one)]
+    show(parts)
+    storage.write_json(folder / "information.json", {"data": flags.data, "readings": [one.to_json() for one in found]})
+    storage.write_bytes(folder / "report.html", page(parts).encode())
+    write_figure(folder / "figures" / "information.png", information_figure(found))
+    print(f"written     {folder.uri}: information.json, report.html, figures/information.png, a table for each reading")
+    print_link(folder / "report.html")
+    return found

@@ -1,0 +1,118 @@
+"""What `vtr analyze information` finds out about one reading of a corpus."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from vtr_core.config.losses.granularity import Reading
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipelines.report.printed_page import Printed
+    from vtr_core.data.captions.information import InformationTable
+    from vtr_core.data.captions.video_captions import VideoCaptions
+
+
+@dataclass(frozen=True)
+class RatedCaption:
+    """A caption of a video and its information content."""
+
+    video_id: str
+    caption: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of captions or videos: the bins, ascending, how many values each holds, and the values' mean and deviation."""
+
+    bins: tuple[float, ...]
+    counts: tuple[int, ...]
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class InformationFindings:
+    """One reading: how values spread over sentences and videos, and which captions are at the ends."""
+
+    reading: Reading
+    corpus: str
+    videos: int
+    captions: int
+    sentences: Spread
+    by_video: Spread
+    lowest: tuple[RatedCaption, ...]
+    highest: tuple[RatedCaption, ...]
+    """Distinct captions, a text of a video once; of equal values the first of the corpus."""
+
+    def to_json(self) -> dict[str, object]:
+        """Everything, for information.json."""
+        return asdict(self)
+
+
+def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: int) -> InformationFindings:
+    """The findings of a corpus's table. Sentences are the distinct captions of every video."""
+    import numpy as np
+
+    from vtr_core.data.shards.writing import caption_key
+    from vtr_core.losses.granularity.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
+
+    texts = [(video, caption) for video in videos for caption in video.captions]
+    keys = [(video.video_key, caption_key(caption)) for video, caption in texts]
+    first = {pair: place for place, pair in reversed(list(enumerate(keys)))}
+    places = sorted(first.values())
+    pairs = np.array([keys[place] for place in places], np.int64).reshape(-1, 2)
+    values = table.of_captions(pairs[:, 0].copy(), pairs[:, 1].copy())
+    order = np.argsort(values, kind="stable")
+
+    def rated(chosen: "np.ndarray") -> tuple[RatedCaption, ...]:
+        found = [(texts[places[i]], float(values[i])) for i in chosen.tolist()]
+        return tuple(RatedCaption(video.video_id, caption, value) for (video, caption), value in found)
+
+    return InformationFindings(
+        reading=table.reading,
+        corpus=table.corpus,
+        videos=len(videos),
+        captions=len(texts),
+        sentences=_spread(values, SENTENCE_DECIMALS),
+        by_video=_spread(table.video_value, VIDEO_DECIMALS),
+        lowest=rated(order[:top]),
+        highest=rated(np.argsort(-values, kind="stable")[:top]),
+    )
+
+
+def _spread(values: "np.ndarray", decimals: int) -> Spread:
+    import numpy as np
+
+    found, counts = np.unique(np.round(values, decimals), return_counts=True)
+    return Spread(tuple(found.tolist()), tuple(counts.tolist()), float(values.mean()), float(values.std()))
+
+
+_ENDS = {
+    "leave_one_out": ("tail: nobody else said so", "head: what all others said"),
+    "corpus": ("tail: unlike the corpus", "head: like many captions"),
+    "idf": ("head: common words", "tail: rare words"),
+}
+
+
+def printed(found: InformationFindings) -> "list[Printed]":
+    """Its tables."""
+    from rich.text import Text
+
+    from pipelines.report.blank_table import blank_table
+
+    title = f"{found.reading}: {found.captions} captions of {found.videos} videos"
+    spread = blank_table(title, "", "number", "bins", "mean", "deviation", "lowest", "highest")
+    for name, one in (("sentences", found.sentences), ("videos", found.by_video)):
+        ends = (one.bins[0], one.bins[-1])
+        cells = [f"{value:.2f}" for value in (one.mean, one.deviation, *ends)]
+        spread.add_row(name, str(sum(one.counts)), str(len(one.bins)), *cells)
+    parts: list[Printed] = [spread]
+    for end, captions in zip(_ENDS[found.reading], (found.lowest, found.highest), strict=True):
+        table = blank_table("", "caption", "value", "video")
+        for rated in captions:
+            table.add_row(Text(rated.caption), f"{rated.value:.2f}", Text(rated.video_id))
+        parts += [f"{found.reading}, {end}:", table]
+    return parts

@@ -1,0 +1,4 @@
+"""`vtr caption`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.caption` is `vtr caption`."""
+
+from pipelines.cli import main
+
+main("caption")

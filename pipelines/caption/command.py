@@ -1,0 +1,77 @@
+"""`vtr caption CHECKPOINT --data URI --out FOLDER`: captions of videos as JSON lines, and a page of examples."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.systems.captioning.evaluation import CaptionedVideos
+
+LINES, PAGE = "captions.jsonl", "captions.html"
+
+
+@dataclass(frozen=True)
+class CaptionFlags:
+    """What to describe, with which captioner, and where the captions go."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: str
+    """Data set of whole videos; they need no captions of their own."""
+    out: str
+    """Folder for captions.jsonl and captions.html; earlier ones there are replaced."""
+    beams: int | None = None
+    """Sentences kept at every word; 1 is greedy (default: as in training)."""
+    length_penalty: float | None = None
+    """α of log p / length^α, by which sentences are compared (default: as in training)."""
+    block_ngrams: int | None = None
+    """No n-gram of so many words occurs twice in a caption (default: as in training)."""
+    examples: int = 50
+    """Videos on the page: evenly spread from the best caption to the worst, or over the file without references."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr caption", CaptionFlags)
+        return
+    caption(parse(CaptionFlags, argv, "vtr caption"))
+
+
+def caption(flags: CaptionFlags) -> "CaptionedVideos":
+    """Describe every video, write both files, and return what was generated."""
+    from pipelines.report.links import print_link
+    from vtr_core import storage
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.captioning.commands.evaluate import captioner_of, decoding_changes, describable, describe
+    from vtr_core.systems.captioning.page import examples, render_captions
+
+    if flags.examples < 1:
+        raise ConfigError(f"vtr caption: --examples is {flags.examples}; it must be 1 or more")
+    folder = locate(flags.out)
+    check_writable(folder)
+    loaded, decoding = captioner_of(flags.checkpoint, 1, decoding_changes(flags))
+    manifest = describable(loaded, flags.data)
+    videos = describe(loaded, manifest, decoding)
+    shown = examples(videos, flags.examples)
+    storage.write_bytes(folder / LINES, _lines(videos).encode())
+    page = render_captions(shown, checkpoint=loaded.uri, data=manifest.uri, decoding=decoding.model_dump())
+    storage.write_bytes(folder / PAGE, page.encode())
+    print(f"written     {folder.uri}: {LINES} ({len(videos.hypotheses)} captions), {PAGE} ({len(shown)} examples)")
+    print_link(folder / PAGE)
+    return videos
+
+
+def _lines(videos: "CaptionedVideos") -> str:
+    """A line of JSON for every video, in file order."""
+    rows = (
+        {"video_id": name, "caption": text, "has_frames": videos.seen[name], "references": videos.references[name]}
+        for name, text in videos.hypotheses.items()
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

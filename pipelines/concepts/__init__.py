@@ -1,0 +1,4 @@
+"""`vtr concepts`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.concepts` is `vtr concepts`."""
+
+from pipelines.cli import main
+
+main("concepts")

@@ -1,0 +1,144 @@
+"""`vtr concepts TRAIN [OTHER…]`: the concepts of a corpus, from the tagged captions of its data sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.concepts.building import TableSettings
+    from vtr_core.data.concepts.report import ConceptReport, SetReport
+    from vtr_core.data.concepts.table import ConceptTable
+
+FOLDER, CACHE = "concepts", "tagged"
+
+
+@dataclass(frozen=True)
+class ConceptFlags:
+    """Whose captions, which words of them, and where the table goes."""
+
+    data: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """The data set to train on, which decides the vocabulary, and others whose videos need labels; or a folder of
+    splits: train, then the others."""
+    out: str | None = None
+    """Folder or URI of the concept table; an earlier one is replaced (default: concepts in the first data set or
+    folder, where vtr train looks for it)."""
+    tagger: str = "default"
+    """default (comes with vtr), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
+    parts: str = "n,v,j"
+    """Parts of speech that concepts are: n noun, v verb, j adjective, a adverb, p preposition, c conjunction."""
+    pos: bool = False
+    """Tell measure/verb from measure/noun."""
+    min_captions: int | None = None
+    """Captions of a video that must mention a concept (default: 2, or 1 where no video has more than one)."""
+    num_concepts: int | None = None
+    """Fail unless the captions offer so many concepts."""
+    ambiguous_share: float = 0.05
+    """A word is ambiguous if a second part of speech has this share of its occurrences; 0: any occurrence."""
+    cache: str | None = None
+    """Folder or URI for tagged captions (default: tagged in the table's folder); none is tagged twice."""
+    processes: int = 0
+    """Processes that tag with a spaCy pipeline (0: one per core)."""
+    top: int = 20
+    """Concepts printed."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr concepts", ConceptFlags)
+        return
+    concepts(parse(ConceptFlags, argv, "vtr concepts"))
+
+
+def concepts(flags: ConceptFlags) -> "ConceptTable":
+    """Tag, count, write the table and its report, and print the report."""
+    import os
+
+    from vtr_core.data.concepts.building import build_concept_table
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.shards.checks import check_files
+    from vtr_core.storage import check_readable, check_writable, locate
+    from vtr_core.text.tagging.choice import choose_tagger
+
+    settings = _settings(flags)
+    tagger = choose_tagger(flags.tagger, flags.processes or len(os.sched_getaffinity(0)))
+    for uri in flags.data:
+        check_readable(locate(uri))
+    out = flags.out or (locate(flags.data[0]) / FOLDER).uri
+    check_writable(locate(out))
+    manifests = [Manifest.load(uri) for uri in _data_sets(flags.data)]
+    for manifest in manifests:
+        check_files(manifest)
+    cache = flags.cache or (locate(out) / CACHE).uri
+    table, report = build_concept_table(manifests, tagger, settings, out, cache, flags.num_concepts, _print_now)
+    _print(table, report, flags.top)
+    return table
+
+
+def _settings(flags: ConceptFlags) -> "TableSettings":
+    from vtr_core.data.concepts.building import TableSettings
+    from vtr_core.text.concepts.concepts import ConceptSettings
+    from vtr_core.text.tagging.universal_tags import parse_parts
+
+    if not flags.data:
+        raise ConfigError("vtr concepts needs a data set")
+    for name in ("min_captions", "num_concepts"):
+        value = {"min_captions": flags.min_captions, "num_concepts": flags.num_concepts}[name]
+        if value is not None and value < 1:
+            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must be at least 1")
+    if not 0 <= flags.ambiguous_share <= 0.5:
+        raise ConfigError(f"--ambiguous-share is {flags.ambiguous_share:g}; it must be from 0 to 0.5")
+    if flags.processes < 0:
+        raise ConfigError(f"--processes is {flags.processes}; give a number of processes, or 0 for one per core")
+    return TableSettings(
+        ConceptSettings(parse_parts(flags.parts), flags.pos), flags.min_captions, flags.ambiguous_share
+    )
+
+
+def _data_sets(given: Sequence[str]) -> list[str]:
+    """A single folder of splits stands for its splits, train first."""
+    from vtr_core.data.manifest import splits
+
+    inner = splits(given[0]) if len(given) == 1 else {}
+    if "train" not in inner:
+        return list(given)
+    return [inner["train"], *(uri for name, uri in inner.items() if name != "train")]
+
+
+def _print_now(line: str) -> None:
+    print(line, flush=True)
+
+
+def _print(table: "ConceptTable", report: "ConceptReport", top: int) -> None:
+    from vtr_core.fingerprint import short
+
+    words = ", ".join(f"{count} {part}s ({report.distinct[part]} distinct)" for part, count in report.words.items())
+    print(f"words       {words}")
+    for dataset in report.datasets:
+        _print_set(dataset)
+    shown = ", ".join(f"{name} {count}" for name, count in report.top[:top])
+    print(f"top         {shown}")
+    ambiguous = ", ".join(
+        f"{word} ({' '.join(f'{part} {count}' for part, count in parts.items())})"
+        for word, parts in report.ambiguous_words[: top // 2]
+    )
+    print(f"ambiguous   {ambiguous or 'no word'}")
+    print(f"{table.uri}: {report.concepts} concepts by {table.tagger}; fingerprint {short(table.fingerprint)}")
+
+
+def _print_set(dataset: "SetReport") -> None:
+    print(
+        f"{dataset.uri}: {dataset.videos} videos, {dataset.captions} captions, {100 * dataset.overlap:.2f} % repeat "
+        f"another video's; {dataset.ambiguous} hold an ambiguous word"
+        + (f"; {dataset.without_words} hold no word" if dataset.without_words else "")
+    )
+    for part in dataset.coverage:
+        print(
+            f"  {part.concepts:6d} concepts reach {100 * part.videos:.1f} % of the videos, {part.per_video:.1f} each, "
+            f"and {100 * part.mentions:.1f} % of what is kept"
+        )

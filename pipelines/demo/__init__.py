@@ -1,0 +1,4 @@
+"""`vtr demo`.
+
+Runs other stages.
+"""

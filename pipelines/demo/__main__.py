@@ -1,0 +1,5 @@
+"""`python -m pipelines.demo` is `vtr demo`."""
+
+from pipelines.cli import main
+
+main("demo")

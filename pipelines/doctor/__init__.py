@@ -1,0 +1,4 @@
+"""`vtr doctor`.
+
+Imports what it checks only while it checks it.
+"""

@@ -1,0 +1,83 @@
+"""Python and its packages: which are there, in which version, and whether they can be imported."""
+
+import importlib
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+
+from pipelines.doctor.findings import Finding, State
+from vtr_core.errors import one_line
+
+SECTION = "packages"
+_PINNED = "pip install --constraint constraints.txt"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A distribution, the module that shows whether it works, and how to get it."""
+
+    name: str
+    module: str
+    install: str
+    needed: bool = False
+
+
+def _needed(name: str, module: str) -> Package:
+    return Package(name, module, f"{_PINNED} {name}", needed=True)
+
+
+def _extra(name: str, module: str, extra: str) -> Package:
+    return Package(name, module, f"{_PINNED} 'vtr[{extra}]'")
+
+
+MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
+PACKAGES = (
+    _needed("ray", "ray"),
+    _needed("mlflow", "mlflow"),
+    _needed("pyarrow", "pyarrow"),
+    _needed("numpy", "numpy"),
+    _needed("pydantic", "pydantic"),
+    _needed("spacy", "spacy"),
+    _needed("boto3", "boto3"),
+    _needed("optuna", "optuna"),
+    _needed("safetensors", "safetensors"),
+    Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
+    Package("causal-conv1d", "causal_conv1d", MAMBA),
+    Package("einops", "einops", f"{_PINNED} einops"),
+    _extra("open_clip_torch", "open_clip", "clip"),
+    _extra("pillow", "PIL", "clip"),
+    _extra("faiss-cpu", "faiss", "faiss"),
+    _extra("psycopg2-binary", "psycopg2", "postgres"),
+)
+
+
+def package_findings(
+    version: Callable[[str], str] = metadata.version, load: Callable[[str], object] = importlib.import_module
+) -> list[Finding]:
+    """Python, torch, and all PACKAGES."""
+    return [_python(), *(found(package, version, load) for package in PACKAGES)]
+
+
+def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
+    """Absent or broken where it is not installed; where it cannot be imported, which module fails and the remedy."""
+    state: State
+    try:
+        installed = version(package.name)
+    except metadata.PackageNotFoundError:
+        state = "broken" if package.needed else "absent"
+        return Finding(SECTION, package.name, state, "not installed", package.install)
+    try:
+        load(package.module)
+    except Exception as error:  # whatever a compiled module raises
+        what = f"{installed}, but {package.module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
+        state = "broken" if package.needed else "warning"
+        return Finding(SECTION, package.name, state, what, f"install it anew: {package.install}")
+    return Finding(SECTION, package.name, "ok", installed)
+
+
+def _python() -> Finding:
+    if not (3, 11) <= sys.version_info < (3, 13):
+        return Finding(SECTION, "python", "broken", platform.python_version(), "use Python 3.11 or 3.12")
+    return Finding(SECTION, "python", "ok", platform.python_version())

@@ -1,0 +1,4 @@
+"""`vtr evaluate`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,275 @@
+"""`vtr evaluate CHECKPOINT --task localization --data URI…`: where the ordered steps of a task are in videos."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.report.bar_figure import Panel
+    from pipelines.report.printed_page import Printed
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.metrics.steps.figures import StepFigures
+    from vtr_core.retrieval.evaluate.localization import ScoredSteps
+    from vtr_core.similarity import SimilarityKind
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+PROG = "vtr evaluate --task localization"
+DECODINGS = {"one_second": True, "spans": False}
+"""`exactly_one` of `ordered_steps` by the name that metrics have."""
+
+
+@dataclass(frozen=True)
+class LocalizationFlags:
+    """What to localise with, and where."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: tuple[str, ...]
+    """One or more data sets of videos with ordered steps."""
+    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
+    """How a step's text and a second are compared (default: as in training)."""
+    window: int = 1
+    """Seconds pooled into one before they are embedded."""
+    audio: bool = False
+    """Take a second's video and audio together."""
+    background: Literal["zero", "mean"] = "zero"
+    """The score of background, which spans compete with: 0, or the mean of a video's scores."""
+    draws: int = 10
+    """Random scores of which chance is the mean."""
+    seed: int = 0
+    """Of those."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: str | None = None
+    """Write the figures to this file, too."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The figures of one way of placing steps: the model's, those of even parts, and those of chance."""
+
+    model: "StepFigures"
+    even_parts: "StepFigures"
+    chance: "StepFigures"
+
+
+@dataclass(frozen=True)
+class LocalizationResult:
+    """The figures of one data set by decoding: "one_second" and "spans"."""
+
+    name: str
+    manifest: "Manifest"
+    steps: "ScoredSteps"
+    decodings: Mapping[str, Decoded]
+
+    def metric_values(self, prefix: str) -> dict[str, float]:
+        """The model's figures in percent: `<prefix>/recall_task`, …, and `<prefix>/<decoding>/recall_task`, ….
+
+        Without a decoding, recall is that of one second per step, as CrossTask defines it, and overlaps are those of
+        spans: of a single second |D| = 1, so IoD would repeat the recall and IoU measure the steps' lengths.
+        """
+        return _values(prefix, {name: figures.model.flat() for name, figures in self.decodings.items()})
+
+    def chance_values(self, prefix: str) -> dict[str, float]:
+        """What chance has under the names of `metric_values`."""
+        return _values(prefix, {name: figures.chance.flat() for name, figures in self.decodings.items()})
+
+
+def _values(prefix: str, by_decoding: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    every = {f"{decoding}/{name}": v for decoding, figures in by_decoding.items() for name, v in figures.items()}
+    recall = {name: v for name, v in by_decoding["one_second"].items() if name.startswith("recall")}
+    overlap = {name: v for name, v in by_decoding["spans"].items() if not name.startswith("recall")}
+    return {f"{prefix}/{name}": 100.0 * v for name, v in {**recall, **overlap, **every}.items()}
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help(PROG, LocalizationFlags)
+        return
+    evaluate(parse(LocalizationFlags, argv, PROG))
+
+
+def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
+    """Localise, print a table for each data set, and log all figures as one run of the experiment."""
+    from pipelines.evaluation_inputs import device, require_joint_space, short_names
+    from pipelines.report.links import print_link
+    from vtr_core import storage
+    from vtr_core.data.reading.steps import usable_steps
+    from vtr_core.retrieval.embed.clips import check_features
+    from vtr_core.storage import locate
+    from vtr_core.train.checkpoint.load import load_model
+
+    for name, value in (("window", flags.window), ("draws", flags.draws)):
+        if value < 1:
+            raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
+    manifests = [usable_steps(uri) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device())
+    require_joint_space(loaded, "localisation")
+    for manifest in manifests:
+        check_features(manifest, loaded.config.model.inputs.features)
+    similarity = flags.similarity or loaded.config.evaluation.similarity
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_evaluate_one(loaded, name, manifest, similarity, flags))
+        print_result(results[-1], f"{loaded.uri}, {similarity} similarity")
+    _log(flags, loaded, results, similarity)
+    if flags.json is not None:
+        storage.write_json(locate(flags.json), as_json(results, _settings(flags, similarity)))
+        print_link(locate(flags.json))
+    return results
+
+
+def _evaluate_one(
+    loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind", flags: LocalizationFlags
+) -> LocalizationResult:
+    from vtr_core.metrics.steps.figures import by_chance, by_even_parts, centred, localise
+    from vtr_core.retrieval.evaluate.localization import SecondModel, score_steps
+
+    config = loaded.config
+    using = SecondModel(
+        model=loaded.model,
+        features=config.model.inputs.features,
+        vocabulary=loaded.vocabulary,
+        max_words=manifest.schema.max_words,
+        similarity=similarity,
+        max_rows=config.evaluation.batch_rows,
+        window=flags.window,
+        audio=flags.audio,
+    )
+    steps = score_steps(using, manifest)
+    videos = [centred(video) for video in steps.videos] if flags.background == "mean" else steps.videos
+    decodings = {
+        decoding: Decoded(
+            model=localise(videos, exactly_one),
+            even_parts=by_even_parts(videos, exactly_one),
+            chance=by_chance(videos, exactly_one, flags.draws, flags.seed),
+        )
+        for decoding, exactly_one in DECODINGS.items()
+    }
+    return LocalizationResult(name, manifest, steps, decodings)
+
+
+def print_result(result: LocalizationResult, title: str) -> None:
+    """A table of the figures in percent, next to even parts and to chance, and what could not be scored."""
+    from pipelines.report.printed_page import show
+
+    show(printed(result, title))
+
+
+def printed(result: LocalizationResult, title: str) -> "list[Printed]":
+    """The table and remarks that `print_result` prints."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{result.name}: {title}", title_justify="left")
+    for column in _COLUMNS:
+        table.add_column(column, justify="right" if column else "left")
+    for decoding, figures in result.decodings.items():
+        table.add_section()
+        table.add_row(Text(_TITLES[decoding], style="italic"))
+        for name, row in (("model", figures.model), ("even parts", figures.even_parts), ("chance", figures.chance)):
+            table.add_row(f"  {name}", *(f"{100 * value:.1f}" for value in row.flat().values()))
+    return [table, *(f"  {line}" for line in _remarks(result.steps))]
+
+
+_COLUMNS = (
+    "",
+    "recall (task)",
+    "recall (video)",
+    "IoD (segment)",
+    "IoU (segment)",
+    "IoD (frame)",
+    "IoU (frame)",
+)
+_TITLES = {"one_second": "one second per step", "spans": "one or more seconds per step"}
+_SHOWN = 5
+
+
+def _remarks(steps: "ScoredSteps") -> list[str]:
+    total = len(steps.videos)
+    counts = (
+        (steps.num_without_frames, "have no frames; their steps count as missed"),
+        (steps.num_too_short, "have fewer seconds than steps; their steps count as missed"),
+        (steps.num_without_truth, "have no annotated segment; they are in no figure"),
+    )
+    lines = [f"{count} of {total} videos {what}" for count, what in counts if count]
+    if steps.unknown_steps:
+        shown = ", ".join(repr(text) for text in steps.unknown_steps[:_SHOWN])
+        more = len(steps.unknown_steps) - _SHOWN
+        rest = f" and {more} more" if more > 0 else ""
+        lines.append(f"{len(steps.unknown_steps)} steps have no known word and count as missed: {shown}{rest}")
+    return lines
+
+
+def _settings(flags: LocalizationFlags, similarity: "SimilarityKind") -> dict[str, object]:
+    """What the figures depend on beside checkpoint and data."""
+    chosen = {"window": flags.window, "audio": flags.audio, "background": flags.background}
+    return {"similarity": similarity, **chosen, "draws": flags.draws, "seed": flags.seed}
+
+
+def _log(
+    flags: LocalizationFlags,
+    loaded: "LoadedModel",
+    results: Sequence[LocalizationResult],
+    similarity: "SimilarityKind",
+) -> None:
+    """One run with the figures as `test/<set>/<decoding>/…`."""
+    from pipelines.report.bar_figure import bar_figure
+    from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+    from pipelines.report.printed_page import page
+
+    settings = _settings(flags, similarity)
+    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    title = f"{loaded.uri}, {similarity} similarity"
+    report = Report(
+        values=as_json(results, settings),
+        page=page([part for result in results for part in printed(result, title)]),
+        figure=bar_figure([_panel(result) for result in results]),
+    )
+    log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, report)
+
+
+def _panel(result: LocalizationResult) -> "Panel":
+    from pipelines.report.bar_figure import Bar, Panel
+
+    bars = []
+    for decoding, figures in result.decodings.items():
+        even, chance = figures.even_parts.flat(), figures.chance.flat()
+        for name, value in figures.model.flat().items():
+            yardsticks = {"chance": 100 * chance[name], "even parts": 100 * even[name]}
+            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, yardsticks))
+    return Panel(result.name, bars)
+
+
+def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:
+    """Everything that is printed, by data set, in [0, 1]."""
+    return {
+        "task": "localization",
+        **settings,
+        "sets": {
+            result.name: {
+                "data": result.manifest.uri,
+                "fingerprint": result.manifest.fingerprint,
+                "videos": len(result.steps.videos),
+                "without_frames": result.steps.num_without_frames,
+                "too_short": result.steps.num_too_short,
+                "without_truth": result.steps.num_without_truth,
+                "unknown_steps": list(result.steps.unknown_steps),
+                "decodings": {
+                    decoding: {
+                        "model": figures.model.flat(),
+                        "even_parts": figures.even_parts.flat(),
+                        "chance": figures.chance.flat(),
+                    }
+                    for decoding, figures in result.decodings.items()
+                },
+            }
+            for result in results
+        },
+    }

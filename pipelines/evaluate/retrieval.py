@@ -1,0 +1,187 @@
+"""`vtr evaluate CHECKPOINT --data URI…`: retrieval on one or more data sets, printed and logged to MLflow."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pipelines.arguments import parse, print_help, wants_help
+from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.evaluate.retrieval_figures import Result, Variant
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.retrieval.embed.clips import EmbeddedRows
+    from vtr_core.retrieval.evaluate.normalized import Bank
+    from vtr_core.similarity import SimilarityKind
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr evaluate", EvaluateFlags)
+        return
+    evaluate(parse(EvaluateFlags, argv, "vtr evaluate"))
+
+
+def evaluate(flags: EvaluateFlags) -> "list[Result]":
+    """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
+    from pipelines.evaluate.retrieval_figures import log, print_result, write_json
+    from pipelines.evaluation_inputs import device, short_names
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.retrieval.embed.rows import check_rows
+    from vtr_core.retrieval.evaluate.bank import check_bank
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.captioning.model import Captioner
+    from vtr_core.systems.dual.model import HybridEncoder
+    from vtr_core.train.checkpoint.load import load_model
+
+    _check(flags)
+    found = [Manifest.load(uri) for uri in flags.data]
+    bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
+    if bank_data is not None:
+        check_bank(bank_data, found)
+    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
+    if isinstance(loaded.model, HybridEncoder):
+        from vtr_core.systems.dual.commands.evaluate import evaluate_dual_encoder
+
+        return evaluate_dual_encoder(loaded, flags)
+    if isinstance(loaded.model, Captioner):
+        raise ConfigError(
+            f"{loaded.uri} is a captioner, which finds nothing; use vtr evaluate --task captioning, or vtr caption"
+        )
+    manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
+    for manifest in manifests:
+        check_rows(loaded.model, loaded.config, manifest)
+    kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
+    bank = None if bank_data is None else _bank(loaded, bank_data, flags)
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank))
+        print_result(results[-1], loaded.uri)
+    log(flags.experiment, loaded, results, _settings(flags, kinds))
+    if flags.json is not None:
+        write_json(flags.json, results)
+    return results
+
+
+def similarities(asked: Sequence[SimilarityName], trained: "SimilarityKind") -> "list[SimilarityKind]":
+    """The similarities to report, each once. The first is the main one, whose metrics have the plain names.
+
+    It is that of training wherever it is among them, else the first one asked for.
+    """
+    every: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean")
+    kinds: list[SimilarityKind] = []
+    for name in asked or (trained,):
+        kinds.extend([trained, *every] if name == "all" else [name])
+    if trained in kinds:
+        kinds.insert(0, trained)
+    return list(dict.fromkeys(kinds))
+
+
+def _check(flags: EvaluateFlags) -> None:
+    if ("query_bank" in flags.normalize) != (flags.query_bank is not None):
+        raise ConfigError(
+            "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
+            "the URI is a data set that is not evaluated, such as the training data"
+        )
+    for name, value in (
+        ("dual-softmax-temperature", flags.dual_softmax_temperature),
+        ("query-bank-temperature", flags.query_bank_temperature),
+        ("bank-size", flags.bank_size),
+        ("average-checkpoints", flags.average_checkpoints),
+    ):
+        if not value > 0:
+            raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
+
+
+def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
+    from vtr_core.retrieval.evaluate.bank import embed_bank, sample_captions
+    from vtr_core.run.models import reads_videos
+
+    config = loaded.config
+    if reads_videos(config.model):
+        raise ConfigError(f"vtr evaluate: --query-bank is for models of clips, not for {config.model.kind!r}")
+    captions = sample_captions(manifest, flags.bank_size, flags.bank_seed)
+    return embed_bank(
+        loaded.model,
+        config.model.inputs.features,
+        loaded.vocabulary,
+        manifest,
+        captions,
+        config.evaluation.batch_rows,
+    )
+
+
+def _evaluate_one(
+    loaded: "LoadedModel",
+    name: str,
+    manifest: "Manifest",
+    kinds: "Sequence[SimilarityKind]",
+    flags: EvaluateFlags,
+    bank: "Bank | None",
+) -> "Result":
+    """All figures of one data set, from one embedding of it."""
+    from pipelines.evaluate.retrieval_figures import Result
+    from vtr_core.data.plan.plan import row_groups
+    from vtr_core.errors import DatasetError
+    from vtr_core.retrieval.embed.rows import embed_rows
+    from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
+    from vtr_core.retrieval.evaluate.retrieval import rankings
+
+    config = loaded.config
+    rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
+    if not rankings(rows):
+        raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
+    variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
+    return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
+
+
+def _variants(
+    rows: "EmbeddedRows", kind: "SimilarityKind", flags: EvaluateFlags, bank: "Bank | None"
+) -> "list[Variant]":
+    """The plain figures first, then whole videos, then what was corrected at test time."""
+    from pipelines.evaluate.retrieval_figures import Variant
+    from vtr_core.retrieval.evaluate.normalized import evaluate_dual_softmax, evaluate_query_bank
+    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+    from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
+
+    found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
+    if flags.aggregate == "video":
+        remark = "all captions of a video search for it; their mean against the mean of its clips"
+        found.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
+        remark = "all captions of a video search for it; mean over them of the best clip's similarity"
+        found.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
+    if "dual_softmax" in flags.normalize:
+        temperature = flags.dual_softmax_temperature
+        remark = f"every figure depends on all test queries (temperature {temperature:g})"
+        directions = evaluate_dual_softmax(rows, kind, temperature)
+        found.append(Variant(kind, "dual_softmax", "dual softmax", remark, directions))
+    if bank is not None:
+        temperature = flags.query_bank_temperature
+        remark = f"figures depend on {len(bank.vectors)} captions of {bank.uri} (temperature {temperature:g})"
+        found.append(
+            Variant(kind, "query_bank", "query bank", remark, evaluate_query_bank(rows, kind, bank, temperature))
+        )
+    return found
+
+
+def _settings(flags: EvaluateFlags, kinds: "Sequence[SimilarityKind]") -> dict[str, object]:
+    """What the figures depend on beside checkpoint and data, for the tracked run."""
+    settings: dict[str, object] = {
+        "similarity": kinds[0],
+        "similarities": " ".join(kinds),
+        "aggregate": flags.aggregate,
+        "average_checkpoints": flags.average_checkpoints,
+        "normalize": " ".join(flags.normalize) or "none",
+    }
+    if "dual_softmax" in flags.normalize:
+        settings["dual_softmax_temperature"] = flags.dual_softmax_temperature
+    if flags.query_bank is not None:
+        settings.update(
+            query_bank=flags.query_bank,
+            bank_size=flags.bank_size,
+            bank_seed=flags.bank_seed,
+            query_bank_temperature=flags.query_bank_temperature,
+        )
+    return settings

@@ -1,0 +1,4 @@
+"""`vtr explain`.
+
+May import all of vtr_core.
+"""

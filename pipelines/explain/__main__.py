@@ -1,0 +1,5 @@
+"""`python -m pipelines.explain` is `vtr explain`."""
+
+from pipelines.cli import main
+
+main("explain")

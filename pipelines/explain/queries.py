@@ -1,0 +1,157 @@
+"""`vtr explain CHECKPOINT --data URI --query TEXT|--queries FILE`: why videos were found, as a page; --serve: live."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pipelines.arguments import parse
+from pipelines.explain.flags import ExplainQueriesFlags, Ready
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.retrieval.explain.values import ExplainReport
+    from vtr_core.tracking.run import TrackedRun
+
+
+PAGE, VALUES = "explanations.html", "explanations.json"
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    flags = parse(ExplainQueriesFlags, argv, "vtr explain")
+    _check(flags)
+    if flags.serve:
+        from pipelines.explain.server import serve
+
+        serve(ready(flags), flags)
+    else:
+        explain_queries(flags)
+
+
+def _check(flags: ExplainQueriesFlags) -> None:
+    if flags.serve:
+        if flags.out is not None or flags.queries is not None:
+            raise ConfigError(
+                "vtr explain --serve writes no page and takes its queries from the browser; "
+                "leave out --out and --queries"
+            )
+        return
+    if flags.out is None:
+        raise ConfigError("vtr explain: --out is needed, the folder for the page")
+    if bool(flags.query) == (flags.queries is not None):
+        raise ConfigError("vtr explain: give --query TEXT… or --queries FILE")
+
+
+def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
+    """Answer the queries, write the page and its JSON, and log both as a run of the experiment."""
+    from pipelines.evaluation_inputs import short_names
+    from pipelines.report.links import print_link
+    from pipelines.report.logged_run import log_run
+    from vtr_core import storage
+    from vtr_core.retrieval.explain.frames import check_frames, read_pictures
+    from vtr_core.retrieval.explain.page import render_explanations
+    from vtr_core.retrieval.explain.queries import asked_queries
+    from vtr_core.retrieval.explain.report import explain_report
+    from vtr_core.retrieval.explain.values import ExplainOptions
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.dual.search import dual_queries
+
+    assert flags.out is not None
+    options = ExplainOptions(hits=flags.k, tags=flags.tags)
+    given = _given(flags)
+    out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
+    check_writable(out)
+    check_frames(frames)
+    found = ready(flags)
+    asked = asked_queries(given, found.videos.video_id, *found.captions)
+    queries = dual_queries(found.loaded, [one.text for one in asked])
+    report = explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
+    shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
+    page = render_explanations(report, read_pictures(frames, shown))
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    _print(report, (out / PAGE).uri)
+    print_link(out / PAGE)
+    names = short_names([found.manifest])
+    log_run(flags.experiment, "explain", found.loaded, names, lambda run: _log(run, found.manifest, report, page))
+    return report
+
+
+def ready(flags: ExplainQueriesFlags) -> Ready:
+    """Load the checkpoint and embed the data set."""
+    from pipelines.evaluation_inputs import device
+    from vtr_core.analysis.transforms import Transform, read_transform
+    from vtr_core.data.shards.checks import usable_videos
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.retrieval.explain.report import Described, explainable
+    from vtr_core.retrieval.search.search import Scoring
+    from vtr_core.systems.dual.rows import dual_encoder, embed_dual
+    from vtr_core.systems.dual.search import dual_videos
+    from vtr_core.train.checkpoint.load import load_model
+
+    manifest = usable_videos(flags.data)
+    loaded = load_model(flags.checkpoint, device())
+    config = dual_encoder(loaded).config
+    check_frames(manifest, config)
+    kind = config.concept_similarity
+    improved = None if flags.transform is None else read_transform(flags.transform, kind)
+    rows = embed_dual(loaded, manifest)
+    videos, position = dual_videos(rows, loaded)
+    weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
+    scoring = Scoring(flags.space or videos.default_space, Transform(kind), weight)
+    explainable(videos, scoring)
+    told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
+    known = [(text, place) for text, place in told if place >= 0]
+    captions = (tuple(text for text, _ in known), tuple(place for _, place in known))
+    described = Described(loaded.uri, loaded.config.preset, loaded.progress.step, manifest.uri)
+    return Ready(loaded, manifest, videos, captions, scoring, improved, described)
+
+
+def _given(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
+    from vtr_core import storage
+    from vtr_core.errors import InputError
+    from vtr_core.retrieval.explain.queries import parse_queries
+    from vtr_core.storage import locate
+
+    if flags.queries is None:
+        if not all(text.strip() for text in flags.query):
+            raise ConfigError("vtr explain: a query is empty; say what the video shows")
+        return [(text.strip(), None) for text in flags.query]
+    try:
+        content = storage.read_bytes(locate(flags.queries))
+    except FileNotFoundError as error:
+        raise InputError(f"--queries {flags.queries} does not exist") from error
+    except OSError as error:
+        raise InputError(f"--queries {flags.queries} cannot be read ({error})") from error
+    return parse_queries(content, flags.queries)
+
+
+def _print(report: "ExplainReport", page: str) -> None:
+    from vtr_core.retrieval.explain.values import described
+
+    for place, system in enumerate(report.systems):
+        ranks = [query.answers[place].right_rank for query in report.queries]
+        known = [rank for rank in ranks if rank is not None]
+        right = f", right video first for {known.count(1)} of {len(known)}" if known else ""
+        print(
+            f"{system.title:<11} {described(system.transform)}: C@10 {100 * system.causality_few[0]:.1f} %, "
+            f"C@30 {100 * system.causality_many[0]:.1f} % over {system.num_hits} hits{right}"
+        )
+    print(f"page        {page}")
+
+
+def _log(tracked: "TrackedRun", manifest: "Manifest", report: "ExplainReport", page: str) -> None:
+    tracked.log_params(
+        {
+            "checkpoint": report.checkpoint,
+            "data": [manifest.uri],
+            "space": report.space,
+            "latent_weight": report.latent_weight,
+            "hits": report.options.hits,
+            "tags": report.options.tags,
+            "queries": len(report.queries),
+        }
+    )
+    tracked.log_input(manifest, "explaining")
+    tracked.log_json(VALUES, report.to_json())
+    tracked.log_text(PAGE, page)

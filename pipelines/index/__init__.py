@@ -1,0 +1,4 @@
+"""`vtr index`.
+
+May import all of vtr_core.
+"""

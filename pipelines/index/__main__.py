@@ -1,0 +1,5 @@
+"""`python -m pipelines.index` is `vtr index`."""
+
+from pipelines.cli import main
+
+main("index")

@@ -1,0 +1,77 @@
+"""`vtr index CHECKPOINT --data URI --out URI`: the vectors of a data set's videos, for `vtr search`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.retrieval.index.index import IndexRecord
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+
+@dataclass(frozen=True)
+class IndexFlags:
+    """What to index, with which model, and where the index goes."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: str
+    """A data set: of whole videos (videos) for a dual encoder and for MUSE, of clips for the other models."""
+    out: str
+    """Folder or URI of the index; an earlier index there is replaced."""
+    backend: Literal["exact", "faiss"] = "exact"
+    """faiss: also a graph that finds candidates without looking at every video; needs the extra vtr[faiss]."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr index", IndexFlags)
+        return
+    index(parse(IndexFlags, argv, "vtr index"))
+
+
+def index(flags: IndexFlags) -> "IndexRecord":
+    """Embed the videos, write the index, and say what is in it."""
+    from pipelines.evaluation_inputs import device
+    from vtr_core.fingerprint import short
+    from vtr_core.retrieval.index.build import build_index
+    from vtr_core.retrieval.index.faiss import check_faiss
+    from vtr_core.retrieval.index.index import save_index
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.train.checkpoint.load import load_model
+
+    out = locate(flags.out)
+    check_writable(out)
+    if flags.backend == "faiss":
+        check_faiss()
+    loaded = load_model(flags.checkpoint, device())
+    record = save_index(out, build_index(loaded, loaded.uri, _manifest(loaded, flags.data), flags.backend))
+    sizes = ", ".join(f"{name} {size}" for name, size in record.sizes.items())
+    total = sum(file.bytes for file in record.files.values())
+    print(f"{record.num_items} items ({sizes}), compared by {record.similarity}; {total / 1e6:.1f} MB, {flags.backend}")
+    print(f"model       {short(record.model_fingerprint)}  {record.checkpoint}")
+    print(f"data        {short(record.data_fingerprint)}  {record.data}")
+    print(f"index       {out}")
+    print(f'next        vtr search "a query" --index {flags.out}')
+    return record
+
+
+def _manifest(loaded: "LoadedModel", uri: str) -> "Manifest":
+    """The data set, of the kind that the model reads."""
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.retrieval.embed.rows import check_rows
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.dual.config import HybridEncoderConfig
+
+    manifest, config = usable_data(loaded.config.model, uri), loaded.config.model
+    if isinstance(config, HybridEncoderConfig):
+        check_frames(manifest, config)
+    else:
+        check_rows(loaded.model, loaded.config, manifest)
+    return manifest

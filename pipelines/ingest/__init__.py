@@ -1,0 +1,4 @@
+"""`vtr ingest`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.ingest` is `vtr ingest`."""
+
+from pipelines.cli import main
+
+main("ingest")

@@ -1,0 +1,4 @@
+"""`vtr search`.
+
+May import all of vtr_core.
+"""

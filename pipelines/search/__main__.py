@@ -1,0 +1,5 @@
+"""`python -m pipelines.search` is `vtr search`."""
+
+from pipelines.cli import main
+
+main("search")

@@ -1,0 +1,4 @@
+"""`vtr submit`.
+
+May import cluster; knows nothing of training.
+"""

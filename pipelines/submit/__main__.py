@@ -1,0 +1,5 @@
+"""`python -m pipelines.submit` is `vtr submit`."""
+
+from pipelines.cli import main
+
+main("submit")

@@ -1,0 +1,162 @@
+"""The command of a submitted job: the words after `--`, checked here before anything leaves the machine."""
+
+import json
+import re
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.commands import COMMANDS
+from vtr_core.errors import ConfigError
+from vtr_core.tracking.redaction import redact
+
+_CONFIGURABLE = ("train", "sweep")
+_WITH_DEFAULT_OUT = ("train", "sweep", "tables", "demo")
+_HERE_ONLY = re.compile(r"(?i)(sqlite|file):|[^/]*//(localhost|127\.|\[::1\])")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
+
+
+@dataclass(frozen=True)
+class JobCommand:
+    """`vtr` and these words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The stage."""
+        return self.words[0]
+
+    def values(self, flag: str) -> list[str]:
+        """What is given after `flag`, up to the next flag."""
+        found: list[str] = []
+        inside = False
+        for word in self.words:
+            name, equals, value = word.partition("=")
+            if word.startswith("--"):
+                inside = name == flag
+                if inside and equals:
+                    found.append(value)
+            elif inside:
+                found.append(word)
+        return found
+
+    def entrypoint(self, here: str | None) -> str:
+        """The shell command that runs the uploaded code, found by PYTHONPATH, in the shell's own process.
+
+        here: the folder to run in, where the cluster is this machine: relative paths then mean what they mean here.
+        Elsewhere the job runs in the uploaded folder, with the cluster's Python.
+        """
+        if here is None:
+            return shlex.join(["exec", "python", "-m", "pipelines.cli", *self.words])
+        command = ["exec", sys.executable, "-P", "-m", "pipelines.cli", *self.words]
+        return f"cd {shlex.quote(here)} && {shlex.join(command)}"
+
+    def fresh_id(self, now: datetime | None = None) -> str:
+        """A submission id that says what runs and when, such as train-capsule-howto-20260131-120000-1f2e."""
+        parts = [word for word in self.words[:2] if _NAME.fullmatch(word)]
+        return "-".join([*parts, (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S"), secrets.token_hex(2)])
+
+
+def split(argv: Sequence[str]) -> tuple[list[str], JobCommand]:
+    """The flags of `vtr submit`, and the job's command: the words after `--`, of which a first `vtr` is left out."""
+    if "--" not in argv:
+        raise ConfigError("put the job's command after --, as in vtr submit -- train <preset> --data URI")
+    place = list(argv).index("--")
+    words = list(argv[place + 1 :])
+    return list(argv[:place]), checked(words[1:] if words[:1] == ["vtr"] else words)
+
+
+def checked(words: Sequence[str]) -> JobCommand:
+    """The command; ConfigError where vtr has none of that name, a word holds a password, or `train` would refuse it."""
+    known = _commands()
+    if not words or words[0] not in known:
+        given = f"there is no command {words[0]!r}" if words else "there is no command"
+        raise ConfigError(f"{given} after --; commands: {', '.join(known)}")
+    for word in words:
+        if redact(word) != word:
+            raise ConfigError(f"{redact(word)} holds a secret, and a job's command is shown to everyone")
+    if words[0] == "train":
+        _check_settings(words[1:])
+    return JobCommand(tuple(words))
+
+
+def with_profile(command: JobCommand, changes: Mapping[str, Any]) -> JobCommand:
+    """The command with a profile's settings as flags, those apart that the user gave."""
+    if command.name not in _CONFIGURABLE or command.values("--resume"):
+        raise ConfigError(
+            f"--profile sets how a new run of {' or '.join(_CONFIGURABLE)} uses the cluster; leave it out"
+        )
+    given = {_setting(word) for word in command.words if word.startswith("--")}
+    flags = [f"--{name}={_text(value)}" for name, value in changes.items() if name not in given]
+    return JobCommand((*command.words, *flags))
+
+
+def check_submission_id(name: str) -> None:
+    """ConfigError where Ray could not name files and addresses after it."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"--submission-id {name} may have letters, digits, '.', '_' and '-', 100 of them at most")
+
+
+def check_places(command: JobCommand) -> None:
+    """ConfigError where what a job writes would be lost: Ray removes a job's folder after it."""
+    written = [*command.values("--out"), *command.values("--json")]
+    lost = [uri for uri in written if is_relative(uri)]
+    needed = command.name in _WITH_DEFAULT_OUT and not command.values("--resume") and not command.values("--out")
+    if lost or needed:
+        given = f"{lost[0]} is in" if lost else f"without --out, {command.name} writes to"
+        raise ConfigError(
+            f"{given} the folder that the job runs in, which is removed after it; give a URI, or a folder "
+            "that every node of the cluster reaches"
+        )
+
+
+def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
+    """What will probably not work on a cluster that is not this machine."""
+    found = [
+        f"{uri} must be there on every node of the cluster"
+        for flag in ("--data", "--validation", "--out", "--resume")
+        for uri in command.values(flag)
+        if "://" not in uri
+    ]
+    if not tracking_uri:
+        found.append("MLFLOW_TRACKING_URI is not sent; unless the cluster's nodes have one, the run's log is lost")
+    elif _HERE_ONLY.match(tracking_uri):
+        found.append(f"MLFLOW_TRACKING_URI={redact(tracking_uri)} means another place on the cluster than here")
+    return found
+
+
+def is_relative(uri: str) -> bool:
+    """Whether this is neither a URI nor an absolute path."""
+    return "://" not in uri and not uri.startswith("/")
+
+
+def _commands() -> list[str]:
+    """The commands that `vtr --help` lists, but `submit`."""
+    return [command.name for command in COMMANDS if command.name != "submit"]
+
+
+def _check_settings(words: Sequence[str]) -> None:
+    """The faults of `vtr train <preset>` that need no data to be seen."""
+    from pipelines.arguments import parse_with_changes, wants_help
+    from pipelines.train.command import TrainFlags
+    from vtr_core.config.override import override
+    from vtr_core.run.presets import preset
+
+    if not words or words[0].startswith("-") or wants_help(words):
+        return
+    config = preset(words[0])
+    _, changes = parse_with_changes(TrainFlags, words[1:], f"vtr train {words[0]}")
+    override(config, changes)
+
+
+def _setting(flag: str) -> str:
+    return flag.partition("=")[0].removeprefix("--").replace("-", "_")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,4 @@
+"""`vtr sweep`.
+
+May import all of vtr_core and tune_spaces.
+"""

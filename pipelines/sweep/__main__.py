@@ -1,0 +1,5 @@
+"""`python -m pipelines.sweep` is `vtr sweep`."""
+
+from pipelines.cli import main
+
+main("sweep")

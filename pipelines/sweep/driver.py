@@ -1,0 +1,156 @@
+"""The trials of a sweep under Ray Tune, new ones and those that an interrupted driver left.
+
+Tune's own restoration is not used. It would unpickle what lies in the sweep's folder, its record lags seconds behind,
+so that trials are lost or done twice, and it forgets what ASHA has seen. A trial's state is its run folder, and the
+sweep's is `trials.json`; Tune is handed what is left to do.
+"""
+
+import logging
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ray import tune
+from ray.tune import Callback
+from ray.tune.analysis import experiment_analysis
+
+from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialTable
+from pipelines.sweep.trainable import TrialTrainable
+from tune_spaces.optuna_points import OptunaPoints
+from tune_spaces.points import SchedulerKind, planned_points
+from tune_spaces.schedulers import build_scheduler, tell_earlier
+from vtr_core import storage
+from vtr_core.errors import ClusterError, Interrupted
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import Point, Space
+from vtr_core.train.fleet.placement import placement, room
+from vtr_core.train.trainer import check_resources, uses_gpu
+
+_SETTINGS = {
+    "RAY_AIR_NEW_OUTPUT": "0",  # its tables beside our lines
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a failed trial reports why, and no figure
+    "TUNE_GLOBAL_CHECKPOINT_S": "86400",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+}
+
+
+def concurrent_trials(config: TrainConfig, most: int | None) -> int:
+    """How many trials fit into the connected cluster at once, `most` at most; ClusterError where not even one does."""
+    check_resources(config)
+    held = room(placement(config.scaling.reading_nodes))
+    fit = held.runs(config.scaling, uses_gpu(config))
+    fit = max(1, fit)  # an elastic trial begins with the fewest workers
+    return fit if most is None else min(fit, most)
+
+
+def require_population(scheduler: SchedulerKind, at_once: int) -> None:
+    """ClusterError where trials would hand on weights, and only one of them fits."""
+    if scheduler == "pbt" and at_once < 2:
+        raise ClusterError(
+            "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "
+            "--scaling.workers, or give Ray more CPUs or GPUs"
+        )
+
+
+def run_trials(
+    folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
+) -> None:
+    """Run what is left of the sweep; Interrupted after Ctrl-C or SIGTERM."""
+    os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
+    todo = _planned(record, space, table)
+    ended = [row for row in table.rows if row.state in ENDED]
+    left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
+    if left <= 0:
+        return
+    scheduler = build_scheduler(
+        record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
+    )
+    tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
+    config: dict[str, Any] = {"sweep": folder.location.uri}
+    search = None
+    if record.search == "optuna":
+        search = _optuna(record, space, table)
+    else:
+        config["trial"] = tune.grid_search([{"number": number, "point": dict(point)} for number, point in todo])
+    scratch = folder.location / "tune"
+    tuner = tune.Tuner(
+        TrialTrainable,
+        param_space=config,
+        tune_config=tune.TuneConfig(
+            scheduler=scheduler,
+            search_alg=search,
+            num_samples=left if search is not None else 1,
+            max_concurrent_trials=concurrent_trials(base, record.max_concurrent),
+            trial_name_creator=_name,
+            trial_dirname_creator=_name,
+            reuse_actors=False,
+        ),
+        run_config=tune.RunConfig(
+            name=uuid.uuid4().hex,
+            storage_path=scratch.uri if scratch.is_local else scratch.path,
+            storage_filesystem=None if scratch.is_local else scratch.filesystem,
+            failure_config=tune.FailureConfig(max_failures=0),
+            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial keeps its own
+            callbacks=[callback],
+            verbose=0,
+        ),
+    )
+    _quiet()
+    with _terminable() as received:
+        tuner.fit()
+    storage.delete_folder(scratch)
+    if received or any(row.state in ("waiting", "running") for row in table.rows):
+        raise Interrupted(received[0] if received else signal.SIGINT)
+
+
+def _planned(record: SweepRecord, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
+    """The numbered points that have not come to an end: at first all of them, which are entered into the table."""
+    if not table.rows:
+        for number, point in enumerate(planned_points(space, record.search, record.num_samples, record.search_seed)):
+            table.put(number, point)
+    return [(row.number, row.point) for row in table.rows if row.state not in ENDED]
+
+
+def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoints:
+    ended = [row for row in table.rows if row.state in ENDED]
+    return OptunaPoints(
+        space,
+        record.search_seed,
+        waiting=[(row.number, row.point) for row in table.rows if row.state not in ENDED],
+        known=[(row.point, row.objective) for row in ended if row.objective is not None],
+        first=1 + max((row.number for row in table.rows), default=-1),
+    )
+
+
+def _name(trial: Any) -> str:
+    return f"trial-{trial.config['trial']['number']:03d}"
+
+
+def _quiet() -> None:
+    """Tune warns of files that we do without, of slow steps, and how to restore what is not restored by it."""
+    for name in (experiment_analysis.__name__, "ray.tune.tune", "ray.tune.utils.util"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """Inside, SIGTERM is what SIGINT is to Tune: it ends the trials and returns. Yields the signals received.
+
+    Tune takes SIGINT itself, without a word to its caller.
+    """
+    received: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        received.append(number)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,182 @@
+"""A sweep's folder: what was asked, and how its trials stand. It holds all that going on with a sweep needs.
+
+sweep.json          the space, data sets, scheduler, search, MLflow run
+config.json         the configuration that trials change
+trials.json         every trial: its point, its state, its validations
+trials/000/…        the trials' run folders, as those of vtr train
+trials.csv, figures/…   written at the end
+owner/              who writes the folder (vtr_core.train.fleet.lease)
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from vtr_core.errors import RunConflict
+
+if TYPE_CHECKING:
+    from tune_spaces.points import SchedulerKind, SearchKind
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.run.space import Space
+    from vtr_core.storage import Location
+    from vtr_core.train.checkpoint.run_folder import RunFolder
+
+State = Literal["waiting", "running", "finished", "stopped", "failed"]
+ENDED: tuple[State, ...] = ("finished", "stopped")
+
+
+@dataclass(frozen=True)
+class SweepRecord:
+    """What a sweep was started with."""
+
+    space: str
+    only: list[str]
+    changes: dict[str, Any]
+    """Settings that were given as --a.b value."""
+    data: str
+    validation: str
+    data_fingerprint: str
+    metric: str
+    """The validation figure that trials are compared by, the higher the better."""
+    num_samples: int
+    scheduler: "SchedulerKind"
+    search: "SearchKind"
+    search_seed: int
+    max_concurrent: int | None
+    tracking_uri: str
+    """Without the password that it may hold."""
+    experiment: str
+    started: float
+    provenance: dict[str, str]
+    mlflow_run_id: str | None = None
+    concepts: str | None = None
+    """The concept table, of models with a concept space."""
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """How a trial stands."""
+
+    number: int
+    point: dict[str, Any]
+    state: State = "waiting"
+    reports: list[list[float]] = field(default_factory=list)
+    """[epoch, best value so far] of every validation."""
+    step: int = 0
+    objective: float | None = None
+    """The best validation's figure."""
+    seconds: float = 0.0
+    reason: str = ""
+    """Why it failed."""
+    logged: bool = False
+    """Whether MLflow has all of it."""
+
+    @property
+    def name(self) -> str:
+        """Its number as people and folders see it."""
+        return f"{self.number:03d}"
+
+
+class SweepFolder:
+    """The folder at `location`."""
+
+    def __init__(self, location: "Location") -> None:
+        self.location = location
+
+    def claim(self, record: SweepRecord, base: "TrainConfig") -> None:
+        """Take the folder for a new sweep; RunConflict where it holds one. The caller holds its lease."""
+        from vtr_core import storage
+
+        self.require_free()
+        storage.write_json(self.location / "config.json", base.model_dump(mode="json"))
+        self.write(record)
+
+    def require_free(self) -> None:
+        """RunConflict where the folder holds a sweep or a run."""
+        from vtr_core import storage
+
+        if storage.exists(self.location / "sweep.json"):
+            raise RunConflict(
+                f"{self.location} already holds a sweep; continue it with vtr sweep --resume {self.location}, "
+                "or choose another --out"
+            )
+        if storage.exists(self.location / "run.json"):
+            raise RunConflict(f"{self.location} holds a run of vtr train; choose another --out")
+
+    def write(self, record: SweepRecord) -> None:
+        """Write `sweep.json`."""
+        from vtr_core import storage
+
+        storage.write_json(self.location / "sweep.json", asdict(record))
+
+    def read(self) -> "tuple[SweepRecord, TrainConfig]":
+        """The record and the base configuration; RunConflict where there is no sweep."""
+        from vtr_core import storage
+        from vtr_core.config.override import validate
+        from vtr_core.run.config import TrainConfig
+
+        for name in ("sweep.json", "config.json"):
+            if not storage.exists(self.location / name):
+                raise RunConflict(f"{self.location} holds no sweep to resume: it has no {name}; give the --out of one")
+        values = storage.read_json(self.location / "config.json")
+        return self._record(), validate(TrainConfig, values, str(self.location / "config.json"))
+
+    def _record(self) -> SweepRecord:
+        from vtr_core import storage
+
+        place = self.location / "sweep.json"
+        try:
+            return SweepRecord(**storage.read_json(place))
+        except TypeError as error:
+            raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new sweep") from error
+
+    def run(self, row: TrialRow) -> "RunFolder":
+        """The run folder of a trial."""
+        from vtr_core.train.checkpoint.run_folder import RunFolder
+
+        return RunFolder(self.location / "trials" / row.name)
+
+
+class TrialTable:
+    """The trials of a sweep, kept in `trials.json`, which is written at every change."""
+
+    def __init__(self, location: "Location") -> None:
+        from vtr_core import storage
+
+        self._file = location / "trials.json"
+        self._lock = threading.Lock()
+        known = storage.read_json(self._file) if storage.exists(self._file) else []
+        try:
+            self._rows = {row["number"]: TrialRow(**row) for row in known}
+        except (TypeError, KeyError) as error:
+            raise RunConflict(f"{self._file} is damaged ({error}); restore it, or start a new sweep") from error
+
+    def __getitem__(self, number: int) -> TrialRow:
+        return self._rows[number]
+
+    @property
+    def rows(self) -> list[TrialRow]:
+        """All trials by number."""
+        return [self._rows[number] for number in sorted(self._rows)]
+
+    def put(self, number: int, point: Mapping[str, Any], **changes: Any) -> TrialRow:
+        """Add a trial, or change one."""
+        from vtr_core import storage
+
+        with self._lock:
+            before = self._rows.get(number, TrialRow(number, dict(point)))
+            self._rows[number] = replace(before, point=dict(point), **changes)
+            storage.write_json(self._file, [asdict(self._rows[known]) for known in sorted(self._rows)])
+            return self._rows[number]
+
+    def change(self, number: int, **changes: Any) -> TrialRow:
+        """Change a trial."""
+        return self.put(number, self._rows[number].point, **changes)
+
+
+def space_of(record: SweepRecord, base: "TrainConfig") -> "Space":
+    """The space as the sweep searches it."""
+    from tune_spaces.build import build_space
+
+    return build_space(record.space).only(record.only).fixed(list(record.changes), base)

@@ -1,0 +1,104 @@
+"""A trial as Ray Tune runs it: an actor that starts the trial's own worker group and reports its validations.
+
+The actor takes no CPU: the workers and the reading tasks that it starts do, as those of vtr train. When Tune stops it,
+`cleanup` ends the group first, so that nothing of it is left behind.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from ray.tune import PlacementGroupFactory, Trainable
+
+from pipelines.sweep.folder import SweepFolder, TrialRow, space_of
+from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
+from vtr_core import storage
+from vtr_core.storage import locate
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+from vtr_core.train.fleet.faults import first_line
+from vtr_core.train.trial import Standing, Trial
+
+_HEAD = {"node:__internal_head__": 0.001}
+"""Tune needs some resource to ask for. Every cluster's head has this one; the trial outlives other nodes there."""
+_SOURCE = "source.json"
+
+
+class TrialTrainable(Trainable):
+    """config: the sweep's URI as "sweep"; "trial" with its number and point."""
+
+    @classmethod
+    def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:  # noqa: ARG003
+        """What the actor itself takes."""
+        return PlacementGroupFactory([_HEAD])
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Claim the trial's run folder, or find it as it was left. A fault is the first step's result."""
+        self._trial: Trial | None = None
+        self._fault: Exception | None = None
+        try:
+            self._begin(config)
+        except Exception as error:  # an actor whose setup raises would end without saying why
+            self._fault = error
+
+    def _begin(self, config: dict[str, Any]) -> None:
+        sweep = SweepFolder(locate(config["sweep"]))
+        record, base = sweep.read()
+        row = TrialRow(config["trial"]["number"], config["trial"]["point"])
+        folder = sweep.run(row)
+        trial_config = space_of(record, base).applied(base, row.point)
+        self._trial = Trial(folder, record.provenance, pauses=record.scheduler == "pbt")
+        if storage.exists(folder.location / "run.json"):
+            folder.write_config(trial_config)  # a population's trial may go on with other settings
+            return
+        run = RunRecord(
+            data=record.data,
+            validation=record.validation,
+            data_fingerprint=record.data_fingerprint,
+            tracking_uri=record.tracking_uri,
+            experiment=record.experiment,
+            started=time.time(),
+            concepts=record.concepts,
+        )
+        folder.claim(run, trial_config)
+
+    def step(self) -> dict[str, Any]:
+        """Wait for the next validation; plain numbers only, which Tune and its schedulers need.
+
+        What the training failed with is a result too: as an error Tune would hand it on as a pickle.
+        """
+        try:
+            now = self._next()
+        except Exception as error:  # whatever it is, it ends this trial and not the sweep
+            return {"failed": f"{type(error).__name__}: {first_line(error)}", "done": True}
+        return {
+            TIME: now.epoch,
+            OBJECTIVE: now.objective,
+            VALUE: now.value,
+            "step": now.step,
+            "finished": now.finished,
+            "done": now.finished,
+        }
+
+    def _next(self) -> Standing:
+        if self._fault is not None:
+            raise self._fault
+        assert self._trial is not None
+        return self._trial.next()
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """For population based training: where the weights are, not the weights."""
+        assert self._trial is not None
+        source = {"run": self._trial.folder.location.uri, "checkpoint": self._trial.checkpoint().name}
+        Path(checkpoint_dir, _SOURCE).write_text(json.dumps(source))
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Go on from another trial's weights; from its own a trial goes on anyway."""
+        source = json.loads(Path(checkpoint, _SOURCE).read_text())
+        if self._trial is not None and source["run"] != self._trial.folder.location.uri:
+            self._trial.adopt(RunFolder.at(source["run"]), source["checkpoint"])
+
+    def cleanup(self) -> None:
+        """End the worker group before Tune ends this actor."""
+        if self._trial is not None:
+            self._trial.stop()

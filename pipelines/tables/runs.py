@@ -1,0 +1,141 @@
+"""Training and evaluating what a table's rows need: one run per row and seed, each done once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.tables.table import Results
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A data set that rows are evaluated on."""
+
+    name: str
+    uri: str
+    kind: str
+    """"retrieval", "localization" or "captioning"."""
+
+
+def parse_test_set(word: str, kind: str) -> TestSet:
+    """The test set that `name=URI` names; ConfigError for anything else."""
+    name, equals, uri = word.partition("=")
+    if not equals or not name or not uri:
+        raise ConfigError(f"{word!r} is no data set; write name=URI, for instance msrvtt=s3://bucket/msrvtt-1k-a")
+    return TestSet(name, uri, kind)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All runs of a set of tables, in one folder."""
+
+    out: str
+    data: str
+    validation: str | None
+    test_sets: Sequence[TestSet]
+    seeds: int
+    experiment: str
+
+    def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
+        """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
+        from vtr_core.config.override import override
+        from vtr_core.run.presets import preset
+
+        for variant in variants:
+            self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))
+
+    def run(self, variant: str, config: TrainConfig) -> None:
+        """Train and evaluate `config` with every seed; what an earlier call finished is not done again."""
+        from vtr_core import storage
+        from vtr_core.config.override import override
+        from vtr_core.storage import locate
+
+        for seed in range(self.seeds):
+            folder = _folder(self.out, variant, seed)
+            missing = [one for one in self.test_sets if not storage.exists(locate(_figures_file(folder, one)))]
+            if not missing:
+                continue
+            print(f"\n=== {config.preset}, seed {seed}", flush=True)
+            checkpoint = self._train(override(config, {"seed": seed}), folder)
+            for one in missing:
+                storage.write_json(locate(_figures_file(folder, one)), self._evaluate(checkpoint, one))
+
+    def _train(self, config: TrainConfig, folder: str) -> str:
+        """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
+        from pipelines.train.command import TrainFlags, resume, train
+        from vtr_core import storage
+        from vtr_core.storage import locate
+
+        if storage.exists(locate(folder) / "run.json"):
+            return resume(folder).checkpoint
+        flags = TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
+        return train(config, flags).checkpoint
+
+    def _evaluate(self, checkpoint: str, one: TestSet) -> dict[str, Any]:
+        match one.kind:
+            case "localization":
+                return _localization(checkpoint, one, self.experiment)
+            case "captioning":
+                return _captioning(checkpoint, one, self.experiment)
+            case _:
+                return _retrieval(checkpoint, one, self.experiment)
+
+
+def _folder(out: str, variant: str, seed: int) -> str:
+    return f"{out.rstrip('/')}/{variant or 'base'}/seed-{seed}"
+
+
+def _figures_file(folder: str, one: TestSet) -> str:
+    return f"{folder}/figures-{one.name}.json"
+
+
+def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+    from pipelines.evaluate.flags import EvaluateFlags
+    from pipelines.evaluate.retrieval import evaluate
+    from vtr_core.retrieval.evaluate.retrieval import metric_values
+
+    (result,) = evaluate(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
+    chance = {f"{one.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
+    chance |= {f"{one.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
+    return {"uri": one.uri, "figures": metric_values(result.directions, one.name), "chance": chance}
+
+
+def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+    from pipelines.evaluate.localization import LocalizationFlags, evaluate
+
+    (result,) = evaluate(LocalizationFlags(checkpoint, (one.uri,), experiment=experiment))
+    return {"uri": one.uri, "figures": result.metric_values(one.name), "chance": result.chance_values(one.name)}
+
+
+def _captioning(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+    from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags, evaluate
+
+    (result,) = evaluate(CaptioningFlags(checkpoint, (one.uri,), experiment=experiment))
+    return {"uri": one.uri, "figures": result.metrics(one.name), "chance": {}}
+
+
+def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
+    """What the folder holds of finished runs, whoever made them."""
+    figures: dict[str, dict[str, tuple[float, ...]]] = {}
+    chance: dict[str, float] = {}
+    for variant in variants:
+        found: dict[str, list[float]] = {}
+        for values in _finished(out, variant, test_sets, seeds):
+            for name, value in values["figures"].items():
+                found.setdefault(name, []).append(value)
+            chance |= values["chance"]
+        figures[variant] = {name: tuple(values) for name, values in found.items()}
+    return Results(figures, chance)
+
+
+def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    for seed in range(seeds):
+        for one in test_sets:
+            place = locate(_figures_file(_folder(out, variant, seed), one))
+            if storage.exists(place):
+                yield storage.read_json(place)

@@ -1,0 +1,4 @@
+"""`vtr tagger`.
+
+May import all of vtr_core.
+"""

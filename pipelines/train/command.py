@@ -1,0 +1,338 @@
+"""`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` goes on."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
+from pipelines.train.events import counts_line, event_line
+from vtr_core.config.override import override, validate
+from vtr_core.config.shards import OnBadShard
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import ModelConfig, reads_images
+from vtr_core.run.presets import describe_presets, preset
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.tracking.event_log import EventLog
+    from vtr_core.tracking.run import TrackedRun
+    from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+    from vtr_core.train.fleet.lease import Lease
+    from vtr_core.train.tracked import Tracking
+
+HELP = f"""\
+usage: vtr train <preset> --data URI [flags]     train from the beginning
+       vtr train --config FILE --data URI        the same with the config.json of an earlier run
+       vtr train --resume RUN                    go on with an interrupted run from its newest checkpoint
+       vtr train <preset> --help                 every setting of a preset
+
+{describe_presets()}
+"""
+
+
+@dataclass(frozen=True)
+class TrainFlags:
+    """Where a run reads and writes; settings of the run itself are given as --a.b value."""
+
+    data: str
+    """Data set to train on, or a folder with the splits train and val."""
+    validation: str | None = None
+    """Data set that chooses the best checkpoint (default: the split val beside train, if there is one)."""
+    concepts: str | None = None
+    """Concept table of vtr concepts, for a model with a concept space (default: the folder concepts in --data)."""
+    out: str | None = None
+    """Folder or URI of the run, reachable from every node (default: runs/<preset>-<time>)."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    register: str | None = None
+    """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, as its champion."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
+
+
+@dataclass(frozen=True)
+class ResumeFlags:
+    """How to go on with a run."""
+
+    resume: str
+    """Folder or URI of the run."""
+    on_bad_shard: OnBadShard | None = None
+    """From here on, when a shard's row group cannot be read or fails its checksum (default: as the run began)."""
+    register: str | None = None
+    """Register the best checkpoint in MLflow under this name, as its champion; also of a run that is finished."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run left."""
+
+    run: str
+    checkpoint: str
+    tracking_uri: str
+    """Without the password that it may hold."""
+    mlflow_run_id: str | None
+    faults: str
+    """What went wrong on the way, counted; empty where nothing did."""
+    registered: str | None = None
+    """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
+    task: str = "retrieval"
+    """What `vtr evaluate --task` measures such a model by."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(HELP, end="")
+    elif any(word.partition("=")[0] == "--resume" for word in argv):
+        flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
+        _print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
+    else:
+        _new(argv)
+
+
+def _new(argv: Sequence[str]) -> None:
+    config, prog, rest = _starting_point(argv)
+    if wants_help(rest):
+        print_help(prog, TrainFlags, config)
+        return
+    flags, changes = parse_with_changes(TrainFlags, rest, prog)
+    _print_end(train(override(config, changes), flags))
+
+
+def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
+    """The configuration that the command names, its name for messages, and the remaining words."""
+    flag, equals, value = argv[0].partition("=")
+    if flag != "--config":
+        return preset(argv[0]), f"vtr train {argv[0]}", argv[1:]
+    if not equals and len(argv) < 2:
+        raise ConfigError("vtr train --config needs a file")
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    place = locate(value if equals else argv[1])
+    if not storage.exists(place):
+        raise ConfigError(f"there is no {place}; give the config.json of a run")
+    config = validate(TrainConfig, storage.read_json(place), str(place))
+    return config, "vtr train --config FILE", argv[1 if equals else 2 :]
+
+
+def train(config: TrainConfig, flags: TrainFlags) -> Finished:
+    """A new run."""
+    from vtr_core.data.plan.plan import Plan
+    from vtr_core.run.build import check_model
+    from vtr_core.run.inputs import with_inputs
+    from vtr_core.storage import check_writable
+    from vtr_core.systems.dual.concept_labels import usable_concepts
+    from vtr_core.tracking.redaction import redact
+    from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+    from vtr_core.train.fleet.lease import Lease
+
+    _check_register(flags.register)
+    data, validation = _data_sets(flags, config)
+    config = with_inputs(config, data)
+    check_model(config.model)
+    Plan(data, config.batch, config.seed)
+    concepts = usable_concepts(config, data, flags.data, flags.concepts)
+    out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
+    folder = RunFolder.at(out)
+    check_writable(folder.location)
+    folder.require_free()
+    record = RunRecord(
+        data=data.location.uri,
+        validation=validation.location.uri if validation else None,
+        data_fingerprint=data.fingerprint,
+        tracking_uri=redact(default_tracking_uri()),
+        experiment=flags.experiment,
+        started=time.time(),
+        concepts=concepts,
+    )
+    _connect(config, flags.worker_logs)
+    with Lease.take(folder.location) as lease:
+        folder.claim(record, config)
+        return _run(folder, record, config, lease, flags.register)
+
+
+def resume(
+    uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
+) -> Finished:
+    """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
+    from vtr_core.errors import DatasetError
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.storage import check_writable
+    from vtr_core.train.checkpoint.run_folder import RunFolder
+    from vtr_core.train.fleet.lease import Lease
+
+    _check_register(register)
+    folder = RunFolder.at(uri)
+    check_writable(folder.location)
+    folder.read()
+    with Lease.take(folder.location) as lease:
+        record, config = folder.read()
+        if on_bad_shard is not None:
+            config = override(config, {"on_bad_shard": on_bad_shard})
+            folder.write_config(config)
+        if usable_data(config.model, record.data, config.on_bad_shard).fingerprint != record.data_fingerprint:
+            raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
+        _connect(config, worker_logs)
+        return _run(folder, record, config, lease, register)
+
+
+def _check_register(name: str | None) -> None:
+    if name is not None:
+        from vtr_core.tracking.models.registry import check_model_name
+
+        check_model_name(name)
+
+
+def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
+    """The training and the validation set that the flags name."""
+    from vtr_core.data.manifest import splits
+    from vtr_core.data.reading.images import require_other_subjects
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.run.models import reads_images
+
+    inner = splits(flags.data)
+    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
+    validation = flags.validation or inner.get("val")
+    judged = usable_data(config.model, validation) if validation else None
+    if reads_images(config.model) and judged is not None:
+        require_other_subjects(data, judged, "training and validation")
+    return data, judged
+
+
+def _connect(config: TrainConfig, worker_logs: bool) -> None:
+    """Connect to Ray and make sure that the run fits, before anything is written."""
+    from pipelines.ray_session import connect
+    from vtr_core.train.trainer import check_resources
+
+    connect(config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus, worker_logs)
+    check_resources(config)
+
+
+def _run(
+    folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease", register: str | None
+) -> Finished:
+    """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
+    from vtr_core.tracking.event_log import EventLog
+    from vtr_core.tracking.provenance import provenance
+    from vtr_core.tracking.run import full_tracking_uri
+    from vtr_core.tracking.system_metrics import sampling_interval
+    from vtr_core.train.checkpoint.files import find_checkpoint
+    from vtr_core.train.loop.worker import Job
+    from vtr_core.train.tracked import tracked_run
+    from vtr_core.train.trainer import fit
+
+    origin, system_s = provenance(), sampling_interval()
+    events = EventLog(folder.location / "events.jsonl")
+    with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
+        print(f"run {folder.location}", flush=True)
+        job = Job(
+            config=config,
+            run=folder.location.uri,
+            data=record.data,
+            validation=record.validation,
+            tracked=tracking.for_workers,
+            provenance=origin,
+            lease=lease.number,
+            system_s=system_s,
+            concepts=record.concepts,
+        )
+        fit(job, _Reports(events, tracking, lease).take)
+    best = find_checkpoint(folder.location)
+    registered = None if register is None else _register(tracking.run, best.uri, register, folder.location.uri)
+    return Finished(
+        run=folder.location.uri,
+        checkpoint=best.uri,
+        tracking_uri=record.tracking_uri,
+        mlflow_run_id=tracking.run_id,
+        faults=counts_line(events.counts),
+        registered=registered,
+        task=_task(config.model),
+    )
+
+
+def _task(model: ModelConfig) -> str:
+    if reads_images(model):
+        return "verification"
+    return "captioning" if model.kind == "captioner" else "retrieval"
+
+
+def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
+    """The registered model's URI; None, with what to do later, where MLflow did not take it: the run is not lost."""
+    from vtr_core.errors import CheckpointError
+    from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
+
+    try:
+        if tracked is None:
+            raise CheckpointError("MLflow did not take the run")
+        version = register_checkpoint(tracked, checkpoint, name)
+    except CheckpointError as error:
+        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
+        return None
+    print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
+    return f"models:/{name}/{version}"
+
+
+class _Reports:
+    """Prints one line for each point and each event of a run, and keeps the events."""
+
+    def __init__(self, events: "EventLog", tracking: "Tracking", lease: "Lease") -> None:
+        self._events, self._tracking, self._lease = events, tracking, lease
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Print a report; one with the key "event" says what happened, any other one is a logged point."""
+        self._lease.check()
+        if "event" in report:
+            self._take_event(dict(report))
+        else:
+            print(_point_line(report), flush=True)
+
+    def _take_event(self, details: dict[str, Any]) -> None:
+        event = details.pop("event")
+        self._events.add(event, **details)
+        if event == "finished" and details["metrics_sent"]:
+            self._tracking.workers_sent_all()
+        print(f"  {event_line(event, details)}", flush=True)
+
+
+def _point_line(report: dict[str, Any]) -> str:
+    """A training point, a validation, or a step that counts as skipped."""
+    place = f"  step {report['step']:>6}/{report['total_steps']}"
+    if "train/loss" in report:
+        return (
+            f"{place}  epoch {report['train/epoch']:5.2f}  loss {report['train/loss']:8.4f}  "
+            f"{report['train/samples_per_s']:8.0f} clips/s  waiting for data {report['train/data_wait']:4.0%}"
+        )
+    values = {name: value for name, value in report.items() if name.startswith("val/")}
+    if not values:
+        return f"{place}  skipped"
+    shown = "  ".join(
+        f"{name[4:]} {value:.{3 if name in _OF_PAIRS else 1}f}" for name, value in values.items() if _is_shown(name)
+    )
+    return f"{place}  validation  {shown}"
+
+
+_OF_PAIRS = ("val/accuracy", "val/accuracy_at_margin", "val/auc", "val/eer")
+
+
+def _is_shown(name: str) -> bool:
+    ends = ("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10", "/cider", "/bleu4", "/rouge_l")
+    return name.endswith(ends) or name in _OF_PAIRS
+
+
+def _print_end(finished: Finished) -> None:
+    print(f"\ncheckpoint  {finished.checkpoint}")
+    if finished.faults:
+        print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")
+    if finished.mlflow_run_id:
+        print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
+        if finished.tracking_uri.startswith("sqlite:"):
+            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
+    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data <data set> …")

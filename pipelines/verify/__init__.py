@@ -1,0 +1,4 @@
+"""`vtr verify`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.verify` is `vtr verify`."""
+
+from pipelines.cli import main
+
+main("verify")

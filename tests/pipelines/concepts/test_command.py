@@ -1,0 +1,83 @@
+"""`vtr concepts`: a table where training looks for it, a report, and each fault in one line."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.concepts import command as concepts
+from tests.builders.captioned import captioned_videos
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.errors import ConfigError, DatasetError, VtrError
+
+CAPTIONS = {
+    "a": ["the dog is running", "two dogs run", "the red dog"],
+    "b": ["a man plays a guitar", "a man is playing guitar", "…"],
+}
+
+
+def test_a_table_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    captioned_videos(tmp_path / "d", CAPTIONS)
+    concepts.main([str(tmp_path / "d"), "--processes", "1"])
+    printed = capsys.readouterr().out
+    table = ConceptTable.load(str(tmp_path / "d" / "concepts"))
+    assert set(table.names) == {"dog", "run", "man", "play", "guitar"}
+    assert "2 videos, 6 captions, 0.00 % repeat another video's" in printed
+    assert "1 hold no word" in printed
+    assert "top         dog 3, " in printed
+    assert "6 distinct captions tagged, 0 found" in printed
+    assert f"{tmp_path}/d/concepts: 5 concepts by spaCy" in printed
+    concepts.main([str(tmp_path / "d"), "--processes", "1", "--pos", "--min-captions", "1", "--parts", "n"])
+    assert "0 distinct captions tagged, 6 found" in capsys.readouterr().out
+    assert set(ConceptTable.load(table.uri).names) == {"dog/noun", "man/noun", "guitar/noun"}
+
+
+def test_a_folder_of_splits_is_its_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    captioned_videos(tmp_path / "d" / "train", CAPTIONS)
+    captioned_videos(tmp_path / "d" / "test", {"t": ["a man runs", "a man sings"]})
+    out = str(tmp_path / "table")
+    concepts.main([str(tmp_path / "d"), "--processes", "1", "--out", out, "--cache", str(tmp_path / "cache")])
+    table = ConceptTable.load(out)
+    assert [Path(part.uri).name for part in table.head.datasets] == ["train", "test"]
+    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == [
+        "concepts.json",
+        "counts-0.parquet",
+        "counts-1.parquet",
+        "report.json",
+    ]
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        (["none"], DatasetError, "none is not a data set"),
+        (["d", "--tagger", "nltk"], ConfigError, "there is no tagger 'nltk'; give one of default, "),
+        (["d", "--tagger", "spacy:en_core_web_none"], ConfigError, "leave out --tagger"),
+        (["d", "--tagger", "wordnet:none"], ConfigError, "none is not a WordNet dictionary"),
+        (["d", "--tagger", "treetagger:none"], ConfigError, "TreeTagger is not in none"),
+        (["d", "--parts", "n,z"], ConfigError, "there is no z"),
+        (["d", "--num-concepts", "512"], DatasetError, "fewer than the 512"),
+        (["d", "--num-concepts", "0"], ConfigError, "--num-concepts is 0"),
+        (["d", "--min-captions", "0"], ConfigError, "--min-captions is 0"),
+        (["d", "--ambiguous-share", "0.7"], ConfigError, "--ambiguous-share is 0.7"),
+        (["d", "--processes", "-1"], ConfigError, "--processes is -1"),
+        (["--out", "x"], ConfigError, "needs a data set"),
+    ],
+)
+def test_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], kind: type[VtrError], message: str
+) -> None:
+    captioned_videos(tmp_path / "d", CAPTIONS)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=message):
+        concepts.main(words)
+    assert not (tmp_path / "d" / "concepts" / "concepts.json").exists()
+
+
+def test_help_does_not_import_spacy() -> None:
+    code = (
+        "import sys; from pipelines import cli; cli.run('concepts', ['--help']); cli.run('tagger', ['train', '--help'])"
+    )
+    assert os.system(f"{sys.executable} -c \"{code}; sys.exit('spacy' in sys.modules)\" > {os.devnull}") == 0

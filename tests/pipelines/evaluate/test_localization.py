@@ -1,0 +1,147 @@
+"""`vtr evaluate --task localization`: figures in a table, in MLflow and in a file; faults in one line."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.evaluate.localization import LocalizationFlags, evaluate, main
+from tests.builders.toy import toy_dataset
+from tests.builders.toy_steps import toy_steps
+from vtr_core.config.override import override
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+
+FIGURES = {"recall_task", "recall_video", "iod_segment", "iou_segment", "iod_frame", "iou_frame"}
+
+
+@pytest.fixture
+def flags(tmp_path: Path) -> LocalizationFlags:
+    manifest = toy_steps(tmp_path / "steps")
+    changes = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
+    config = with_inputs(override(preset("capsule-howto-tiny"), changes), manifest)
+    torch.manual_seed(0)
+    words = WordTable.load(manifest).vocabulary
+    saved = Checkpoint(config, build_model(config.model).state_dict(), {}, Progress(step=7), words)
+    save_checkpoint(locate(str(tmp_path / "checkpoint")), saved)
+    return LocalizationFlags(
+        str(tmp_path / "checkpoint"), (str(tmp_path / "steps"),), draws=3, json=str(tmp_path / "figures.json")
+    )
+
+
+def test_figures_are_printed_written_and_named(flags: LocalizationFlags, capsys: pytest.CaptureFixture[str]) -> None:
+    (result,) = evaluate(flags)
+    printed = capsys.readouterr().out
+    for part in ("one second per step", "even parts", "chance", "IoD (segment)", "MLflow run"):
+        assert part in printed
+    assert "1 of 5 videos have no frames; their steps count as missed" in printed
+    assert "1 of 5 videos have fewer seconds than steps" in printed
+    assert "1 of 5 videos have no annotated segment; they are in no figure" in printed
+    values = result.metric_values("test/steps")
+    plain = {f"test/steps/{name}" for name in FIGURES}
+    assert values.keys() == plain | {f"test/steps/{d}/{name}" for d in ("one_second", "spans") for name in FIGURES}
+    assert result.chance_values("test/steps").keys() == values.keys()
+    one_second, spans = (result.decodings[name].model.flat() for name in ("one_second", "spans"))
+    assert values["test/steps/recall_task"] == 100 * one_second["recall_task"]
+    assert values["test/steps/iou_segment"] == 100 * spans["iou_segment"]
+    assert flags.json is not None
+    written = json.loads(Path(flags.json).read_text())
+    assert written["sets"]["steps"]["decodings"]["spans"]["model"] == spans
+    assert (written["sets"]["steps"]["videos"], written["sets"]["steps"]["without_frames"]) == (5, 1)
+
+
+def test_figures_are_logged_at_the_checkpoints_step(flags: LocalizationFlags, own_tracking_store: str) -> None:
+    from mlflow import MlflowClient
+
+    (result,) = evaluate(replace(flags, experiment="localization-test"))
+    client = MlflowClient(own_tracking_store)
+    experiment = client.get_experiment_by_name("localization-test")
+    assert experiment is not None
+    (run,) = client.search_runs([experiment.experiment_id])
+    values = result.metric_values("test/steps")
+    assert {name: run.data.metrics[name] for name in values} == pytest.approx(values)
+    assert client.get_metric_history(run.info.run_id, "test/steps/recall_task")[0].step == 7
+    assert (run.data.params["task"], run.data.params["window"]) == ("localization", "1")
+
+
+def test_settings_change_what_they_should(flags: LocalizationFlags) -> None:
+    (plain,), (again,) = evaluate(flags), evaluate(flags)
+    assert plain.decodings == again.decodings
+    (mean,) = evaluate(replace(flags, background="mean"))
+    assert mean.decodings["one_second"].model == plain.decodings["one_second"].model
+    scores = [s.scores.tolist() for s in plain.steps.videos]
+    for changed in (replace(flags, window=3), replace(flags, audio=True), replace(flags, similarity="neg_euclidean")):
+        (other,) = evaluate(changed)
+        assert [s.scores.tolist() for s in other.steps.videos] != scores
+
+
+def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from vtr_core.train.checkpoint.load import load_model
+
+    loaded = load_model(flags.checkpoint)
+    words = Vocabulary(tuple(f"other{i}" for i in range(len(loaded.vocabulary))))
+    saved = Checkpoint(loaded.config, loaded.model.state_dict(), {}, Progress(), words)
+    save_checkpoint(locate(str(tmp_path / "other")), saved)
+    (result,) = evaluate(replace(flags, checkpoint=str(tmp_path / "other")))
+    assert "15 steps have no known word and count as missed: 'Do thing" in capsys.readouterr().out
+    assert set(result.decodings["spans"].model.flat().values()) == {0.0}
+
+
+def test_data_sets_of_clips_and_wrong_values_are_refused(flags: LocalizationFlags, tmp_path: Path) -> None:
+    toy_dataset(tmp_path / "clips")
+    with pytest.raises(SchemaMismatch, match="clips is clips/1, localisation reads steps/1"):
+        main([flags.checkpoint, "--data", str(tmp_path / "clips")])
+    for flag in ("--window", "--draws"):
+        with pytest.raises(ConfigError, match=f"{flag} is 0; it must be 1 or more"):
+            main([flags.checkpoint, "--data", flags.data[0], flag, "0"])
+    with pytest.raises(ConfigError, match="did you mean --window"):
+        main([flags.checkpoint, "--data", flags.data[0], "--windwo", "2"])
+    with pytest.raises(DatasetError, match="is not a data set"):
+        main([flags.checkpoint, "--data", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "--task", "localization", "--help"],
+        ["ingest", "crosstask", "--help"],
+        ["ingest", "mining_youtube", "--help"],
+        ["ingest", "synthetic_steps", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0
+    assert "usage: vtr" in done.stdout
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not imported & {"torch", "ray", "mlflow", "pandas", "sklearn"}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["crosstask", "--annotations", "a"], "give --video-features, or --features-2d"),
+        (["mining_youtube", "--video-features", "f"], "--annotations"),
+        (["synthetic_steps", "--max-steps", "2"], "max_steps must be at least min_steps"),
+        (["crosstask", "--annotations", "a", "--video-features", "f"], "there is no file"),
+    ],
+)
+def test_faults_of_an_ingest_are_one_line(words: list[str], fault: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pipelines.cli", "ingest", *words, "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[3])
+    assert done.returncode == 2
+    assert fault in done.stderr
+    assert done.stderr.count("\n") == 1

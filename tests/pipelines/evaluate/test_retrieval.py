@@ -1,0 +1,181 @@
+"""One evaluation: tables, JSON and MLflow say the same, and corrected figures never replace the plain ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from mlflow import MlflowClient
+
+from pipelines.evaluate.command import split_task
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate, similarities
+from tests.builders.toy import toy_dataset, written
+from vtr_core.config.override import override
+from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.tracking.models.registry import register_checkpoint
+from vtr_core.tracking.run import open_run
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+
+SMALL = {"model.num_capsules": 2, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "model.standardize": False}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Manifest:
+    return toy_dataset(tmp_path / "data", clips_of=[2, 3, 1, 4, 2, 2, 5])[0]
+
+
+@pytest.fixture
+def checkpoint(data: Manifest, tmp_path: Path) -> str:
+    torch.manual_seed(0)
+    config = with_inputs(override(preset("capsule-howto-tiny"), SMALL), data)
+    model = build_model(config.model)
+    words = WordTable.load(data).vocabulary
+    uri = str(tmp_path / "checkpoint")
+    save_checkpoint(locate(uri), Checkpoint(config, model.state_dict(), {}, Progress(step=7), words))
+    return uri
+
+
+def logged(store: str, experiment: str) -> tuple[dict[str, float], dict[str, str]]:
+    client = MlflowClient(store)
+    found = client.get_experiment_by_name(experiment)
+    assert found is not None
+    (run,) = client.search_runs([found.experiment_id])
+    return run.data.metrics, run.data.params
+
+
+def test_every_figure_is_printed_logged_and_written(
+    data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = toy_dataset(tmp_path / "bank", clips_of=[3, 3])[0]
+    flags = EvaluateFlags(
+        checkpoint,
+        (data.uri,),
+        similarity=("all",),
+        aggregate="video",
+        normalize=("dual_softmax", "query_bank"),
+        query_bank=bank.uri,
+        bank_size=4,
+        experiment="everything",
+        json=str(tmp_path / "figures.json"),
+    )
+    (result,) = evaluate(flags)
+    variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")
+    kinds = ("dot", "cosine", "neg_euclidean")
+    assert [(v.similarity, v.name) for v in result.variants] == [(kind, name) for kind in kinds for name in variants]
+    metrics, params = logged(own_tracking_store, "everything")
+    names = {f"test/data{kind}{name}/t2v/r1" for kind in KINDS for name in VARIANTS}
+    assert {name for name in metrics if name.endswith("/t2v/r1")} == names
+    written_figures = json.loads((tmp_path / "figures.json").read_text())["sets"]["data"]
+    for variant, record in zip(result.variants, written_figures["variants"], strict=True):
+        for direction in variant.directions:
+            recall = direction.metrics.recall[5]
+            assert metrics[f"{record['metrics']}/{direction.name}/r5"] == pytest.approx(100 * recall)
+            assert record["directions"][direction.name]["metrics"]["recall"]["5"] == recall
+    assert written_figures["directions"] == written_figures["variants"][0]["directions"]
+    assert params["similarities"] == "dot cosine neg_euclidean"
+    assert (params["query_bank"], params["bank_size"]) == (bank.uri, "4")
+    printed = " ".join(capsys.readouterr().out.split())  # titles are wrapped
+    for words in (
+        "dot similarity",
+        "neg_euclidean similarity",
+        "depends on all test queries",
+        f"4 captions of {bank.uri}",
+    ):
+        assert words in printed
+
+
+KINDS = ("", "/cosine", "/neg_euclidean")
+VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank")
+
+
+def test_corrections_leave_the_plain_figures_alone(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
+    (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="plain"))
+    (more,) = evaluate(
+        EvaluateFlags(checkpoint, (data.uri,), ("cosine", "dot"), "video", ("dual_softmax",), experiment="more")
+    )
+    assert [variant.name for variant in plain.variants] == ["plain"]
+    assert more.directions == plain.directions
+    few, many = logged(own_tracking_store, "plain")[0], logged(own_tracking_store, "more")[0]
+    assert few.items() <= many.items()
+
+
+def test_report_figure_configuration_and_environment_are_artifacts(
+    data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path
+) -> None:
+    evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="artifacts"))
+    client = MlflowClient(own_tracking_store)
+    (run,) = client.search_runs([client.get_experiment_by_name("artifacts").experiment_id])
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert files == {"config.json", "environment.json", "evaluation.json", "figures", "report.html"}
+    assert [file.path for file in client.list_artifacts(run.info.run_id, "figures")] == ["figures/main.png"]
+    page = Path(client.download_artifacts(run.info.run_id, "report.html", str(tmp_path))).read_text()
+    assert "text → video" in page
+    assert run.info.run_name == "evaluate-data-capsule-howto-tiny"
+    assert checkpoint in run.data.tags["mlflow.note.content"]
+    assert run.data.tags["mlflow.source.name"] == "vtr evaluate"
+
+
+def test_a_registered_model_is_evaluated_as_its_checkpoint_is(
+    data: Manifest, checkpoint: str, own_tracking_store: str
+) -> None:
+    run = open_run(own_tracking_store, "registered", "run", {})
+    assert run is not None
+    version = register_checkpoint(run, checkpoint, "vtr-from-folder")
+    run.client.delete_run(run.run_id)
+    (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="from-folder"))
+    (found,) = evaluate(EvaluateFlags("models:/vtr-from-folder@champion", (data.uri,), experiment="registered"))
+    assert found.metrics() == plain.metrics()
+    assert logged(own_tracking_store, "registered")[1]["checkpoint"] == f"models:/vtr-from-folder/{version}"
+
+
+def test_the_similarity_of_training_is_the_main_one() -> None:
+    assert similarities((), "cosine") == ["cosine"]
+    assert similarities(("all",), "cosine") == ["cosine", "dot", "neg_euclidean"]
+    assert similarities(("all",), "neg_volume") == ["neg_volume", "dot", "cosine", "neg_euclidean"]
+    assert similarities(("dot", "neg_euclidean", "dot"), "neg_euclidean") == ["neg_euclidean", "dot"]
+    assert similarities(("cosine",), "dot") == ["cosine"]
+
+
+class Hidden:
+    """Two clips with captions and nothing to see."""
+
+    name = "hidden"
+
+    def settings(self) -> dict[str, object]:
+        return {}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        return (FeatureSpec("video", 3),)
+
+    def videos(self, drops: Drops) -> list[VideoEntry]:
+        return [VideoEntry("a", 0), VideoEntry("b", 1)]
+
+    def captions(self, videos: list[VideoEntry]) -> list[str]:
+        return ["video"]
+
+    def clips(self, video: VideoEntry, drops: Drops) -> list[Clip]:
+        return [Clip(video.video_id, 0.0, 1.0, "video", {})]
+
+
+def test_a_data_set_with_nothing_to_find_is_an_error(checkpoint: str, tmp_path: Path) -> None:
+    hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]  # type: ignore[arg-type]
+    with pytest.raises(DatasetError, match="no clip has any of the features video, audio"):
+        evaluate(EvaluateFlags(checkpoint, (hidden.uri,), experiment="hidden"))
+
+
+def test_the_task_is_taken_out_of_the_words() -> None:
+    assert split_task(["c", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
+    assert split_task(["--task", "localization", "c", "--help"]) == ("localization", ["c", "--help"])
+    assert split_task(["c", "--task=retrieval", "--data", "d"]) == ("retrieval", ["c", "--data", "d"])
+    with pytest.raises(ConfigError, match="--task needs a value"):
+        split_task(["c", "--task"])

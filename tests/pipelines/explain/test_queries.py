@@ -1,0 +1,132 @@
+"""`vtr explain --query`: the page, its JSON and its run; `--serve`: the same over HTTP; every fault named."""
+
+import http.client
+import json
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from mlflow import MlflowClient
+
+from pipelines.cli import run
+from pipelines.explain.flags import ExplainQueriesFlags
+from pipelines.explain.queries import explain_queries, ready
+from pipelines.explain.server import explain_server
+from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
+from tests.builders.toy import toy_dataset, toy_videos
+from tests.pipelines.test_cli import vtr
+from vtr_core.analysis.transforms import Transform
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import VtrError
+
+QUERY = "Caption number1 of video number2"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("explain")
+
+
+@pytest.fixture(scope="module")
+def data(home: Path) -> Manifest:
+    return toy_videos(home / "videos")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(home: Path, data: Manifest) -> str:
+    return dual_checkpoint(home / "dual", data)
+
+
+def test_a_page_and_its_json_are_written_and_logged(
+    data: Manifest, checkpoint: str, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "queries.txt").write_text(f"{QUERY}\nvideo number4\tv4\nnumber0\n")
+    Transform("jaccard", 4.0, 0.0, 1.0).write(str(tmp_path / "t.json"))
+    out = tmp_path / "out"
+    report = explain_queries(
+        ExplainQueriesFlags(
+            checkpoint,
+            data.uri,
+            queries=str(tmp_path / "queries.txt"),
+            out=str(out),
+            transform=str(tmp_path / "t.json"),
+            k=2,
+            experiment="explain-queries",
+        )
+    )
+    page, values = (out / "explanations.html").read_text(), json.loads((out / "explanations.json").read_text())
+    assert values == json.loads(json.dumps(report.to_json()))
+    assert [query["right_videos"] for query in values["queries"]] == [["v2"], ["v4"], []]
+    assert page.count('<li class="card hit') == 3 * 2 * 2
+    assert "&lt;b&gt;caption&lt;/b&gt;" in page
+    shown = capsys.readouterr().out
+    assert "improved    a = 4, b = 0, p = 1: C@10 40.0 %" in shown
+    client = MlflowClient(own_tracking_store)
+    (logged,) = client.search_runs([client.get_experiment_by_name("explain-queries").experiment_id])
+    assert logged.data.tags["stage"] == "explain"
+    files = {file.path for file in client.list_artifacts(logged.info.run_id)}
+    assert {"explanations.html", "explanations.json"} <= files
+
+
+def test_it_is_served(data: Manifest, checkpoint: str) -> None:
+    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), serve=True, port=0, k=3)
+    server = explain_server(ready(flags), flags)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        answers = []
+        for path in ("/", "/search?q=video+number2&a=3", "/search?q=zzz"):
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=120)
+            connection.request("GET", path)
+            answers.append(connection.getresponse().read().decode())
+            connection.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert f'value="{QUERY}"' in answers[0]
+    assert len(json.loads(answers[1])["hits"]) == 3
+    assert "no word of the query 'zzz'" in json.loads(answers[2])["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{c}", "--data", "{d}", "--query", "video"], "--out is needed"),
+        (["{c}", "--data", "{d}", "--query", "video", "--queries", "q", "--out", "o"], "give --query TEXT… or"),
+        (["{c}", "--data", "{d}", "--query", " ", "--out", "o"], "a query is empty"),
+        (["{c}", "--data", "{d}", "--query", "zzz", "--out", "o"], "no word of the query 'zzz'"),
+        (["{c}", "--data", "{d}", "--queries", "none.txt", "--out", "o"], "none.txt does not exist"),
+        (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--k", "0"], "--k is 0"),
+        (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--keyframes", "none"], "none does not exist"),
+        (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--tagss", "3"], "did you mean --tags?"),
+        (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out and --queries"),
+        (["{c}", "--data", "{d}", "--serve", "--port", "99999"], "give another --port"),
+        (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
+        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "needs one of a 'hybrid_encoder'"),
+        (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
+    ],
+)
+def test_faults_are_named(
+    words: list[str], message: str, data: Manifest, checkpoint: str, home: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    names = {"c": checkpoint, "d": data.uri, "latent": str(home / "latent"), "capsules": str(home / "capsules")}
+    if "{latent}" in words:
+        dual_checkpoint(home / "latent", data, {"model.num_concepts": None})
+    if "{capsules}" in words:
+        capsule_checkpoint(home / "capsules", toy_dataset(home / "clips")[0])
+    with pytest.raises(VtrError) as fault:
+        run("explain", [word.format(**names) for word in words])
+    assert message in str(fault.value)
+    assert not (tmp_path / "o").exists()
+
+
+def test_help_shows_both_pages() -> None:
+    done = vtr("explain", "--help")
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert "--capsules" in done.stdout
+    assert "--queries" in done.stdout
+    assert "--serve" in done.stdout
+    assert not imported & {"torch", "ray", "mlflow", "pandas", "jinja2", "http.server"}

@@ -1,0 +1,94 @@
+"""The server of a cluster's jobs: addresses, tokens and versions, against a small server that answers as Ray does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import ray
+
+from pipelines.submit.server import address, connect, is_this_machine
+from vtr_core.errors import ClusterError, ConfigError
+
+
+class Answer(BaseHTTPRequestHandler):
+    status, version, hosts = 200, ray.__version__, ["elsewhere"]
+
+    def do_GET(self) -> None:
+        body = {"version": "4", "ray_version": self.version, "ray_commit": "x", "data": {"hostNameList": self.hosts}}
+        text = {401: "Missing authentication token", 403: "Invalid authentication token"}.get(self.status)
+        payload = (text or json.dumps(body)).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, type[Answer]]]:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_API_SERVER_ADDRESS", "http://not.this:1")
+    handler = type("Handler", (Answer,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}", handler
+        listening.shutdown()
+
+
+def test_the_address() -> None:
+    both = {"RAY_API_SERVER_ADDRESS": "http://a:1/", "RAY_ADDRESS": "https://b:2"}
+    assert address("http://c:3", both) == "http://c:3"
+    assert address(None, both) == "http://a:1"
+    assert address(None, {"RAY_ADDRESS": "https://b:2"}) == "https://b:2"
+    assert address(None, {}) == "http://127.0.0.1:8265"
+    with pytest.raises(ConfigError, match="is not the URL of a Ray dashboard"):
+        address("head:6379", {})
+
+
+def test_the_address_that_was_asked_for_is_taken(server: tuple[str, type[Answer]]) -> None:
+    url, _ = server
+    assert connect(url).get_address() == url
+
+
+def test_nothing_answers() -> None:
+    with pytest.raises(ClusterError, match=r"no Ray cluster answers at http://127\.0\.0\.1:1 .*ray start --head"):
+        connect("http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(401, "asks for a token; set RAY_AUTH_MODE"), (403, "does not accept this token"), (404, "not a Ray dashboard")],
+)
+def test_refusals(status: int, message: str, server: tuple[str, type[Answer]]) -> None:
+    url, handler = server
+    handler.status = status
+    with pytest.raises(ClusterError, match=message):
+        connect(url)
+
+
+def test_another_version_of_ray(server: tuple[str, type[Answer]]) -> None:
+    url, handler = server
+    handler.version = "2.9.3"
+    with pytest.raises(ClusterError, match=r"runs Ray 2\.9\.3, this machine .*pip install"):
+        connect(url)
+
+
+def test_whether_the_cluster_is_this_machine(server: tuple[str, type[Answer]]) -> None:
+    import socket
+
+    url, handler = server
+    client = connect(url)
+    assert not is_this_machine(client)
+    handler.hosts = [socket.gethostname()]
+    assert is_this_machine(client)
+    handler.hosts = []
+    threading.Timer(0.7, lambda: setattr(handler, "hosts", [socket.gethostname()])).start()
+    assert is_this_machine(client)
+    handler.hosts = [socket.gethostname(), "elsewhere"]
+    assert not is_this_machine(client)
+    handler.hosts = []
+    assert not is_this_machine(client, patience_s=0)

@@ -1,0 +1,215 @@
+"""The captioner in its task: loss and schedule, workers, validation, and what it refuses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+
+from tests.builders.captioned import captioned_videos
+from tests.builders.captioning import DIM, MAX_WORDS, WORDS, columns
+from vtr_core.config.override import override
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.task import Task
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.distributed.gather import average_gradients
+from vtr_core.train.loop.learner import Learner
+
+CPU, ROWS = torch.device("cpu"), 8
+SMALL = {
+    "model.inputs": {"features": {"video": DIM}, "num_words": WORDS, "max_words": MAX_WORDS},
+    "model.hidden_dim": 8,
+    "model.heads": 2,
+    "model.mlp_dim": 16,
+    "model.max_tokens": 6,
+    "model.dropout": 0.0,
+    "model.video_tokens": None,
+    "loss.score.heads": 2,
+    "batch.videos": ROWS,
+}
+VARIANTS = ("", "-baseline", "-margin", "-fusion")
+
+
+def config(variant: str = "", **changes: object) -> TrainConfig:
+    margin = {} if variant in ("-baseline", "-fusion") else {"loss.granularity_margin.warmup_steps": 2}
+    return override(preset(f"caption-msrvtt-tiny{variant}"), {**SMALL, **margin, **changes})
+
+
+def information(settings: TrainConfig) -> InformationTable | None:
+    if settings.loss.granularity_margin is None:
+        return None
+    keys = np.arange(ROWS) + 1
+    return InformationTable("leave_one_out", "x", keys, keys + 100, np.linspace(0.1, 0.9, ROWS))
+
+
+def part(rank: int, world: int) -> Columns:
+    """Of eight rows, of which one has no caption and one no frames."""
+    whole = columns(ROWS)
+    whole["tokens"][3], whole["caption_key"][3] = 0, 0
+    whole["video.kept"][6], whole["video"][6] = 0, 0
+    first, last = rank * ROWS // world, (rank + 1) * ROWS // world
+    found = {name: values[first:last] for name, values in whole.items()}
+    # Each worker's sequences are as long as its own longest.
+    frames = max(1, int(found["video.kept"].max()))
+    return {**found, "video": found["video"][:, :frames]}
+
+
+def one_step(settings: TrainConfig, step: int, rank: int = 0, world: int = 1) -> list[Tensor]:
+    """The loss, its terms, and the gradients averaged as DDP does."""
+    torch.manual_seed(0)
+    model = build_model(settings.model).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    task = build_task(settings, rank, world, information=information(settings))
+    objective = task.objective.double()
+    output = task.step(model, part(rank, world), step, CPU)
+    output.loss.backward()
+    average_gradients(objective)
+    gradients = []
+    for parameter in model.parameters():
+        assert parameter.grad is not None
+        if world > 1:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= world
+        gradients.append(parameter.grad)
+    gradients += [parameter.grad for parameter in objective.parameters() if parameter.grad is not None]
+    return [output.loss.detach(), *(torch.as_tensor(value) for value in output.metrics.values()), *gradients]
+
+
+CASES = [
+    (config(), 0),
+    (config(), 2),
+    (config(**{"loss.score.score": "fusion", "loss.score.block_pairs": 5}), 2),
+    (config("-baseline"), 0),
+    (config("-margin"), 2),
+]
+
+
+def worker(rank: int, world: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
+    torch.save([one_step(*case, rank, world) for case in CASES], f"{folder}/rank{rank}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
+    alone = [one_step(*case) for case in CASES]
+    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
+    for rank in range(world):
+        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
+        for one, many in zip(alone, together, strict=True):
+            assert len(one) == len(many)
+            for expected, found in zip(one, many, strict=True):
+                torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+def terms(settings: TrainConfig, step: int) -> set[str]:
+    torch.manual_seed(0)
+    task = build_task(settings, 0, 1, information=information(settings))
+    output = task.step(build_model(settings.model), part(0, 1), step, CPU)
+    found = {name: float(value) for name, value in output.metrics.items() if "loss_" in name}
+    assert output.loss.item() == pytest.approx(sum(found.values()), rel=1e-5)
+    return {name.removeprefix("train/loss_") for name in found}
+
+
+def test_each_row_of_the_table_has_its_terms() -> None:
+    assert terms(config("-baseline"), 5) == {"gen"}
+    assert terms(config("-fusion"), 5) == {"gen", "fusion"}
+    assert (terms(config("-margin"), 0), terms(config("-margin"), 2)) == ({"gen", "bias"}, {"gen", "margin"})
+    assert (terms(config(), 1), terms(config(), 2)) == ({"gen", "fusion", "bias"}, {"gen", "fusion", "margin"})
+
+
+def test_the_health_of_the_margin_is_logged() -> None:
+    settings = config()
+    task = build_task(settings, 0, 1, information=information(settings))
+    metrics = task.step(build_model(settings.model), part(0, 1), 0, CPU).metrics
+    assert -1 <= float(metrics["train/margin_bin_correlation"]) <= 1
+    assert float(metrics["train/margin"]) > 0
+
+
+def test_masks_are_those_of_seed_and_step() -> None:
+    torch.manual_seed(0)
+    settings = config("-baseline")
+    model = build_model(settings.model)
+    found = [
+        build_task(override(settings, {"seed": seed}), 0, 1).step(model, part(0, 1), step, CPU).loss.item()
+        for seed, step in ((0, 0), (0, 0), (0, 1), (1, 0))
+    ]
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+
+
+def test_validation_measures_generated_captions(tmp_path: Path) -> None:
+    data = captioned_videos(tmp_path / "d", {"a": ["a man runs", "a man is running"], "b": ["a dog sleeps"], "c": []})
+    known = captioned_videos(tmp_path / "known", {"a": ["a man runs"]})
+    settings = with_inputs(config("-baseline", **{"model.inputs": {}}), known)
+    words = WordTable.load(known).vocabulary
+    torch.manual_seed(0)
+    model = build_model(settings.model)
+    model.train()
+    values = build_task(settings, 0, 1).evaluate(model, data, words)
+    assert model.training
+    assert {"val/cider", "val/bleu1", "val/bleu4", "val/rouge_l"} <= values.keys()
+    assert "val/meteor" not in values
+    assert 0 <= values["val/cider"] <= 1000
+
+
+def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
+    data = captioned_videos(tmp_path / "d", {"a": ["a man runs"], "b": ["a dog sleeps"]})
+    with pytest.raises(ConfigError, match="'captioner' and 'captioning' go together"):
+        with_inputs(override(preset("caption-msrvtt-tiny"), {"loss.kind": "info_nce"}), data)
+    with pytest.raises(ConfigError, match=r"batch\.micro_rows with model\.kind = 'captioner'"):
+        with_inputs(override(preset("caption-msrvtt-tiny"), {"batch.micro_rows": 4}), data)
+    silent = captioned_videos(tmp_path / "s", {"a": ["a man runs"], "b": []})
+    with pytest.raises(DatasetError, match="video b has no captions, and training needs some of every video"):
+        with_inputs(preset("caption-msrvtt-tiny"), silent)
+
+
+def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin(tmp_path: Path) -> None:
+    """The extractor and the scorer of pairs are part of a checkpoint's state."""
+    known = captioned_videos(tmp_path / "known", {"a": ["a man runs fast", "a dog sleeps"]})
+    settings = with_inputs(config(**{"model.inputs": {}, "loss.score.score": "fusion"}), known)
+    settings = override(settings, {"model.inputs.features": {"video": DIM}})
+    folder, words = RunFolder.at(str(tmp_path / "run")), WordTable.load(known).vocabulary
+    batch = part(0, 1)
+    batch["tokens"] = np.minimum(batch["tokens"], len(words))
+    torch.manual_seed(0)
+    tasks = [build_task(settings, 0, 1, information=information(settings)) for _ in range(2)]
+    through, resumed = (
+        Learner(build_model(settings.model), task.objective, settings, lambda module: module) for task in tasks
+    )
+
+    def step(learner: Learner, task: Task, number: int) -> float:
+        learner.set_learning_rate(1e-2)
+        loss = task.step(learner.model, batch, number, CPU).loss
+        assert learner.update(loss) is not None
+        return float(loss.detach())
+
+    first = step(through, tasks[0], 0)
+    found = Checkpoint(settings, progress=Progress(step=1), vocabulary=words, **through.state())
+    save_checkpoint(folder.checkpoint_at(1), found)
+    resumed.restore(load_checkpoint(folder.checkpoint_at(1)), folder)
+    expected = [step(through, tasks[0], number) for number in (1, 2, 3)]
+    assert [step(resumed, tasks[1], number) for number in (1, 2, 3)] == expected
+    losses = [step(through, tasks[0], 1) for _ in range(20)]
+    assert losses[-1] < 0.9 * first
+    loaded = load_model(folder.checkpoint_at(1).uri)
+    assert loaded.config.loss == settings.loss
+    assert isinstance(loaded.model, Captioner)

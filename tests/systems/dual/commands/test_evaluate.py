@@ -1,0 +1,86 @@
+"""`vtr evaluate` of a dual encoder: what it prints, logs and refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from mlflow import MlflowClient
+
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from pipelines.evaluation_inputs import require_joint_space
+from tests.builders.toy import toy_dataset, toy_videos
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import ConfigError, SchemaMismatch
+from vtr_core.run.build import build_model
+from vtr_core.run.inputs import with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+from vtr_core.train.checkpoint.load import load_model
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    return toy_videos(tmp_path_factory.mktemp("toy") / "videos")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(data: Manifest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    torch.manual_seed(0)
+    config = with_inputs(override(preset("hybrid-msrvtt-tiny"), {"model.latent_dim": 4, "model.num_concepts": 3}), data)
+    place = locate(str(tmp_path_factory.mktemp("model") / "c"))
+    words, names = WordTable.load(data).vocabulary, ConceptNames(("a", "b", "c"), "f")
+    model = build_model(config.model).state_dict()
+    save_checkpoint(place, Checkpoint(config, model, {}, Progress(step=7), words, concepts=names))
+    return place.uri
+
+
+def test_it_prints_and_logs_every_space(
+    data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "figures.json"
+    evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), experiment="dual-figures", json=str(out)))
+    shown = capsys.readouterr().out
+    for part in ("hybrid similarity", "latent similarity", "concept similarity", "α = 0.6, rescaled by matrix"):
+        assert part in shown
+    assert "every figure depends on the whole test set" in " ".join(shown.split())
+    assert json.loads(out.read_text())["similarity"] == "hybrid"
+    client = MlflowClient(own_tracking_store)
+    experiment = client.get_experiment_by_name("dual-figures")
+    assert experiment is not None
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert {
+        "test/videos/t2v/sum_r",
+        "test/videos/latent/t2v/r1",
+        "test/videos/concept/v2t/map",
+    } <= run.data.metrics.keys()
+    assert (run.data.params["normalise"], run.data.params["latent_weight"]) == ("matrix", "0.6")
+
+
+def test_weight_and_rescaling_are_those_of_the_command(data: Manifest, checkpoint: str) -> None:
+    flags = EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), latent_weight=1.0, rescale="query")
+    (result,) = evaluate(flags)
+    hybrid, latent, _ = result.variants
+    assert hybrid.title == "α = 1, rescaled by query"
+    assert hybrid.directions[0].metrics.mean_average_precision == latent.directions[0].metrics.mean_average_precision
+
+
+@pytest.mark.parametrize(
+    "given", [{"similarity": ("dot",)}, {"aggregate": "video"}, {"normalize": ("dual_softmax",)}], ids=str
+)
+def test_flags_of_other_models_are_refused(given: dict[str, object], data: Manifest, checkpoint: str) -> None:
+    with pytest.raises(ConfigError, match=f"--{next(iter(given))} is not for a dual encoder"):
+        evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), **given))  # type: ignore[arg-type]
+
+
+def test_data_and_tasks_of_other_models_are_refused(checkpoint: str, tmp_path: Path) -> None:
+    clips = toy_dataset(tmp_path / "clips")[0]
+    with pytest.raises(SchemaMismatch, match="whole videos with their frames"):
+        evaluate(EvaluateFlags(checkpoint=checkpoint, data=(clips.uri,)))
+    with pytest.raises(ConfigError, match=r"localisation needs a model of clips .* is a dual encoder"):
+        require_joint_space(load_model(checkpoint), "localisation")

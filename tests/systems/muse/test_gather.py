@@ -1,0 +1,78 @@
+"""W workers with B/W rows each give MUSE the loss and gradients of one with B, whatever each has to pad."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+
+from tests.builders.frame_batches import SMALL, videos
+from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.share import Share
+from vtr_core.systems.muse.config import MuseConfig, TextWords
+from vtr_core.systems.muse.model import Muse
+from vtr_core.train.distributed.gather import average_gradients, gather_embeddings, gather_keys, sum_shares
+
+ROWS = 12
+WORDS = TextWords(levels=SMALL.text, dropout=0.0)
+CASES = [
+    MuseConfig(
+        inputs=SMALL.inputs,
+        grid=None,
+        scales=(1,),
+        temporal_scales=(2,),
+        aggregation=aggregation,
+        learner=MambaLearner(layers=1, state=4, scan=scan),
+        text=WORDS,
+    )
+    for aggregation, scan in (("scale", "v2"), ("frame", "none"), ("scale", "v1"))
+]
+
+
+def one_step(config: MuseConfig, rank: int, world: int) -> list[Tensor]:
+    """Worker `rank`'s part of the rows, the gathered loss, and gradients averaged as DDP does."""
+    torch.manual_seed(0)
+    model = Muse(config).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    objective = build_objective(InfoNceConfig(learnable_temperature=True)).double()
+    # The missing ones leave the workers with unequal numbers of rows, of the first of four without any text.
+    part = videos(no_video=(4, 11), no_text=(0, 1, 2, 7), rows=ROWS).split(ROWS // world)[rank]
+    embeddings, keys = gather_embeddings(model(part)), gather_keys(part.keys)
+    loss = sum_shares(objective(embeddings, keys, 0, Share(rank, world)).total.unsqueeze(0)).sum()
+    loss.backward()
+    average_gradients(objective)
+    gradients = []
+    for parameter in model.parameters():
+        assert parameter.grad is not None
+        if world > 1:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= world
+        gradients.append(parameter.grad)
+    assert any(gradient.any() for gradient in gradients)
+    gradients += [parameter.grad for parameter in objective.parameters() if parameter.grad is not None]
+    return [loss.detach(), *gradients]
+
+
+def worker(rank: int, world: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
+    results = [one_step(config, rank, world) for config in CASES]
+    torch.save(results, f"{folder}/rank{rank}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
+    alone = [one_step(config, 0, 1) for config in CASES]
+    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
+    for rank in range(world):
+        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
+        for one, many in zip(alone, together, strict=True):
+            for expected, found in zip(one, many, strict=True):
+                torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

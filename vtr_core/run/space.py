@@ -1,0 +1,139 @@
+"""A search space: settings of a preset by dotted name, and the values that each may take."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Literal, TypeAlias
+
+from vtr_core.config.domains import Domain, Value, Variant, levels, nearest, sample, setting
+from vtr_core.config.override import override
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+
+Point: TypeAlias = Mapping[str, Value]
+"""A value for every setting that counts at this point, by dotted name; of a variant its label."""
+GRID_LEVELS = 3
+"""Values of a number in a grid."""
+
+
+@dataclass(frozen=True)
+class OnlyWith:
+    """A setting that exists with some choices of another one only, as a temperature with the losses that have one."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A setting and its values."""
+
+    domain: Domain
+    only_with: OnlyWith | None = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a sweep varies. A setting stands after those that it depends on."""
+
+    name: str
+    preset: str
+    parameters: Mapping[str, Parameter]
+    cost: Literal["weights"] | None = None
+    """A second objective, the less the better: `weights` is the number of the model's weights."""
+
+    def is_active(self, name: str, point: Point) -> bool:
+        """Whether the setting counts at a point that has values for all before it."""
+        only_with = self.parameters[name].only_with
+        return (
+            only_with is None or only_with.name not in self.parameters or point.get(only_with.name) in only_with.values
+        )
+
+    def applied(self, base: TrainConfig, point: Point) -> TrainConfig:
+        """`base` with the point's settings; ConfigError where they are not allowed, alone or together.
+
+        Variants come first: other settings may lie inside them.
+        """
+        domains = {name: self.parameters[name].domain for name in point}
+        variants = {n: setting(d, point[n]) for n, d in domains.items() if isinstance(d, Variant)}
+        return override(override(base, variants), {n: v for n, v in point.items() if n not in variants})
+
+    def sample(self, random: Random) -> dict[str, Value]:
+        """A point drawn with `random`."""
+        point: dict[str, Value] = {}
+        for name, parameter in self.parameters.items():
+            if self.is_active(name, point):
+                point[name] = sample(parameter.domain, random)
+        return point
+
+    def grid(self) -> list[dict[str, Value]]:
+        """All combinations of the choices and of `GRID_LEVELS` values of every number."""
+        points: list[dict[str, Value]] = [{}]
+        for name, parameter in self.parameters.items():
+            values = levels(parameter.domain, GRID_LEVELS)
+            points = [
+                grown
+                for point in points
+                for grown in ([{**point, name: value} for value in values] if self.is_active(name, point) else [point])
+            ]
+        return points
+
+    def clamped(self, point: Point) -> dict[str, Value]:
+        """The point with every value in its domain."""
+        return {name: nearest(self.parameters[name].domain, value) for name, value in point.items()}
+
+    def only(self, names: Sequence[str]) -> "Space":
+        """The space of these settings alone; the others stay as the preset has them."""
+        unknown = [name for name in names if name not in self.parameters]
+        if unknown:
+            raise ConfigError(f"{self.name} does not vary {unknown[0]}; it varies {', '.join(self.parameters)}")
+        kept = {name: parameter for name, parameter in self.parameters.items() if not names or name in names}
+        return replace(self, parameters=kept)
+
+    def fixed(self, names: Sequence[str], base: TrainConfig) -> "Space":
+        """The space without the settings that were given values, and without what `base` lacks then."""
+        kept = {n: p for n, p in self.parameters.items() if not any(_overlap(n, given) for given in names)}
+        space = replace(self, parameters={n: p for n, p in kept.items() if self._exists(n, kept, base)})
+        if not space.parameters:
+            raise ConfigError(f"nothing of {self.name} is left to vary; it varies {', '.join(self.parameters)}")
+        return space
+
+    def _exists(self, name: str, kept: Mapping[str, Parameter], base: TrainConfig) -> bool:
+        only_with = self.parameters[name].only_with
+        if only_with is None or only_with.name in kept:
+            return True
+        try:
+            for value in levels(self.parameters[name].domain, 2):
+                self.applied(base, {name: value})
+        except ConfigError:
+            return False
+        return True
+
+
+def extremes(space: Space) -> list[dict[str, Value]]:
+    """Points that together have every choice and both ends of every number, each beside first values of the others."""
+    points = []
+    for name, parameter in space.parameters.items():
+        for value in levels(parameter.domain, 2):
+            points.append(_completed(space, {name: value}))
+    return points
+
+
+def _completed(space: Space, wanted: dict[str, Value]) -> dict[str, Value]:
+    """`wanted` with first values for all else, and with what it depends on."""
+    for name in list(wanted):
+        only_with = space.parameters[name].only_with
+        if only_with is not None and only_with.name in space.parameters:
+            wanted[only_with.name] = only_with.values[0]
+    point: dict[str, Value] = {}
+    for name, parameter in space.parameters.items():
+        if space.is_active(name, point):
+            point[name] = wanted.get(name, levels(parameter.domain, 2)[0])
+    return point
+
+
+def _overlap(name: str, given: str) -> bool:
+    """Whether one of two dotted names is the other one or a part of it."""
+    pairs = itertools.zip_longest(name.split("."), given.split("."))
+    return all(a == b or a is None or b is None for a, b in pairs)

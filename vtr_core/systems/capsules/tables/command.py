@@ -1,0 +1,172 @@
+"""`vtr tables capsules`: the paper's tables, its figures beside ours, which are measured where the data is there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pipelines.arguments import parse_with_changes, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.tables.runs import TestSet
+    from vtr_core.tables.table import Results
+
+RETRIEVAL_SETS = ("youcook2", "msrvtt")
+LOCALIZATION_SETS = ("crosstask", "mining_youtube")
+SYNTHETIC_PRESET = "capsule-howto-tiny"
+CAPSULES = {"32": "capsules-quarter", "64": "capsules-half", "128": "", "256": "capsules-double"}
+"""The variant that has the benchmark's number of capsules."""
+
+
+@dataclass(frozen=True)
+class TablesFlags:
+    """Which tables, from which data; settings of all runs are given as --a.b value."""
+
+    only: tuple[int, ...] = ()
+    """Numbers of the tables (default: all)."""
+    preset: str = "capsule-howto"
+    """The base whose variants are the rows; a small one makes small tables."""
+    data: str | None = None
+    """Training data, or a folder with the splits train and val. Without it nothing is trained."""
+    validation: str | None = None
+    """Data set that chooses the best checkpoints (default: the split val beside train)."""
+    test: tuple[str, ...] = ()
+    """Retrieval sets as name=URI; youcook2 and msrvtt fill the paper's columns, other names have their own."""
+    steps: tuple[str, ...] = ()
+    """Localisation sets as name=URI; crosstask and mining_youtube fill the paper's columns."""
+    synthetic: bool = False
+    """Make a synthetic world and its steps, and small tables on them: no data needed."""
+    seeds: int = 5
+    """Trainings of every row."""
+    out: str = "runs/tables"
+    """Folder for runs and tables; finished runs in it are taken as they are."""
+    benchmark: str = "benchmarks/results/routing.json"
+    """Result of `python -m benchmarks.routing`, for the columns of time and memory."""
+    experiment: str = "vtr-tables"
+    """MLflow experiment."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if wants_help(argv):
+        print_help("vtr tables capsules", TablesFlags)
+        return
+    flags, changes = parse_with_changes(TablesFlags, argv, "vtr tables capsules")
+    print(tables(flags, changes))
+
+
+def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
+    """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    from pipelines.report.links import print_link
+    from pipelines.tables.runs import read_results
+    from vtr_core import storage
+    from vtr_core.storage import locate
+    from vtr_core.systems.capsules.tables.paper import TABLES
+    from vtr_core.tables.layout import OwnSet, markdown
+
+    if flags.synthetic and flags.data is not None:
+        raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
+    flags = _with_synthetic(flags) if flags.synthetic else flags
+    test_sets = [*_sets(flags.test, "retrieval"), *_sets(flags.steps, "localization")]
+    chosen = [table for table in TABLES if not flags.only or table.number in flags.only]
+    if not chosen:
+        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables 1 to {len(TABLES)}")
+    variants = list(dict.fromkeys(r.variant for table in chosen for r in table.rows if r.variant is not None))
+    if flags.data is not None:
+        _run(flags, changes, variants, test_sets)
+    results = read_results(flags.out, variants, test_sets, flags.seeds)
+    results = replace(results, missing=_missing(flags, test_sets))
+    results = _with_benchmark(results, flags.benchmark)
+    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in RETRIEVAL_SETS + LOCALIZATION_SETS]
+    page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
+    storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
+    print_link(locate(flags.out) / "tables.md")
+    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "chance": results.chance})
+    return page
+
+
+def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
+    from pipelines.tables.runs import Sweep
+
+    if not sets:
+        raise ConfigError("vtr tables --data needs something to evaluate on: --test name=URI or --steps name=URI")
+    assert flags.data is not None
+    sweep = Sweep(flags.out, flags.data, flags.validation, sets, flags.seeds, flags.experiment)
+    sweep.run_variants(flags.preset, variants, changes)
+
+
+def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
+    from pipelines.tables.runs import parse_test_set
+
+    found = [parse_test_set(word, kind) for word in words]
+    for one in found:
+        if one.name in (LOCALIZATION_SETS if kind == "retrieval" else RETRIEVAL_SETS):
+            flag = "--steps" if kind == "retrieval" else "--test"
+            raise ConfigError(f"{one.name} is no {kind} set; give it with {flag}")
+    return found
+
+
+def _with_synthetic(flags: TablesFlags) -> TablesFlags:
+    """The flags with a synthetic world, made where it is not there yet, and the small preset."""
+    from pipelines.ingest.command import IngestFlags, ingest
+    from vtr_core import storage
+    from vtr_core.data.manifest import splits
+    from vtr_core.data.sources.synthetic.clips import Synthetic
+    from vtr_core.data.sources.synthetic.steps import SyntheticSteps
+    from vtr_core.storage import locate
+
+    data, steps = f"{flags.out}/synthetic", f"{flags.out}/synthetic-steps"
+    if not splits(data):
+        ingest(Synthetic(), IngestFlags(out=data))
+    if not storage.exists(locate(steps) / "manifest.json"):
+        ingest(SyntheticSteps(), IngestFlags(out=steps))
+    return replace(
+        flags,
+        preset=flags.preset if flags.preset != "capsule-howto" else SYNTHETIC_PRESET,
+        data=data,
+        test=(*flags.test, f"synthetic={data}/test"),
+        steps=(*flags.steps, f"synthetic-steps={steps}"),
+    )
+
+
+def _missing(flags: TablesFlags, sets: "Sequence[TestSet]") -> dict[str, str]:
+    """Why the paper's data sets have no figures of ours."""
+    given = {one.name for one in sets}
+    reasons = {}
+    for name in (*RETRIEVAL_SETS, *LOCALIZATION_SETS):
+        if name not in given:
+            flag = "--test" if name in RETRIEVAL_SETS else "--steps"
+            reasons[name] = f"Its features are not at hand: vtr ingest {name} …, then {flag} {name}=URI."
+        elif flags.data is None:
+            reasons[name] = "No training data was given: --data URI, HowTo100M in the paper."
+    return reasons
+
+
+def _with_benchmark(results: "Results", file: str) -> "Results":
+    """Adds time and memory of a training step, relative to self-attention routing and to C = 128."""
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    if not storage.exists(locate(file)):
+        missing = "No result of python -m benchmarks.routing; give it with --benchmark FILE."
+        return replace(results, missing={**results.missing, "benchmark": missing})
+    measured = storage.read_json(locate(file))
+    figures = {name: dict(values) for name, values in results.figures.items()}
+    routings = {f"routing-{kind.replace('_', '-')}": costs for kind, costs in measured["routings"].items()}
+    capsules = {CAPSULES[count]: costs for count, costs in measured["capsules"].items()}
+    for group, reference in ((routings, "routing-self-attention"), (capsules, "")):
+        for variant, costs in group.items():
+            for column, name in (("time", "seconds"), ("memory", "peak_gb")):
+                relative = costs[name] / group[reference][name]
+                figures.setdefault(variant, {})[f"benchmark/{column}"] = (relative,)
+    return replace(results, figures=figures)
+
+
+def _head(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
+    settings = "".join(f" --{name} {value}" for name, value in changes.items())
+    trained = f"trained on {flags.data}" if flags.data else "no training data given"
+    return (
+        f"# The capsule paper's tables\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of "
+        f"its 95 % confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}.\n"
+    )

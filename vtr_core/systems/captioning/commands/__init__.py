@@ -1,0 +1,4 @@
+"""`vtr evaluate --task captioning`.
+
+Above train and pipelines: imported by these alone.
+"""

@@ -1,0 +1,214 @@
+"""`vtr evaluate --task captioning`: BLEU, METEOR, ROUGE-L and CIDEr-D of generated captions, printed and logged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pipelines.report.bar_figure import Panel
+    from pipelines.report.logged_run import Report
+    from pipelines.report.printed_page import Printed
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.metrics.captioning import CaptionMetrics
+    from vtr_core.systems.captioning.config import DecodingConfig
+    from vtr_core.systems.captioning.evaluation import CaptionedVideos
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+_COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
+
+
+@dataclass(frozen=True)
+class CaptioningFlags:
+    """What to evaluate and on what."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: tuple[str, ...]
+    """One or more data sets of whole videos; videos without captions are left out."""
+    tokenizer: Literal["words", "alphanumeric", "spaces", "treebank"] = "words"
+    """What cuts captions into words for the figures; treebank is the published one and needs Java."""
+    meteor: bool = True
+    """METEOR too, where pycocoevalcap and Java are there."""
+    beams: int | None = None
+    """Sentences kept at every word; 1 is greedy (default: as in training)."""
+    length_penalty: float | None = None
+    """α of log p / length^α, by which sentences are compared (default: as in training)."""
+    block_ngrams: int | None = None
+    """No n-gram of so many words occurs twice in a caption (default: as in training)."""
+    average_checkpoints: int = 1
+    """Evaluate the mean of the weights of a run folder's so many newest checkpoints."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: str | None = None
+    """Write the figures and all captions to this file, too."""
+
+
+@dataclass(frozen=True)
+class CaptioningResult:
+    """The figures of one data set, and what was generated."""
+
+    name: str
+    manifest: "Manifest"
+    figures: "CaptionMetrics"
+    videos: "CaptionedVideos"
+
+    def metrics(self, prefix: str | None = None) -> dict[str, float]:
+        """The figures by metric name, as `test/<set>/cider`."""
+        from vtr_core.systems.captioning.evaluation import caption_values
+
+        return caption_values(self.figures, prefix or f"test/{self.name}")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    prog = "vtr evaluate --task captioning"
+    if not argv or wants_help(argv):
+        print_help(prog, CaptioningFlags)
+        return
+    evaluate(parse(CaptioningFlags, argv, prog))
+
+
+def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
+    """Evaluate, print a table for each data set, and log all figures as one run of the experiment."""
+    from pipelines.evaluation_inputs import short_names
+    from pipelines.report.links import print_link
+    from pipelines.report.logged_run import EvaluatedSet, log_evaluation
+    from pipelines.report.printed_page import show
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    loaded, decoding = captioner_of(flags.checkpoint, flags.average_checkpoints, decoding_changes(flags))
+    manifests = [describable(loaded, uri) for uri in flags.data]
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_evaluate_one(loaded, decoding, name, manifest, flags))
+        show(printed(results[-1], loaded.uri))
+    values = _as_json(results, decoding)
+    sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
+    settings = {"tokenizer": flags.tokenizer, "average_checkpoints": flags.average_checkpoints, **decoding.model_dump()}
+    log_evaluation(flags.experiment, loaded, sets, settings, _report(results, values, loaded.uri))
+    if flags.json is not None:
+        storage.write_json(locate(flags.json), values)
+        print_link(locate(flags.json))
+    return results
+
+
+def captioner_of(checkpoint: str, average: int, changes: dict[str, Any]) -> "tuple[LoadedModel, DecodingConfig]":
+    """The captioner of a checkpoint and how it speaks; CheckpointError for another model."""
+    from pipelines.evaluation_inputs import device
+    from vtr_core.config.override import override
+    from vtr_core.systems.captioning.config import CaptionerConfig
+    from vtr_core.systems.captioning.evaluation import require_captioner
+    from vtr_core.train.checkpoint.load import load_model
+
+    loaded = load_model(checkpoint, device(), average)
+    require_captioner(loaded.model, loaded.uri)
+    assert isinstance(loaded.config.model, CaptionerConfig)
+    return loaded, override(loaded.config.model.decoding, changes)
+
+
+def decoding_changes(flags: Any) -> dict[str, Any]:
+    """The settings of decoding that the flags of a command change."""
+    given = {
+        "beams": flags.beams,
+        "length_penalty": flags.length_penalty,
+        "block_ngrams": flags.block_ngrams,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def describable(loaded: "LoadedModel", uri: str) -> "Manifest":
+    """The manifest of a data set of whole videos with the features that the captioner takes."""
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.captioning.config import CaptionerConfig
+
+    assert isinstance(loaded.config.model, CaptionerConfig)
+    manifest = usable_data(loaded.config.model, uri)
+    check_frames(manifest, loaded.config.model)
+    return manifest
+
+
+def describe(loaded: "LoadedModel", manifest: "Manifest", decoding: "DecodingConfig") -> "CaptionedVideos":
+    """A caption for every video; DatasetError where references are of another corpus than the model's."""
+    from vtr_core.data.captions.video_captions import video_captions
+    from vtr_core.data.plan.plan import row_groups
+    from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
+
+    model = require_captioner(loaded.model, loaded.uri)
+    references = [text for video in video_captions(manifest) for text in video.captions]
+    check_vocabulary(loaded.vocabulary, references, manifest.uri)
+    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest), decoding)
+
+
+def _evaluate_one(
+    loaded: "LoadedModel", decoding: "DecodingConfig", name: str, manifest: "Manifest", flags: CaptioningFlags
+) -> CaptioningResult:
+    from vtr_core.systems.captioning.evaluation import caption_figures
+
+    videos = describe(loaded, manifest, decoding)
+    return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)
+
+
+def printed(result: CaptioningResult, checkpoint: str) -> "list[Printed]":
+    """The table and remarks of a data set."""
+    figures = result.figures
+    unseen = sum(not seen for seen in result.videos.seen.values())
+    remarks = [f"  captions cut into words by the tokenizer {figures.tokenizer}"]
+    if figures.meteor_absent is not None:
+        remarks.append(f"  no METEOR: {figures.meteor_absent}")
+    if unseen:
+        remarks.append(
+            f"  {unseen} of {len(result.videos.seen)} videos have no frames; they are described all the same"
+        )
+    return [_table(result, checkpoint), *remarks]
+
+
+def _table(result: CaptioningResult, checkpoint: str) -> "Table":
+    from pipelines.report.blank_table import blank_table
+
+    figures = result.figures
+    values = [*figures.bleu.values(), figures.meteor, figures.rouge_l, figures.cider]
+    table = blank_table(f"{result.name}: {checkpoint}", "", "videos", *_COLUMNS)
+    cells = ["–" if value is None else f"{100 * value:.2f}" for value in values]
+    table.add_row("captions", str(figures.num_items), *cells)
+    return table
+
+
+def _report(results: Sequence[CaptioningResult], values: dict[str, object], checkpoint: str) -> "Report":
+    from pipelines.report.bar_figure import bar_figure
+    from pipelines.report.logged_run import Report
+    from pipelines.report.printed_page import page
+
+    parts = [part for result in results for part in printed(result, checkpoint)]
+    return Report(values, page(parts), bar_figure([_panel(result) for result in results]))
+
+
+def _panel(result: CaptioningResult) -> "Panel":
+    from pipelines.report.bar_figure import Bar, Panel
+
+    return Panel(result.name, [Bar(name, value, {}) for name, value in result.metrics(result.name).items()])
+
+
+def _as_json(results: Sequence[CaptioningResult], decoding: "DecodingConfig") -> dict[str, object]:
+    return {
+        "decoding": decoding.model_dump(),
+        "sets": {
+            result.name: {
+                "data": result.manifest.uri,
+                "fingerprint": result.manifest.fingerprint,
+                "tokenizer": result.figures.tokenizer,
+                "meteor_absent": result.figures.meteor_absent,
+                "figures": result.metrics(result.name),
+                "cider_by_video": result.figures.by_id,
+                "captions": result.videos.hypotheses,
+            }
+            for result in results
+        },
+    }

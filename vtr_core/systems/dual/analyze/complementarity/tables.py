@@ -1,0 +1,123 @@
+"""The tables that `vtr analyze complementarity` prints."""
+
+import math
+from typing import TYPE_CHECKING
+
+from pipelines.report.blank_table import blank_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pipelines.report.printed_page import Printed
+    from vtr_core.analysis.ensembles import Spread
+    from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
+
+_FIGURES = (*(f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")), "sum_r", "map")
+_HEADS = ("t2v R@1", "R@5", "R@10", "MedR", "mAP", "v2t R@1", "R@5", "R@10", "MedR", "mAP", "SumR", "mAP")
+
+
+def printed(found: "Findings") -> "list[Printed]":
+    """Table 4.1, its tests, the canonical correlations, the principal components, and the dimension studies."""
+    parts: list[Printed] = [_ensembles(found)]
+    if any(True for _ in found.differences()):
+        parts.append(_differences(found))
+    else:
+        parts.append("  no two ways of training have two runs each: nothing can be tested; give more seeds")
+    if any(run.correlations for run in found.runs):
+        parts.append(_correlations(found))
+    if any(run.components for run in found.runs):
+        parts.append(_components(found))
+    parts += [_dimensions(study) for study in found.dimension_studies()]
+    return parts
+
+
+def spread_text(spread: "Spread") -> str:
+    """Mean ± standard deviation, or the mean of a single run."""
+    return f"{spread.mean:.2f}" if math.isnan(spread.std) else f"{spread.mean:.2f} ± {spread.std:.2f}"
+
+
+def _ensembles(found: "Findings") -> "Table":
+    """A line for each ensemble, with the standard deviations of mAP and SumR alone: the others would not fit."""
+    table = blank_table(
+        f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *_HEADS
+    )
+    scoring_before = None
+    for scoring, one in found.ensembles():
+        if scoring != scoring_before:
+            table.add_section()
+        scoring_before = scoring
+        cells = [
+            spread_text(one.spread(name)) if name in ("sum_r", "map") else f"{one.spread(name).mean:.2f}"
+            for name in _FIGURES
+        ]
+        table.add_row(f"{one.name} [{scoring}]", str(one.spread("map").runs), *cells)
+    return table
+
+
+def _differences(found: "Findings") -> "Table":
+    table = blank_table(
+        "two-sided tests of the differences between ways of training (Welch's t is the one to believe with few seeds)",
+        "", "figure", "first − second", "z", "p (Z-test)", "p (Welch)",
+    )  # fmt: skip
+    for scoring, figure, first, second, test in found.differences():
+        table.add_row(
+            f"{first} − {second} [{scoring}]",
+            {"map": "mAP", "sum_r": "SumR"}[figure],
+            f"{test.difference:+.2f}",
+            f"{test.z:.2f}",
+            f"{test.p_value:.4f}",
+            f"{test.welch_p_value:.4f}",
+        )
+    return table
+
+
+def _correlations(found: "Findings") -> "Table":
+    table = blank_table(
+        "canonical correlations between the spaces: mean of the top ones",
+        "", "side", "samples", "pairs", "fitted", "held out", "held out > 0.5",
+    )  # fmt: skip
+    for run in found.runs:
+        for curve in run.correlations:
+            table.add_row(
+                run.way,
+                curve.side,
+                str(curve.samples),
+                str(len(curve.fitted)),
+                f"{curve.fitted.mean():.3f}",
+                f"{curve.held_out.mean():.3f}",
+                str(int((curve.held_out > 0.5).sum())),
+            )
+    return table
+
+
+def _components(found: "Findings") -> "Table":
+    table = blank_table(
+        "principal components of the latent spaces",
+        "", "dimensions", "for 90 % of the variance", "for 99 %", "mAP, all", "mAP, best", "with components",
+    )  # fmt: skip
+    for run in found.runs:
+        curve = run.components
+        if curve is None:
+            continue
+        summed = curve.normalised_variances.cumsum()
+        best = max(curve.precision, key=lambda kept: curve.precision[kept])
+        table.add_row(
+            run.way,
+            str(curve.dim),
+            *(str(min(curve.dim, int((summed < share).sum()) + 1)) for share in (0.9, 0.99)),
+            f"{100 * curve.precision[curve.dim]:.2f}",
+            f"{100 * curve.precision[best]:.2f}",
+            str(best),
+        )
+    return table
+
+
+def _dimensions(study: "DimensionStudy") -> "Table":
+    table = blank_table(
+        f"{study.space} space alone by dimension; stable from {study.stable.low} to {study.stable.high}: "
+        f"mAP {spread_text(study.stable.figure)}",
+        "dimensions", "mAP", "SumR",
+    )  # fmt: skip
+    for dim, precision, recall in sorted(zip(study.dims, study.map, study.sum_r, strict=True)):
+        table.add_row(str(dim), f"{precision:.2f}", f"{recall:.1f}")
+    return table

@@ -1,0 +1,4 @@
+"""`vtr evaluate` of a dual encoder.
+
+Above train and pipelines: imported by these alone.
+"""

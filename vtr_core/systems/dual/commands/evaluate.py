@@ -1,0 +1,97 @@
+"""`vtr evaluate` of a dual encoder: figures by the hybrid score and in each of its spaces, on data sets of videos."""
+
+from typing import TYPE_CHECKING
+
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.evaluate.flags import EvaluateFlags
+    from pipelines.evaluate.retrieval_figures import Result, Variant
+    from vtr_core.config.evaluation import EvaluationConfig
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.systems.dual.evaluation import SpaceFigures
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+_REMARKS = {
+    "matrix": "each space rescaled by the lowest and highest of all scores: every figure depends on the whole test set",
+    "query": "each space rescaled by the lowest and highest score of the query",
+    "train": "each space rescaled by the lowest and highest scores of training batches",
+}
+
+
+def evaluate_dual_encoder(loaded: "LoadedModel", flags: "EvaluateFlags") -> "list[Result]":
+    """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
+    from pipelines.evaluate.retrieval_figures import log, print_result, write_json
+    from pipelines.evaluation_inputs import short_names
+    from vtr_core.retrieval.embed.frames import check_frames
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.systems.dual.config import HybridEncoderConfig
+
+    evaluation = _evaluation(loaded, flags)
+    model = loaded.config.model
+    assert isinstance(model, HybridEncoderConfig)
+    manifests = [usable_data(model, uri) for uri in flags.data]
+    for manifest in manifests:
+        check_frames(manifest, model)
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_result(loaded, name, manifest, evaluation))
+        print_result(results[-1], loaded.uri)
+    settings = {
+        "latent_weight": evaluation.latent_weight,
+        "normalise": evaluation.normalise,
+        "concept_similarity": model.concept_similarity,
+        "average_checkpoints": flags.average_checkpoints,
+    }
+    log(flags.experiment, loaded, results, settings)
+    if flags.json is not None:
+        write_json(flags.json, results)
+    return results
+
+
+def _evaluation(loaded: "LoadedModel", flags: "EvaluateFlags") -> "EvaluationConfig":
+    """The run's settings with those of the command; ConfigError for flags that are about other models."""
+    from vtr_core.config.override import override
+
+    unused = {
+        "--similarity": flags.similarity,
+        "--normalize": flags.normalize,
+        "--query-bank": flags.query_bank,
+        "--aggregate": flags.aggregate != "none",
+    }
+    for flag, given in unused.items():
+        if given:
+            raise ConfigError(
+                f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own; "
+                "it has --latent-weight and --rescale"
+            )
+    given_values = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
+    return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})
+
+
+def _result(loaded: "LoadedModel", name: str, manifest: "Manifest", evaluation: "EvaluationConfig") -> "Result":
+    """All figures of one data set, from one embedding of it."""
+    from pipelines.evaluate.retrieval_figures import Result
+    from vtr_core.errors import DatasetError
+    from vtr_core.systems.dual.config import HybridEncoderConfig
+    from vtr_core.systems.dual.evaluation import evaluate_dual
+    from vtr_core.systems.dual.rows import embed_dual
+
+    model = loaded.config.model
+    assert isinstance(model, HybridEncoderConfig)
+    rows = embed_dual(loaded, manifest)
+    if not rows.video_present.any() or not len(rows.captions):
+        raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
+    figures = evaluate_dual(rows, model.concept_similarity, evaluation.latent_weight, evaluation.normalise)
+    variants = [_variant(one, evaluation) for one in figures]
+    return Result(name, manifest, variants[0].similarity, variants, {})
+
+
+def _variant(figures: "SpaceFigures", evaluation: "EvaluationConfig") -> "Variant":
+    """A space's figures; of the hybrid score with what it depends on."""
+    from pipelines.evaluate.retrieval_figures import PLAIN, Variant
+
+    if figures.space != "hybrid":
+        return Variant(figures.space, PLAIN, "", "", figures.directions)
+    title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"
+    return Variant("hybrid", PLAIN, title, _REMARKS[evaluation.normalise], figures.directions)

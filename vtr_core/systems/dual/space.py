@@ -1,0 +1,60 @@
+"""Spaces of the dual encoder: dimensions of both spaces, α, similarity, margin, learning rate."""
+
+from vtr_core.config.domains import Choice, LogUniform, Uniform
+from vtr_core.run.space import Parameter, Space
+
+_LOG_GRID = (32, 64, 128, 256, 512, 1024, 2048)
+
+
+def msrvtt() -> Space:
+    """The hybrid at the size of the publication."""
+    return Space(
+        name="hybrid-msrvtt",
+        preset="hybrid-msrvtt",
+        parameters={
+            "model.latent_dim": Parameter(Choice((512, 1024, 1536, 2048))),
+            "model.num_concepts": Parameter(Choice((128, 256, 512, 1024))),
+            "model.concept_similarity": Parameter(Choice(("jaccard", "cosine"))),
+            "evaluation.latent_weight": Parameter(Uniform(0.0, 1.0)),
+            "loss.margin": Parameter(Uniform(0.05, 0.4)),
+            "optimizer.learning_rate": Parameter(LogUniform(2e-5, 1e-3)),
+        },
+        cost="weights",
+    )
+
+
+def msrvtt_tiny() -> Space:
+    """The same questions, on a network that trains in a minute on two cores."""
+    return Space(
+        name="hybrid-msrvtt-tiny",
+        preset="hybrid-msrvtt-tiny",
+        parameters={
+            "model.latent_dim": Parameter(Choice((16, 32, 64, 128))),
+            "model.num_concepts": Parameter(Choice((8, 16, 32))),
+            "model.concept_similarity": Parameter(Choice(("jaccard", "cosine"))),
+            "evaluation.latent_weight": Parameter(Uniform(0.0, 1.0)),
+            "loss.margin": Parameter(Uniform(0.05, 0.4)),
+            "optimizer.learning_rate": Parameter(LogUniform(2e-4, 5e-3)),
+        },
+        cost="weights",
+    )
+
+
+def latent_dimensions() -> Space:
+    """The dimension study of chapter 4: the latent space alone, on a logarithmic grid (vtr sweep … --search grid)."""
+    return Space(
+        name="latent-dimensions",
+        preset="hybrid-msrvtt-latent",
+        parameters={"model.latent_dim": Parameter(Choice(_LOG_GRID))},
+        cost="weights",
+    )
+
+
+def concept_dimensions() -> Space:
+    """The same of the concept space alone."""
+    return Space(
+        name="concept-dimensions",
+        preset="hybrid-msrvtt-concept",
+        parameters={"model.num_concepts": Parameter(Choice(_LOG_GRID))},
+        cost="weights",
+    )

@@ -1,0 +1,4 @@
+"""`vtr evaluate --task verification`.
+
+Above train and pipelines: imported by these alone.
+"""

@@ -1,0 +1,259 @@
+"""`vtr evaluate CHECKPOINT --task verification --data URI…`: whether pairs of images show the same face."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.systems.siamese.commands.result import VerificationResult
+
+if TYPE_CHECKING:
+    from pipelines.report.printed_page import Printed
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.systems.siamese.model import Siamese
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+
+PROG = "vtr evaluate --task verification"
+
+
+@dataclass(frozen=True)
+class VerificationFlags:
+    """What to verify with, and which pairs."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: tuple[str, ...]
+    """One or more data sets of images with their lists of pairs."""
+    threshold: float | None = None
+    """Distance above which two images show different faces (default: where validation's error rates are equal)."""
+    hardest: int = 12
+    """Pairs of each kind on the page of the hardest ones."""
+    page: str | None = None
+    """Write that page to this file, too."""
+    allow_seen: bool = False
+    """Take a data set all the same that shares subjects with the training data."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: str | None = None
+    """Write the figures to this file, too."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help(PROG, VerificationFlags)
+        return
+    evaluate(parse(VerificationFlags, argv, PROG))
+
+
+def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
+    """Verify, print a table for each data set, and log figures, curves and the hardest pairs as one run."""
+    from pipelines.evaluation_inputs import device, short_names
+    from pipelines.report.links import print_link
+    from pipelines.report.printed_page import show
+    from vtr_core import storage
+    from vtr_core.data.shards.checks import usable_images
+    from vtr_core.storage import locate
+    from vtr_core.train.checkpoint.load import load_model
+
+    if flags.hardest < 1:
+        raise ConfigError(f"{PROG}: --hardest is {flags.hardest}; it must be 1 or more")
+    manifests = [usable_images(uri) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device())
+    model = siamese(loaded)
+    threshold = decision_threshold(loaded, flags.threshold)
+    if not flags.allow_seen:
+        _require_unseen(loaded, manifests)
+    results = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold))
+        show(printed(results[-1], loaded.uri))
+    page = _hardest_page(results, flags.hardest, loaded.uri)
+    _log(flags, loaded, results, threshold, page)
+    if flags.page is not None:
+        storage.write_bytes(locate(flags.page), page.encode())
+        print_link(locate(flags.page))
+    if flags.json is not None:
+        storage.write_json(locate(flags.json), as_json(results, threshold))
+        print_link(locate(flags.json))
+    return results
+
+
+def siamese(loaded: "LoadedModel") -> "Siamese":
+    """The model of a checkpoint; CheckpointError where it is no Siamese network."""
+    from vtr_core.systems.siamese.model import Siamese
+
+    if not isinstance(loaded.model, Siamese):
+        raise CheckpointError(
+            f"{loaded.uri} is of a {loaded.config.model.kind!r} model; verification needs one of 'siamese', such as "
+            "vtr train siamese-att makes"
+        )
+    return loaded.model
+
+
+def decision_threshold(loaded: "LoadedModel", given: float | None) -> float:
+    """The threshold that was given, or the one that the model remembers of its validation; ConfigError without any."""
+    import math
+
+    threshold = float(siamese(loaded).threshold) if given is None else given
+    if not math.isfinite(threshold):
+        raise ConfigError(
+            f"{loaded.uri} was trained without validation data, so it knows no threshold; give one with --threshold, "
+            "or train with --validation"
+        )
+    return threshold
+
+
+def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> None:
+    """DatasetError where a data set shares subjects with the training data, as far as that can still be read."""
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.reading.images import require_other_subjects
+    from vtr_core.errors import VtrError
+
+    try:
+        trained = Manifest.load(str(loaded.provenance.get("data", "")))
+        known = trained.fingerprint == loaded.provenance.get("data.fingerprint")
+    except (VtrError, OSError, ValueError):
+        known = False
+    if not known:
+        print("the training data is not where it was: whether subjects were seen in training is not checked")
+        return
+    for manifest in manifests:
+        if manifest.fingerprint != trained.fingerprint:  # figures of the training set itself are called so
+            require_other_subjects(trained, manifest, "training and test (--allow-seen takes them all the same)")
+
+
+def _evaluate_one(
+    model: "Siamese", loaded: "LoadedModel", name: str, manifest: "Manifest", threshold: float
+) -> VerificationResult:
+    from vtr_core.metrics.verification import fold_accuracy, verification_metrics
+    from vtr_core.systems.siamese.verification import (
+        encode_faces,
+        mean_loss,
+        paper_threshold,
+        score_pairs,
+        subject_errors,
+    )
+
+    config = loaded.config
+    scored = score_pairs(encode_faces(model, config, manifest), manifest, config)
+    distance, different = scored.distance, scored.different
+    return VerificationResult(
+        name=name,
+        manifest=manifest,
+        scored=scored,
+        metrics=verification_metrics(distance, different, threshold),
+        at_margin=verification_metrics(distance, different, paper_threshold(config)),
+        loss=mean_loss(scored, config),
+        folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
+        subjects=subject_errors(scored, threshold),
+    )
+
+
+def printed(result: VerificationResult, checkpoint: str) -> "list[Printed]":
+    """A table of the figures in percent, and the subjects with most errors."""
+    from rich.table import Table
+
+    found = result.metrics
+    interval = found.accuracy_interval
+    rows = [
+        (f"accuracy at the validation's threshold {found.threshold:.3f}", found.accuracy),
+        (f"accuracy at the margin {result.at_margin.threshold:g}, as the paper", result.at_margin.accuracy),
+        (f"accuracy at the best threshold {found.best_threshold:.3f} of these pairs", found.best_accuracy),
+        ("area under the ROC curve", found.auc),
+        ("equal error rate", found.equal_error_rate),
+        *((f"true accepts at {rate:g} false accepts", value) for rate, value in found.true_accept.items()),
+    ]
+    table = Table(title=f"{result.name}: {checkpoint}", title_justify="left")
+    table.add_column("")
+    table.add_column("%", justify="right")
+    for label, value in rows:
+        table.add_row(label, f"{100 * value:.2f}")
+    remarks = [
+        f"  {found.num_matching} matching and {found.num_different} different pairs; 95 % interval of the accuracy "
+        f"{100 * interval.low:.2f} to {100 * interval.high:.2f}; loss {result.loss:.4f}"
+    ]
+    if result.folds is not None:
+        mean, error = 100 * result.folds.mean, 100 * result.folds.standard_error
+        remarks.append(
+            f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
+        )
+    worst = [one for one in result.subjects if one.rate > 0][:_SHOWN]
+    if worst:
+        named = ", ".join(f"{one.subject} {100 * one.rate:.1f} %" for one in worst)
+        remarks.append(f"  subjects whose pairs are most often decided wrongly: {named}")
+    return [table, *remarks]
+
+
+_SHOWN = 5
+
+
+def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
+    from vtr_core.data.plan.plan import row_groups
+    from vtr_core.data.reading.images import read_images
+    from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, render_hardest
+
+    sets = []
+    for result in results:
+        rows = read_images(result.manifest, row_groups(result.manifest))
+        sets.append((result.name, hardest_pairs(result.scored, rows, result.metrics.threshold, count)))
+    return render_hardest(sets, checkpoint)
+
+
+def _log(
+    flags: VerificationFlags,
+    loaded: "LoadedModel",
+    results: Sequence[VerificationResult],
+    threshold: float,
+    hardest: str,
+) -> None:
+    """One run with the figures as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
+    from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+    from pipelines.report.printed_page import page
+    from vtr_core.systems.siamese.commands.figures import verification_figure
+
+    sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
+    report = Report(
+        values=as_json(results, threshold),
+        page=page([part for result in results for part in printed(result, loaded.uri)]),
+        figure=verification_figure(results),
+        pages={"hardest_pairs.html": hardest},
+    )
+    log_evaluation(flags.experiment, loaded, sets, {"task": "verification", "threshold": threshold}, report)
+
+
+def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
+    """Everything that is printed, by data set, in [0, 1], with every subject's errors."""
+    return {
+        "task": "verification",
+        "threshold": threshold,
+        "sets": {result.name: _set_json(result) for result in results},
+    }
+
+
+def _set_json(result: VerificationResult) -> Mapping[str, Any]:
+    folds = result.folds
+    return {
+        "data": result.manifest.uri,
+        "fingerprint": result.manifest.fingerprint,
+        "matching": result.metrics.num_matching,
+        "different": result.metrics.num_different,
+        "figures": result.metrics.flat(),
+        "accuracy_at_margin": result.at_margin.accuracy,
+        "margin": result.at_margin.threshold,
+        "loss": result.loss,
+        "folds": None if folds is None else {"mean": folds.mean, "se": folds.standard_error, "each": folds.folds},
+        "subjects": {
+            one.subject: {
+                "rejected": one.rejected,
+                "matching": one.matching,
+                "accepted": one.accepted,
+                "different": one.different,
+            }
+            for one in result.subjects
+        },
+    }

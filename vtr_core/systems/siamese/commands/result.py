@@ -1,0 +1,35 @@
+"""What the verification of a data set's pairs found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
+    from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
+
+
+@dataclass(frozen=True)
+class VerificationResult:
+    """The figures of one data set: at the validation's threshold, and as the paper decides, at the margin."""
+
+    name: str
+    manifest: "Manifest"
+    scored: "ScoredPairs"
+    metrics: "VerificationMetrics"
+    at_margin: "VerificationMetrics"
+    loss: float
+    """The training's loss, as its mean over the pairs."""
+    folds: "FoldAccuracy | None"
+    """Of a list with folds, as LFW's View 2."""
+    subjects: "Sequence[SubjectErrors]"
+
+    def metric_values(self, prefix: str) -> dict[str, float]:
+        """The figures by metric name; rates in percent."""
+        rates = {name: v if name == "threshold" else 100.0 * v for name, v in self.metrics.flat().items()}
+        values = {**rates, "accuracy_at_margin": 100.0 * self.at_margin.accuracy, "loss": self.loss}
+        if self.folds is not None:
+            folds = {"accuracy_folds": self.folds.mean, "accuracy_folds_se": self.folds.standard_error}
+            values |= {name: 100.0 * value for name, value in folds.items()}
+        return {f"{prefix}/{name}": value for name, value in values.items()}

@@ -1,0 +1,74 @@
+"""A Siamese network's margin and threshold by cross-validation by subject."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.siamese.tables.face_runs import FaceRuns
+from vtr_core.train.checkpoint.load import load_model
+
+
+@dataclass(frozen=True)
+class MarginChoice:
+    """The margin of highest mean validation figure, of equals the smallest, and the threshold that goes with it."""
+
+    metric: str
+    means: Mapping[str, float]
+    """Over folds, by margin."""
+    margin: float
+    threshold: float
+    """Where the error rates of the pairs of all folds together are equal, each fold judged by a model without it."""
+
+
+def choose_margin(
+    runs: FaceRuns, config: TrainConfig, margins: Sequence[float], folds: Sequence[GroupSplit], name: str, folder: str
+) -> MarginChoice:
+    """Train with every margin and fold, write the choice to `folder`/margins.json, and return it."""
+    from vtr_core import storage
+    from vtr_core.config.override import override
+    from vtr_core.storage import locate
+
+    data = [runs.data(f"{name}-fold-{i}-of-{len(folds)}", fold) for i, fold in enumerate(folds)]
+    means: dict[float, float] = {}
+    checkpoints: dict[float, list[str]] = {}
+    for margin in sorted(margins):
+        changed = override(config, {"loss.margin": margin})
+        places = [f"{folder}/margin-{margin:g}-fold-{i}-of-{len(folds)}" for i in range(len(folds))]
+        checkpoints[margin] = [runs.checkpoint(changed, *pair) for pair in zip(data, places, strict=True)]
+        means[margin] = sum(_best_value(checkpoint) for checkpoint in checkpoints[margin]) / len(folds)
+    best = max(means, key=lambda margin: (means[margin], -margin))
+    choice = MarginChoice(
+        metric=config.training.metric,
+        means={f"{margin:g}": mean for margin, mean in means.items()},
+        margin=best,
+        threshold=_threshold(checkpoints[best], data),
+    )
+    storage.write_json(locate(folder) / "margins.json", asdict(choice))
+    figures = ", ".join(f"{margin}: {mean:.4f}" for margin, mean in choice.means.items())
+    print(f"margin {best:g} of {figures}; threshold {choice.threshold:.4f}", flush=True)
+    return choice
+
+
+def _best_value(checkpoint: str) -> float:
+    value = load_model(checkpoint).progress.best_value
+    assert value is not None, "every fold has validation subjects"
+    return value
+
+
+def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
+    """Where the error rates of the validation pairs of all `data` together are equal."""
+    import numpy as np
+
+    from pipelines.evaluation_inputs import device
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.metrics.verification import equal_error_threshold
+    from vtr_core.systems.siamese.commands.evaluate import siamese
+    from vtr_core.systems.siamese.verification import encode_faces, score_pairs
+
+    scored = []
+    for checkpoint, uri in zip(checkpoints, data, strict=True):
+        loaded, manifest = load_model(checkpoint, device()), Manifest.load(f"{uri}/val")
+        scored.append(score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config))
+    distance = np.concatenate([fold.distance for fold in scored])
+    return equal_error_threshold(distance, np.concatenate([fold.different for fold in scored]))

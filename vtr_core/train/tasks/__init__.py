@@ -1,1 +1,0 @@
-"""One task per kind of system."""
