@@ -60,7 +60,7 @@ def write(loader: Loader, shards: list[Path], out: Path) -> None:
         case "mosaicml":
             mosaicml_loader.write(shards, out, kind)
         case "video_files":
-            raise SystemExit("video_files: its files are raw features, which benchmarks.feeding_data writes")
+            raise SystemExit("video_files: its files are raw features, which benchmarks.feeding.data writes")
         case _:
             assert_never(loader)
 

@@ -1,1 +1,4 @@
-"""What a trained model holds: pure functions over what was read out of it."""
+"""What a trained model holds: pure functions over what was read out of it.
+
+Imports metrics, similarity and errors.
+"""

@@ -1,1 +1,4 @@
-"""Configurations: frozen, validated, importable without torch or ray."""
+"""The parts that configurations are made of: frozen, validated, importable without torch or ray.
+
+Imports errors alone; what a system adds lies in its folder, the whole in run.
+"""

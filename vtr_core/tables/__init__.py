@@ -1,1 +1,4 @@
-"""The papers' tables: their figures, and ours beside them."""
+"""A paper's table as data and as Markdown, its figures and ours in one cell.
+
+Imports nothing; the papers' tables lie with their systems.
+"""

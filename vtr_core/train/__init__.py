@@ -1,1 +1,4 @@
-"""Training: one loop for all systems."""
+"""Training: one loop for all systems.
+
+Imports run, data, tracking; pipelines start it.
+"""

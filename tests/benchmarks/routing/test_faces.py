@@ -2,8 +2,8 @@
 
 import torch
 
-from benchmarks import face_routing
-from benchmarks.face_routing import compare_faces, faces_markdown, straightforward
+from benchmarks.routing import faces as face_routing
+from benchmarks.routing.faces import compare_faces, faces_markdown, straightforward
 from vtr_core.nn.capsules.convolutional import RoutedCapsules
 
 

@@ -9,7 +9,6 @@ on the same ones; the whole is timed once, with its peak memory:
 
 import json
 import resource
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.machine import processor, versions
-from benchmarks.similarity_page import markdown
+from benchmarks.similarity.page import markdown
 from pipelines.arguments import parse
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.similarity import generalized_jaccard, most_similar_by_jaccard
@@ -43,7 +42,7 @@ class Flags:
     """Turns; medians of the ratios within a turn are reported."""
     threads: int | None = None
     """Of torch (default: as it comes)."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(Path(__file__).parent.parent / "results")
     """Folder for similarity.json and similarity.md."""
 
 
@@ -171,7 +170,3 @@ def _probabilities(rows: int, concepts: int, seed: int) -> Tensor:
 
 def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

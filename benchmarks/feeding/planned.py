@@ -1,6 +1,6 @@
 """The planned, shuffled batches read in this process by one thread, without Ray: what reading and gathering cost.
 
-python -m benchmarks.feeding_planned --data FOLDER
+python -m benchmarks.feeding.planned --data FOLDER
 """
 
 import json
@@ -39,7 +39,7 @@ class Flags:
 
 def main(argv: Sequence[str]) -> None:
     """Read and print the timing as JSON."""
-    print(json.dumps(asdict(measured(parse(Flags, argv, "python -m benchmarks.feeding_planned")))))
+    print(json.dumps(asdict(measured(parse(Flags, argv, "python -m benchmarks.feeding.planned")))))
 
 
 def measured(flags: Flags) -> Timing:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import feeding_page
-from benchmarks.feeding_data import FeedingClips, write_shards
-from benchmarks.feeding_memory import PeakMemory, memory, tree
+from benchmarks.feeding import page as feeding_page
+from benchmarks.feeding.data import FeedingClips, write_shards
+from benchmarks.feeding.memory import PeakMemory, memory, tree
 from benchmarks.peers.timing import timed
 
 MEGABYTE = 2**20
@@ -109,7 +109,7 @@ def test_the_highest_memory_is_sought_between_the_marks(tmp_path: Path):
 @pytest.mark.integration
 @pytest.mark.long
 def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_path: Path):
-    from benchmarks.feeding_ray import Flags, deliver
+    from benchmarks.feeding.ray_data import Flags, deliver
 
     write_shards(FeedingClips(num_videos=6, num_raw=0), tmp_path / "shards", processes=1)
     small = {"rows": 64, "clips_per_video": 32, "seconds": 0.0, "warm_up": 1, "step_seconds": 0.0, "profile_windows": 1}

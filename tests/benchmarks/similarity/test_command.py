@@ -3,8 +3,8 @@ import json
 import pytest
 import torch
 
-from benchmarks.similarity import Flags, broadcast, compare
-from benchmarks.similarity_page import markdown
+from benchmarks.similarity.command import Flags, broadcast, compare
+from benchmarks.similarity.page import markdown
 from tests.reference import losses as reference
 
 FLAGS = Flags(captions=40, videos=24, concepts=33, slice=20, batch=7, rounds=2)
@@ -21,7 +21,7 @@ def test_the_straightforward_form_equals_loops():
 def figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "benchmarks.similarity.limits", lambda rounds: {"copy_gb_per_second": 8.0, "minima_per_second": 1e9}
+            "benchmarks.similarity.command.limits", lambda rounds: {"copy_gb_per_second": 8.0, "minima_per_second": 1e9}
         )
         return {**compare(FLAGS), "command": "it"}
 

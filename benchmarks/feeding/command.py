@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.feeding_data import NUM_CLIPS, FeedingClips, repeated, write_raw, write_shards
-from benchmarks.feeding_memory import PeakMemory
-from benchmarks.feeding_page import markdown
-from benchmarks.feeding_ray import BEGIN, END
+from benchmarks.feeding.data import NUM_CLIPS, FeedingClips, repeated, write_raw, write_shards
+from benchmarks.feeding.memory import PeakMemory
+from benchmarks.feeding.page import markdown
+from benchmarks.feeding.ray_data import BEGIN, END
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PEERS = ("webdataset", "mosaicml")
 CORES = 2
 """What every contestant has."""
@@ -58,7 +58,7 @@ class Flags:
     peers_python: str = ".venv-peers/bin/python"
     """The Python that has benchmarks/peers/requirements.txt; without it WebDataset and mosaicml-streaming are left
     out."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(Path(__file__).parent.parent / "results")
     """Folder for feeding.json and feeding.md."""
 
 
@@ -143,11 +143,11 @@ def _turns(flags: Flags, data: Data) -> Iterator[tuple[str, Any]]:
     ours = ["--data", str(data.shards), "--rows", str(flags.batch_rows), "--seconds", str(flags.seconds)]
     sampled = [*ours, "--clips-per-video", str(flags.clips_per_video)]
     for way in ("memory_map", "read", "dataset"):
-        command = [sys.executable, "-m", "benchmarks.feeding_scan", *ours, "--way", way]
+        command = [sys.executable, "-m", "benchmarks.feeding.scan", *ours, "--way", way]
         yield f"scan, {way}", lambda command=command: _timed_alone(command, data.shards)
     for workers in (1, 2):
         yield f"ours, {workers}", lambda workers=workers: _ours(sampled, workers, data.shards)
-    yield "planned", lambda: _timed_alone([sys.executable, "-m", "benchmarks.feeding_planned", *sampled], data.shards)
+    yield "planned", lambda: _timed_alone([sys.executable, "-m", "benchmarks.feeding.planned", *sampled], data.shards)
     for loader, folder in data.others.items():
         python = _peers_python(flags) if loader in PEERS else sys.executable
         words = ["time", loader, "--data", str(folder), "--rows", str(flags.batch_rows), "--seconds"]
@@ -165,7 +165,7 @@ def _timed_alone(command: Sequence[str], folder: Path) -> dict[str, Any]:
 def _ours(flags: Sequence[str], workers: int, folder: Path) -> dict[str, Any]:
     _warm(folder)
     with tempfile.TemporaryDirectory() as out:
-        _run([sys.executable, "-m", "benchmarks.feeding_ray", *flags, "--workers", str(workers), "--out", out])
+        _run([sys.executable, "-m", "benchmarks.feeding.ray_data", *flags, "--workers", str(workers), "--out", out])
         found = [json.loads((Path(out) / f"rank-{rank}.json").read_text()) for rank in range(workers)]
     first = {name: value for name, value in found[0].items() if name != "timing"}
     return {"timings": [each["timing"] for each in found], **first}
@@ -180,10 +180,10 @@ def _peak(flags: Flags, folder: Path) -> dict[str, Any]:
     words = ["--data", str(folder), "--rows", str(flags.batch_rows), "--clips-per-video", str(flags.clips_per_video)]
     with tempfile.TemporaryDirectory() as out:
         words += ["--out", out, "--steps", str(flags.memory_steps)]
-        process = subprocess.Popen([sys.executable, "-m", "benchmarks.feeding_ray", *words], cwd=ROOT)
+        process = subprocess.Popen([sys.executable, "-m", "benchmarks.feeding.ray_data", *words], cwd=ROOT)
         with PeakMemory(process.pid, Path(out) / BEGIN, Path(out) / END) as peak:
             if process.wait() != 0:
-                raise SystemExit(f"benchmarks.feeding_ray ended with {process.returncode}; see above")
+                raise SystemExit(f"benchmarks.feeding.ray_data ended with {process.returncode}; see above")
     found = {"processes": peak.highest.processes, "object_store": peak.highest.object_store, "samples": peak.samples}
     _say(f"memory, {folder.name}: {peak.highest.total / 1e9:.2f} GB, {peak.samples} samples")
     return found
@@ -219,7 +219,3 @@ def _run(command: Sequence[str]) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

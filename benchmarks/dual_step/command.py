@@ -7,7 +7,6 @@ Forward pass, losses, backward pass, Adam, at the published sizes of the network
 
 import copy
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.dual_loops import loop_loss
+from benchmarks.dual_step.loops import loop_loss
 from benchmarks.machine import processor, versions
 from benchmarks.training_step import interleaved_seconds, paired_ratio
 from pipelines.arguments import parse
@@ -44,7 +43,7 @@ class Flags:
     """Of a frame."""
     rounds: int = 5
     """Turns; medians of the ratios within a turn are reported."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(Path(__file__).parent.parent / "results")
     """Folder for dual_step.json and dual_step.md."""
 
 
@@ -150,7 +149,3 @@ def markdown(figures: dict[str, Any]) -> str:
             "",
         ]
     )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

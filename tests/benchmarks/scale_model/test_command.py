@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from benchmarks import scale_model
-from benchmarks.scale_inputs import Feeding, StepCost, feeding, step_cost
-from benchmarks.scale_model import Flags, Hardware, breaks, efficiency, point, projection
-from benchmarks.scale_page import markdown
+from benchmarks.scale_model import command as scale_model
+from benchmarks.scale_model.command import Flags, Hardware, breaks, efficiency, point, projection
+from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, step_cost
+from benchmarks.scale_model.page import markdown
 from benchmarks.training_step import random_clips
 from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs
@@ -139,7 +139,7 @@ def test_costs_are_in_proportion_to_the_clips():
 
 def test_the_bytes_are_those_of_the_gathered_tensors(monkeypatch: pytest.MonkeyPatch):
     """What `gather_embeddings` and `gather_keys` hand to the collective, for each row."""
-    from benchmarks.scale_inputs import _with_inputs
+    from benchmarks.scale_model.inputs import _with_inputs
     from vtr_core.run.build import build_model
 
     sent = []

@@ -20,19 +20,18 @@ longer. What is only bound by memory (activation functions, softmax, Adam) is le
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import versions
-from benchmarks.scale_inputs import Feeding, StepCost, feeding, step_cost
-from benchmarks.scale_page import markdown
+from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, step_cost
+from benchmarks.scale_model.page import markdown
 from pipelines.arguments import parse
 from vtr_core.run.presets import preset
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent.parent / "results"
 GPUS = tuple(2**power for power in range(11))
 COLLECTIVES = 8
 """Of a step beside DDP's: embeddings, presence, keys, shares of the loss; backwards shares and embeddings; two
@@ -82,7 +81,7 @@ class Flags:
     checkpoint_every: int = 1000
     """Steps between two checkpoints."""
     feeding: str = str(RESULTS / "feeding.json")
-    """What benchmarks/feeding.py wrote."""
+    """What benchmarks/feeding wrote."""
     out: str = str(RESULTS)
     """Folder for scale_model.json and scale_model.md."""
     hardware: Hardware = field(default_factory=Hardware)
@@ -253,7 +252,3 @@ def _row(found: Point, single: Point) -> dict[str, Any]:
         "efficiency": efficiency(found, single),
         "bottleneck": found.bottleneck,
     }
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -22,7 +22,7 @@ from vtr_core.run.config import TrainConfig
 
 @dataclass(frozen=True)
 class Feeding:
-    """Measured by benchmarks/feeding.py."""
+    """Measured by benchmarks/feeding."""
 
     clips_per_core_s: float
     """Clips per second to one train worker by one reading CPU of Ray."""

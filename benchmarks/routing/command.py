@@ -9,7 +9,6 @@ Time and peak memory of forward pass, loss, backward pass and Adam with the pape
 """
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,10 +19,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.em_stability import train_em
-from benchmarks.face_routing import compare_faces, faces_markdown
 from benchmarks.machine import processor, versions
-from benchmarks.routing_page import markdown
+from benchmarks.routing.em_stability import train_em
+from benchmarks.routing.faces import compare_faces, faces_markdown
+from benchmarks.routing.page import markdown
 from benchmarks.training_step import INPUTS, TrainingStep, interleaved_seconds, paired_ratio, peak_bytes, random_clips
 from pipelines.arguments import parse
 from vtr_core.config.blocks.routing import (
@@ -57,7 +56,7 @@ class Flags:
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: the GPU where there is one."""
-    out: str = str(Path(__file__).parent / "results")
+    out: str = str(Path(__file__).parent.parent / "results")
     """Folder for routing.json and routing.md, or routing_em.json, or face_routing.json and face_routing.md."""
     repeats: int = 5
     """Rounds that are timed; medians are reported."""
@@ -211,7 +210,3 @@ def _machine(device: str, argv: Sequence[str]) -> dict[str, Any]:
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.routing", *argv]),
     }
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from benchmarks import routing, routing_page
+from benchmarks.routing import command as routing
+from benchmarks.routing import page as routing_page
 from benchmarks.training_step import INPUTS, TrainingStep, paired_ratio, peak_bytes, random_clips
 from vtr_core.config.blocks.routing import DynamicRouting, NoRouting
 from vtr_core.config.blocks.words import WordEncoderConfig

@@ -7,14 +7,13 @@ Ridge regression on the same split stands beside them. Run from the repository:
 """
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
-from benchmarks.msrvtt_dual_page import markdown
+from benchmarks.msrvtt_dual.page import markdown
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt, prepare, ridge
 from benchmarks.ridge import selected
 from pipelines.arguments import parse
@@ -23,7 +22,7 @@ from vtr_core.data.manifest import Manifest, splits
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent.parent / "results"
 SMALLER: Mapping[str, object] = {
     "model.inputs.word_dim": 128,
     "model.video.hidden_dim": 64,
@@ -223,7 +222,3 @@ def _ridge(data: Path, work: Path) -> dict[str, float]:
     sets = {name: Manifest.load(uri) for name, uri in made.items()} or prepare(source, text, folder, 0)
     best = max((selected(fits) for fits in ridge(sets, text).values()), key=lambda fit: fit.validation["r10"])
     return best.test
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Planned, shuffled batches through Ray Data, as tensors in a Ray Train worker: the product's own way.
 
-    python -m benchmarks.feeding_ray --data FOLDER --out FOLDER [--workers 2]
+    python -m benchmarks.feeding.ray_data --data FOLDER --out FOLDER [--workers 2]
 
 A Ray of its own is started, and a worker group as for training. Every worker writes rank-<rank>.json: its timing, the
 share of a step that waits for data with steps of a fixed length, and where the time of one batch goes.
@@ -21,7 +21,7 @@ import ray.train
 import torch
 from ray.train.torch import TorchTrainer
 
-from benchmarks.feeding_planned import SEED
+from benchmarks.feeding.planned import SEED
 from benchmarks.peers.timing import timed
 from pipelines.arguments import parse
 from vtr_core.config.batch import BatchConfig
@@ -73,7 +73,7 @@ class Flags:
 
 def main(argv: Sequence[str]) -> None:
     """Run the worker group to its end."""
-    flags = parse(Flags, argv, "python -m benchmarks.feeding_ray")
+    flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_data")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     cpus = flags.workers + flags.reading_cpus
     ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")

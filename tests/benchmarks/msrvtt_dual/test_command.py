@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.msrvtt_dual import ROWS, configuration
-from benchmarks.msrvtt_dual_page import COLUMNS, markdown
+from benchmarks.msrvtt_dual.command import ROWS, configuration
+from benchmarks.msrvtt_dual.page import COLUMNS, markdown
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 
 CAUSAL = next(name for name, row in ROWS.items() if row.preset == "hybrid-msrvtt-causal")

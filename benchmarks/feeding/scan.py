@@ -1,6 +1,6 @@
 """The limit: a raw scan of the training columns with pyarrow, without a plan, a batch or a tensor.
 
-    python -m benchmarks.feeding_scan --data FOLDER --way memory_map
+    python -m benchmarks.feeding.scan --data FOLDER --way memory_map
 
 Every way puts the values of all columns into Arrow buffers in memory, in file order, with both cores:
 
@@ -48,7 +48,7 @@ class Flags:
 
 def main(argv: Sequence[str]) -> None:
     """Scan and print the timing as JSON."""
-    print(json.dumps(asdict(scanned(parse(Flags, argv, "python -m benchmarks.feeding_scan")))))
+    print(json.dumps(asdict(scanned(parse(Flags, argv, "python -m benchmarks.feeding.scan")))))
 
 
 def scanned(flags: Flags) -> Timing:

@@ -11,7 +11,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
         [
             f"# A projection: {figures['counted']['preset']} on 1 to 1,024 GPUs",
             "",
-            "Computed from a model (`benchmarks/scale_model.py`), not measured: nothing here ran on more than one",
+            "Computed from a model (`benchmarks/scale_model`), not measured: nothing here ran on more than one",
             "machine. Its inputs are below.",
             "",
             f"## Weak scaling: {clips} clips per GPU",

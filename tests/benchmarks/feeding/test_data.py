@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.feeding_data import CLIP_SECONDS, FeedingClips, repeated, write_raw, write_shards
-from benchmarks.feeding_planned import planned
-from benchmarks.feeding_scan import Flags as ScanFlags
-from benchmarks.feeding_scan import one_pass
+from benchmarks.feeding.data import CLIP_SECONDS, FeedingClips, repeated, write_raw, write_shards
+from benchmarks.feeding.planned import planned
+from benchmarks.feeding.scan import Flags as ScanFlags
+from benchmarks.feeding.scan import one_pass
 from benchmarks.peers import video_files
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
@@ -19,7 +19,7 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 
 SOURCE = FeedingClips(num_videos=7, num_raw=3, seed=5)
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PEERS = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
 
 

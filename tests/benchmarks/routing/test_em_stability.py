@@ -1,6 +1,6 @@
 import torch
 
-from benchmarks.em_stability import train_em
+from benchmarks.routing.em_stability import train_em
 from tests.builders.toy import toy_dataset
 from vtr_core.nn.capsules.routing.em import Em
 

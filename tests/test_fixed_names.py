@@ -1,0 +1,104 @@
+"""The names that people's scripts and stored models rely on: functions, commands, presets, and what loads a model."""
+
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+from pipelines.commands import COMMANDS
+from vtr_core.run.presets import PRESETS
+from vtr_core.tracking.models.folder import LOADER
+
+NAMES = [
+    "vtr_core.metrics.ranking.retrieval_metrics",
+    "vtr_core.metrics.localization.ordered_steps",
+    "vtr_core.metrics.captioning.cider",
+    "vtr_core.metrics.verification.verification_metrics",
+    "vtr_core.similarity.cosine",
+    "vtr_core.similarity.generalized_jaccard",
+    "vtr_core.similarity.hybrid",
+    "vtr_core.losses.contrastive.masked_margin_softmax",
+    "vtr_core.losses.contrastive.info_nce",
+    "vtr_core.losses.contrastive.mil_nce",
+    "vtr_core.losses.contrastive.max_margin_ranking",
+    "vtr_core.losses.contrastive.sigmoid_contrastive",
+    "vtr_core.losses.ranking.hardest_negative_triplet",
+    "vtr_core.losses.pair.contrastive",
+    "vtr_core.losses.pair.double_margin",
+    "vtr_core.losses.gmc.bias_loss",
+    "vtr_core.losses.gmc.fusion_contrastive_loss",
+    "vtr_core.losses.gmc.margin_contrastive_loss",
+    "vtr_core.nn.mamba.scan.selective_scan",
+    "vtr_core.analysis.transforms.transform",
+    "vtr_core.analysis.causality.contributions",
+    "vtr_core.analysis.causality.causality_at_k",
+    "vtr_core.run.presets.preset",
+    "vtr_core.run.config.TrainConfig",
+    "vtr_core.config.override.override",
+    "vtr_core.run.build.build_model",
+    "vtr_core.train.checkpoint.load_model",
+    "vtr_core.data.manifest.Manifest",
+]
+
+STAGES = [
+    "ingest",
+    "concepts",
+    "tagger",
+    "train",
+    "sweep",
+    "evaluate",
+    "caption",
+    "analyze",
+    "explain",
+    "index",
+    "search",
+    "verify",
+    "tables",
+    "submit",
+    "doctor",
+    "demo",
+]
+
+PRESET_NAMES = [
+    "capsule-howto",
+    "capsule-howto-tiny",
+    "capsule-msrvtt",
+    "hybrid-msrvtt",
+    "hybrid-msrvtt-tiny",
+    "muse-msrvtt",
+    "muse-msrvtt-tiny",
+    "siamese-att",
+    "siamese-att-tiny",
+    "caption-msrvtt",
+    "caption-msrvtt-tiny",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_where_it_was(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    assert callable(getattr(import_module(module), attribute))
+
+
+def test_every_command_is_there_by_both_its_names() -> None:
+    assert set(STAGES) <= {command.name for command in COMMANDS}
+    for command in COMMANDS:
+        assert find_spec(f"pipelines.{command.name}.command") is not None
+        assert find_spec(f"pipelines.{command.name}.__main__") is not None
+
+
+def test_a_stage_is_a_program_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "pipelines.tables"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("usage: vtr tables <paper>")
+
+
+def test_presets_are_there() -> None:
+    assert set(PRESET_NAMES) <= set(PRESETS)
+
+
+def test_what_stored_models_name_can_load_them() -> None:
+    """MLflow keeps this name in the folder of every registered model."""
+    assert LOADER == "vtr_core.train.served_model"
+    assert callable(import_module(LOADER)._load_pyfunc)
