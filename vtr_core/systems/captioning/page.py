@@ -43,7 +43,7 @@ def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) ->
 def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:
     """The page. Every text is escaped: ids and captions may hold anything."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.retrieval", "templates"),
+        loader=jinja2.PackageLoader("vtr_core.systems.captioning", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -10,7 +10,7 @@ TEMPLATE = "activations.html"
 def render_page(report: ActivationReport) -> str:
     """The report as HTML. Every text of a data set is escaped: names, ids and captions may hold anything."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtr_core.retrieval", "templates"),
+        loader=jinja2.PackageLoader("vtr_core.systems.capsules", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
