@@ -31,8 +31,10 @@ def _words(command: str) -> list[str]:
 
 def check(words: Sequence[str], patch: pytest.MonkeyPatch) -> None:
     """Everything of a command but its work; ConfigError where it would be refused."""
-    for function in ("train.train", "train._print_end", "ingest.ingest", "ingest.report", "demo.demo"):
-        patch.setattr(f"pipelines.{function}", lambda *_: None)
+    done = {"train": ("train", "_print_end"), "ingest": ("ingest", "report"), "demo": ("demo",)}
+    for stage, functions in done.items():
+        for function in functions:
+            patch.setattr(f"pipelines.{stage}.command.{function}", lambda *_: None)
     submitted = []
     patch.setattr("pipelines.submit.command.submit", lambda flags, command: submitted.append((flags, command)))
     run(words[0], words[1:])

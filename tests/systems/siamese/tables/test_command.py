@@ -70,7 +70,13 @@ def test_with_margins_all_subjects_train_that_do_not_test(
     monkeypatch.setattr(margin_choice, "choose_margin", choose)
     monkeypatch.setattr(tables_siamese, "_figures", scored)
     flags = SiameseTableFlags(
-        faces=str(root), group_size=3, out=str(tmp_path / "out"), groups=(1,), only=("scn",), margins=(0.4, 1), folds=3
+        faces=str(root),
+        group_size=3,
+        out=str(tmp_path / "out"),
+        groups=(1,),
+        only=("scn",),
+        margins=(0.4, 1.0),
+        folds=3,
     )
     page = tables(flags, {})
     folder = tmp_path / "out" / "scn" / "group-1"
