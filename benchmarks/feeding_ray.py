@@ -28,8 +28,8 @@ from vtr_core.config.train import BatchConfig
 from vtr_core.data.assemble import assemble
 from vtr_core.data.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan
-from vtr_core.data.reading import Part, stream
+from vtr_core.data.plan import Part, Plan
+from vtr_core.data.reading import stream
 from vtr_core.data.row_groups import RowGroupReader, training_columns
 from vtr_core.train.meter import Meter
 

@@ -13,8 +13,8 @@ from vtr_core.config.train import BatchConfig, OnBadShard
 from vtr_core.data import reading, writing
 from vtr_core.data.assemble import assemble
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan import Plan, RowGroup
-from vtr_core.data.reading import Part, stream
+from vtr_core.data.plan import Part, Plan, RowGroup
+from vtr_core.data.reading import stream
 from vtr_core.data.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shard_file import DamagedShard
 

@@ -9,9 +9,10 @@ import ray._private.state
 from ray.exceptions import RayError
 
 from vtr_core.config.train import ScalingConfig
-from vtr_core.train.channel import Channel, Group, Reason
+from vtr_core.train.channel import Channel, Group
 from vtr_core.train.placement import Placement, room
 from vtr_core.train.reservation import Request, worker_bundle
+from vtr_core.train.worker_context import Reason
 
 logger = logging.getLogger(__name__)
 _POLL_S = 1.0

@@ -8,10 +8,10 @@ from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.metric_log import MetricLog
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.system_metrics import SystemMeter
-from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint_files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.lease import is_held
 from vtr_core.train.run_folder import RunFolder
+from vtr_core.train.worker_context import DriverChannel
 
 
 class Recorder:
@@ -25,7 +25,7 @@ class Recorder:
         folder: RunFolder,
         lease: int,
         tracked: TrackedRun | None,
-        channel: Channel,
+        channel: DriverChannel,
         step: int,
         system_s: float | None = None,
     ) -> None:

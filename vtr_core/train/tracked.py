@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import ray
-
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
@@ -207,10 +205,18 @@ class Tracking:
         values = self._config.model_dump(mode="json")
         run.log_params(flatten(values))
         run.log_json("config.json", values)
-        run.log_json("environment.json", environment(ray.cluster_resources() if ray.is_initialized() else None))
+        run.log_json("environment.json", environment(self._cluster()))
         if self._record.validation is not None:
             run.log_input(Manifest.load(self._record.validation), "validation")
         run.log_input(Manifest.load(self._record.data), "training")
+
+    def _cluster(self) -> dict[str, float] | None:
+        """What the connected Ray cluster has; None for a run without Ray."""
+        if self._config.scaling.workers == 0:
+            return None
+        import ray
+
+        return ray.cluster_resources() if ray.is_initialized() else None
 
     def _deliver(self, status: Status, tags: Mapping[str, str]) -> None:
         assert self._run is not None

@@ -17,15 +17,17 @@ from vtr_core import storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError
 from vtr_core.storage import Location, locate
-from vtr_core.train.channel import Channel, Report
+from vtr_core.train.channel import Channel
 from vtr_core.train.checkpoint_files import complete_checkpoints
 from vtr_core.train.faults import Fault, RestartBudget, fault
 from vtr_core.train.group_watch import GroupWatch, Growth
 from vtr_core.train.interrupts import graceful
 from vtr_core.train.placement import Placement, placement, room
+from vtr_core.train.ray_worker import train_worker
 from vtr_core.train.reservation import wait_for_room, worker_bundle
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.worker import Job, train_worker
+from vtr_core.train.worker import Job
+from vtr_core.train.worker_context import Report
 
 
 def uses_gpu(config: TrainConfig) -> bool:
@@ -63,14 +65,12 @@ def check_resources(config: TrainConfig) -> None:
         )
 
 
-def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
-    """Run `job` to its end, or pause, on the connected Ray cluster.
+def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
+    """`vtr_core.train.fit.fit` on the connected Ray cluster.
 
-    `on_report` gets every logged point and event, in the driver.
     A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times in a row at most.
     A node that is about to be taken away ends the group after a checkpoint; it goes on elsewhere, or on fewer workers.
-    A fault in what the user gave (a VtrError in a worker) ends the run at once. Ctrl-C or SIGTERM ends it after a
-    checkpoint, with Interrupted. So does `should_stop`, asked twice a second, but without an error.
+    `should_stop` is asked twice a second.
     """
     channel = Channel()
     run = _Run(job, channel)

@@ -14,12 +14,12 @@ from vtr_core.errors import RunConflict, TrainingError
 from vtr_core.storage import Location
 from vtr_core.tracking.event_log import EventLog
 from vtr_core.train.adoption import adopt
-from vtr_core.train.channel import Report
 from vtr_core.train.checkpoint_files import is_complete
+from vtr_core.train.fit import fit
 from vtr_core.train.lease import Lease
 from vtr_core.train.run_folder import RunFolder
-from vtr_core.train.trainer import fit
 from vtr_core.train.worker import Job
+from vtr_core.train.worker_context import Report
 
 _LEASE_WAIT_S, _STOP_WAIT_S, _SAVE_WAIT_S = 120.0, 120.0, 60.0
 
