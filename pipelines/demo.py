@@ -42,7 +42,7 @@ def demo(flags: DemoFlags) -> None:
     from vtr_core.config.presets import preset
 
     config = override(preset(PRESET), {"scaling.workers": flags.workers, "seed": flags.seed})
-    connect(flags.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus)
+    connect(config.scaling.cpus)
     data = flags.data or f"data/synthetic-{flags.clips}-{flags.seed}"
     print("1/3 a synthetic world of narrated videos, ingested to Parquet shards")
     _data(data, flags)

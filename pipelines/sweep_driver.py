@@ -19,7 +19,7 @@ from ray.tune import Callback
 from ray.tune.analysis import experiment_analysis
 
 from pipelines.sweep_folder import ENDED, SweepFolder, SweepRecord, TrialTable
-from pipelines.sweep_trainable import TrialTrainable
+from pipelines.sweep_trainable import TrialTrainable, trial_bundle
 from tune_spaces.optuna_points import OptunaPoints
 from tune_spaces.points import SchedulerKind, planned_points
 from tune_spaces.schedulers import build_scheduler, tell_earlier
@@ -71,7 +71,7 @@ def run_trials(
         record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
     )
     tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
-    config: dict[str, Any] = {"sweep": folder.location.uri}
+    config: dict[str, Any] = {"sweep": folder.location.uri, "takes": trial_bundle(base.scaling, uses_gpu(base))}
     search = None
     if record.search == "optuna":
         search = _optuna(record, space, table)

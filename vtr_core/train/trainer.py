@@ -51,6 +51,11 @@ def check_resources(config: TrainConfig) -> None:
     held = room(placed)
     setting = "scaling.workers" if scaling.min_workers is None else "scaling.min_workers"
     if not held.holds(scaling, scaling.fewest):
+        if scaling.workers == 0:
+            raise ClusterError(
+                f"a training of {scaling.cpus_per_worker:g} CPUs is more than the cluster's {held}; "
+                "lower scaling.cpus_per_worker"
+            )
         wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
         raise ClusterError(
             f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
