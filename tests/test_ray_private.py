@@ -211,6 +211,17 @@ def test_what_ray_takes_for_objects(memory: int, shared: int, taken: int, monkey
     assert ray_private.object_store_bytes(memory) == taken
 
 
+def test_ray_datas_settings_are_there() -> None:
+    """They are public, and a name that is gone would be set without a word."""
+    from ray.data import DataContext
+
+    context = DataContext.get_current()
+    for name in ("enable_progress_bars", "memory_usage_poll_interval_s", "target_max_block_size"):
+        assert hasattr(context, name)
+    for name in ("label_selector", "preserve_order", "verbose_progress"):
+        assert hasattr(context.execution_options, name)
+
+
 # Nothing else reaches behind Ray's interface.
 
 
