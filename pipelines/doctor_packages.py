@@ -9,6 +9,7 @@ from importlib import metadata
 
 from pipelines.doctor_findings import Finding, State
 from vtr_core.errors import one_line
+from vtr_core.ray_private import SEEN, release
 
 SECTION = "packages"
 _PINNED = "pip install --constraint constraints.txt"
@@ -22,6 +23,8 @@ class Package:
     module: str
     install: str
     needed: bool = False
+    releases: tuple[str, ...] = ()
+    """Those that vtr was tried with, where another may not do."""
 
 
 def _needed(name: str, module: str) -> Package:
@@ -34,7 +37,7 @@ def _extra(name: str, module: str, extra: str) -> Package:
 
 MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 PACKAGES = (
-    _needed("ray", "ray"),
+    Package("ray", "ray", f"pip install 'ray[default,data,train,tune]=={SEEN[-1]}.*'", needed=True, releases=SEEN),
     _needed("mlflow", "mlflow"),
     _needed("pyarrow", "pyarrow"),
     _needed("numpy", "numpy"),
@@ -61,7 +64,7 @@ def package_findings(
 
 
 def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
-    """Absent or broken where it is not installed; where it cannot be imported, which module fails and the remedy."""
+    """Absent or broken where it is not installed; which module cannot be imported; whether its release was tried."""
     state: State
     try:
         installed = version(package.name)
@@ -74,6 +77,10 @@ def found(package: Package, version: Callable[[str], str], load: Callable[[str],
         what = f"{installed}, but {package.module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
         state = "broken" if package.needed else "warning"
         return Finding(SECTION, package.name, state, what, f"install it anew: {package.install}")
+    if package.releases and release(installed) not in package.releases:
+        what = f"{installed} is untried; vtr uses names of {package.name}'s that may be others in each release"
+        remedy = f"take {' or '.join(package.releases)}: {package.install}"
+        return Finding(SECTION, package.name, "warning", what, remedy)
     return Finding(SECTION, package.name, "ok", installed)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from vtr_core.errors import ClusterError, one_line
 
 if TYPE_CHECKING:
-    from ray.dashboard.modules.job.pydantic_models import JobDetails
-    from ray.job_submission import JobSubmissionClient
+    from ray.job_submission import JobDetails, JobSubmissionClient
 
 LEFT = 130
 """The exit code of a user who went away while the job goes on."""

@@ -11,9 +11,8 @@ from functools import partial
 import psutil
 import ray
 import ray.data  # sets up the loggers that are quieted here
-from ray._private.log import PlainRayHandler
-from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
+from vtr_core import ray_private
 from vtr_core.errors import ClusterError, one_line
 
 logger = logging.getLogger(__name__)
@@ -31,7 +30,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     """
     if ray.is_initialized():
         return
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
     start = partial(ray.init, log_to_driver=worker_logs, logging_level=logging.WARNING)
@@ -80,19 +79,15 @@ def _kill(processes: Iterable[psutil.Process]) -> None:
 
 def _set_token() -> None:
     os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
-    Config.initialize("")  # Ray has read its settings at its import
-    AuthenticationTokenLoader.instance().reset_cache()
+    ray_private.read_token_settings()
 
 
 def _forget_token() -> None:
     del os.environ[_MODE], os.environ[_TOKEN]
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    ray_private.read_token_settings()
 
 
 def _quiet() -> None:
     """Keep Ray's remarks on how it runs in its own log files, errors apart."""
-    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
-    for handler in logging.getLogger("ray.data").handlers:
-        if isinstance(handler, PlainRayHandler):
-            handler.setLevel(logging.ERROR)
+    ray_private.only_errors(ray_private.TALKATIVE_AT_START)
+    ray_private.quiet_data()

@@ -16,13 +16,14 @@ from pipelines.sweep_folder import SweepFolder, TrialRow, space_of
 from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
 from vtr_core.config.train import ScalingConfig
+from vtr_core.ray_private import HEAD
 from vtr_core.storage import locate
 from vtr_core.train.faults import first_line
 from vtr_core.train.reservation import worker_bundle
 from vtr_core.train.run_folder import RunFolder, RunRecord
 from vtr_core.train.trial import Standing, Trial
 
-_HEAD = {"node:__internal_head__": 0.001}
+_HEAD = {HEAD: 0.001}
 """Tune needs some resource to ask for. Every cluster's head has this one; the trial outlives other nodes there."""
 _SOURCE = "source.json"
 

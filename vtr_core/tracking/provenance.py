@@ -1,10 +1,11 @@
 """Where a result came from: code, versions, machine."""
 
-import json
 import os
 import platform
 import subprocess
 from importlib import metadata
+
+from vtr_core.ray_private import submission_id
 
 _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
 
@@ -41,12 +42,9 @@ def git_tags(folder: str = ".") -> dict[str, str]:
 
 
 def job_tags() -> dict[str, str]:
-    """`ray.submission_id`, where this is a job that was submitted to Ray, which tells its driver in a variable."""
-    try:
-        told = json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}"))
-        return {"ray.submission_id": str(told["metadata"]["job_submission_id"])}
-    except (ValueError, KeyError, TypeError):
-        return {}
+    """`ray.submission_id`, where this is a job that was submitted to Ray."""
+    told = submission_id(os.environ)
+    return {} if told is None else {"ray.submission_id": told}
 
 
 def _commit(folder: str) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 import ray
-import ray._private.state
 from ray.data import DataContext
 
+from vtr_core import ray_private
 from vtr_core.config.train import ReadingNodes, ScalingConfig
 
 LABEL, READING = "vtr-role", "reading"
@@ -102,7 +102,7 @@ def place_reading(chosen: Placement) -> None:
 
 def room(chosen: Placement) -> Room:
     """What the connected cluster has, or can grow to."""
-    return room_of(chosen, ray.nodes(), ray._private.state.state.get_max_resources_from_cluster_config())
+    return room_of(chosen, ray.nodes(), ray_private.autoscaler_limits())
 
 
 def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float] | None) -> Room:
