@@ -26,11 +26,12 @@ def _load_pyfunc(data_path: str) -> Any:
     if str(archive) not in sys.path:
         sys.path.append(str(archive))
     used = Version(vars(importlib.import_module("vtr_core")).get("__version__", "0"))
-    carried = zipfile.ZipFile(archive).comment.decode()
-    if used < Version(carried):
+    with zipfile.ZipFile(archive) as opened:
+        carried = Version(opened.comment.decode())
+    if used < carried:
         logger.warning(
-            "the model carries vtr %s, the older %s that is installed here loads it; if it cannot, upgrade it, or load "
-            "the model where vtr is not installed",
+            "the model carries vtr %s, the older %s of this process loads it; if it cannot, upgrade it, or load the "
+            "model in a process without it",
             carried,
             used,
         )
