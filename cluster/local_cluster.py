@@ -30,9 +30,9 @@ from cluster.network import Subnet
 from cluster.ray_start import Command, NodeSpec, Ports
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError
+from vtr_core.patience import RAY
 
 Isolation = Literal["auto", "namespaces", "processes"]
-_START_TIMEOUT_S = 120.0
 _GONE_TIMEOUT_S = 30.0
 
 
@@ -203,18 +203,18 @@ class LocalCluster:
         """The nodes that Ray counts among the living: {node id: name}."""
         return ray_private.living_nodes(self.gcs)
 
-    def wait_for_nodes(self, count: int, timeout_s: float = _START_TIMEOUT_S) -> None:
+    def wait_for_nodes(self, count: int) -> None:
         """Return when Ray counts `count` living nodes."""
-        self.wait_for(lambda: len(self.alive()) == count, timeout_s)
+        self.wait_for(lambda: len(self.alive()) == count)
 
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float = _START_TIMEOUT_S) -> None:
-        """Return when `condition` holds; what Ray cannot answer yet does not. ClusterError after `timeout_s`."""
-        deadline = time.monotonic() + timeout_s
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Return when `condition` holds; what Ray cannot answer yet does not. ClusterError after VTR_RAY_PATIENCE_S."""
+        patience_s = RAY.seconds()
+        deadline = time.monotonic() + patience_s
         while not _holds(condition):
             if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"{self.names.cluster} is not as awaited after {timeout_s:g} s; {self._last_words()}"
-                )
+                waited = f"after {patience_s:g} s ({RAY.variable})"
+                raise ClusterError(f"{self.names.cluster} is not as awaited {waited}; {self._last_words()}")
             time.sleep(0.2)
 
     def popen(self, command: Sequence[str], environment: Mapping[str, str] | None = None, **kwargs: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from cluster.upload import EXCLUDES
 from vtr_core.errors import ConfigError
+from vtr_core.patience import SETTINGS
 from vtr_core.ray_private import STOP_WAIT
 from vtr_core.tracking.redaction import redact
 
@@ -22,7 +23,7 @@ ALLOWED = (
     "AWS_ENDPOINT_URL_S3",
     "AWS_REQUEST_CHECKSUM_CALCULATION",
     "AWS_RESPONSE_CHECKSUM_VALIDATION",
-    "VTR_S3_PATIENCE_S",
+    *(setting.variable for setting in SETTINGS),
     "MLFLOW_TRACKING_URI",
     "MLFLOW_S3_ENDPOINT_URL",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES",

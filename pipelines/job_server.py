@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, ConfigError
+from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -54,13 +55,14 @@ def connect(url: str) -> "JobSubmissionClient":
     return client
 
 
-def is_this_machine(client: "JobSubmissionClient", patience_s: float = 15.0) -> bool:
+def is_this_machine(client: "JobSubmissionClient") -> bool:
     """Whether every living node is on this machine, as its host name says: then its files are ours.
 
     A forwarded port makes any cluster answer at 127.0.0.1, so the address says nothing. A cluster that has just started
-    takes jobs before it lists its nodes, so it is asked for up to `patience_s`; where it never tells, it is another's.
+    takes jobs before it lists its nodes, so it is asked for up to VTR_RAY_PATIENCE_S; where it never
+    tells, it is another's.
     """
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + RAY.seconds()
     while not (names := _host_names(client)) and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
     return names == {socket.gethostname()}

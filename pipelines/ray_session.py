@@ -14,11 +14,13 @@ import ray.data  # sets up the loggers that are quieted here
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, one_line
+from vtr_core.patience import RAY
 
 logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
-_STARTS = 3
+_ONE_START_S = 30.0
+"""What Ray gives its servers to come up, which is no setting of Ray's."""
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
@@ -48,9 +50,11 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 def patiently(start: Callable[[], object]) -> None:
     """Start Ray on this machine, again where its servers did not come up in the half a minute that Ray gives them.
 
-    Raises ClusterError where the last start was too slow as well.
+    As many half minutes as VTR_RAY_PATIENCE_S has, and one at least. Raises ClusterError where the last start was too
+    slow as well.
     """
-    for left in reversed(range(_STARTS)):
+    patience_s = RAY.seconds()
+    for left in reversed(range(max(1, math.ceil(patience_s / _ONE_START_S)))):
         before = _descendants()
         try:
             start()
@@ -59,7 +63,8 @@ def patiently(start: Callable[[], object]) -> None:
                 raise
             said = f"Ray did not start on this machine: {one_line(str(error))}"
             if not left:
-                raise ClusterError(f"{said} Try again when it is less busy") from error
+                advice = f"Try again when it is less busy, or with {RAY.variable} above {patience_s:g}"
+                raise ClusterError(f"{said} {advice}") from error
             logger.warning("%s It is started again", said)
             _kill(_descendants() - before)
         else:

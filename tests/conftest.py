@@ -1,6 +1,7 @@
 """Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
-No generated example has a deadline: machines that are shared are slow at times.
+No generated example has a deadline, and commands wait for what they depend on for longer than they do elsewhere:
+machines that are shared are slow at times.
 """
 
 import os
@@ -17,6 +18,8 @@ install_import_hook("vtr_core", "beartype.beartype")  # works on modules importe
 torch.set_num_threads(1)
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
+for name in ("MLFLOW", "RAY", "SWEEP"):
+    os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
 
 
 @pytest.fixture(scope="session")

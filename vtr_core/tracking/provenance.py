@@ -5,6 +5,7 @@ import platform
 import subprocess
 from importlib import metadata
 
+import vtr_core
 from vtr_core.ray_private import submission_id
 
 _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
@@ -16,19 +17,11 @@ def provenance() -> dict[str, str]:
     return {
         **git_tags(),
         **job_tags(),
-        "version.vtr": _own_version(),
+        "version.vtr": vtr_core.__version__,
         "version.python": platform.python_version(),
         **versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
-
-
-def _own_version() -> str:
-    """The installed package's version; nodes that run an uploaded checkout may have only what it depends on."""
-    try:
-        return metadata.version("vtr")
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def git_tags(folder: str = ".") -> dict[str, str]:
