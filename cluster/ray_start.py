@@ -91,7 +91,7 @@ def environment(temporary: str, namespaces: bool) -> dict[str, str]:
         "RAY_TMPDIR": temporary,
         "RAY_AUTH_MODE": "disabled",
         ray_private.KEEP_DEVICES: "0",
-        **ray_private.ONE_DRIVER,
+        **ray_private.NO_PRESTART,
         **ray_private.QUICK_FAULTS,
         ray_private.STOP_WAIT: "60",
     }

@@ -100,7 +100,9 @@ def test_ray_reads_the_variable(name: str) -> None:
 
 
 def test_rays_servers_know_the_settings() -> None:
-    names = [name for name in (*ray_private.QUICK_FAULTS, *ray_private.ONE_DRIVER) if not name.startswith("RAY_TRAIN_")]
+    names = [
+        name for name in (*ray_private.QUICK_FAULTS, *ray_private.NO_PRESTART) if not name.startswith("RAY_TRAIN_")
+    ]
     assert len(names) == 6
     server = RAY / "core" / "src" / "ray" / "raylet" / "raylet"
     with server.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -36,7 +36,7 @@ HEAD = "node:__internal_head__"
 """A resource of every cluster's head, 1 in all. Without it sweeps find no place for what starts a trial."""
 PROGRAM = "ray.scripts.scripts"
 """The module behind the command `ray`, for a Python whose `bin` is not on the path."""
-ONE_DRIVER = MappingProxyType({"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"})
+NO_PRESTART = MappingProxyType({"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"})
 """Nodes start no processes in advance. Without them many nodes on one machine take its memory and time."""
 QUICK_FAULTS = MappingProxyType(
     {
