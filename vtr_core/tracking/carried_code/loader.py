@@ -35,4 +35,4 @@ def _load_pyfunc(data_path: str) -> Any:
             carried,
             used,
         )
-    return importlib.import_module("vtr_core.train.served_model")._load_pyfunc(data_path)
+    return importlib.import_module("vtr_core.train.served_model")._load_pyfunc(data_path)  # noqa: SLF001 (the name by which MLflow loads it)
