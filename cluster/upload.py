@@ -16,6 +16,7 @@ EXCLUDES = (
     "*.egg-info",
     "node_modules",
     "/build",
+    "/dist",
     "/data",
     "/datasets",
     "/features",

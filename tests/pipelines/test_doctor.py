@@ -67,7 +67,7 @@ def test_every_extra_is_one_of_the_project() -> None:
     """A hint to an extra that is not there would help nobody."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     hinted = {package.install.split("[")[1].split("]")[0] for package in PACKAGES if "[" in package.install}
-    assert hinted == {"clip", "faiss", "postgres"}
+    assert hinted == {"clip", "faiss", "numba", "postgres"}
     assert all(f"\n{extra} = [" in text for extra in hinted)
 
 

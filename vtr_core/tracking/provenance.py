@@ -25,7 +25,7 @@ def provenance() -> dict[str, str]:
 def _own_version() -> str:
     """The installed package's version; nodes that run an uploaded checkout may have only what it depends on."""
     try:
-        return metadata.version("vtr")
+        return metadata.version("vtr-ray")
     except metadata.PackageNotFoundError:
         return "not installed"
 
