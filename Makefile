@@ -1,7 +1,7 @@
 # Every target does its own set-up: the virtual environment .venv with the pinned packages of constraints.txt.
 #   EXTRAS=clip,faiss   optional parts beside the package; tests and checks add dev to them
 #   TORCH=cpu           torch without CUDA, a tenth of the size, from PyTorch's own index
-#   LOCKED=1            what is fetched must have the hashes of requirements/ (with TORCH=cpu: all but torch)
+#   LOCKED=1            what is fetched must have the hashes of requirements/ (with TORCH=cpu: all but torch and torchvision)
 #   UV=1                installed by uv, which must be there, instead of pip
 VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -32,25 +32,28 @@ install: $(INSTALLED)
 # In the recipe: the extras that the name of the file lists, and where their pins are with hashes.
 chosen = $(filter-out core,$(subst $(comma), ,$*))
 locks = requirements/core.txt $(if $(TORCH),,requirements/torch.txt) $(chosen:%=requirements/%.txt)
+builds = torch$(if $(filter clip,$(chosen)), torchvision)
 fetched = $(if $(TORCH),0.6 GB,3.1 GB with CUDA (0.6 GB with TORCH=cpu))$(if $(filter dev,$(chosen)), and 0.2 GB for dev)
 PIP := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/pip install)
+CHECK := $(if $(UV),uv pip check --python $(BIN)/python,$(BIN)/pip check)
 
 $(VENV)/installed-%: pyproject.toml constraints.txt $(wildcard requirements/*.txt)
 	@echo "Set-up of $(VENV) by $(if $(UV),uv,pip), with $$($(PYTHON) --version): about $$(cat $(locks) | grep -c '^[a-z0-9]')" \
 		"packages, $(fetched), in some minutes; done once"
 	$(if $(UV),uv venv --quiet --allow-existing --seed --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
-	$(if $(TORCH),$(PIP) --no-deps --index-url $(TORCH_INDEX) --constraint constraints.txt torch)
-	$(if $(LOCKED),$(PIP) --require-hashes $(locks:%=--requirement %))
+	$(if $(TORCH),$(PIP) --no-deps --index-url $(TORCH_INDEX) --constraint constraints.txt $(builds))
+	$(if $(LOCKED),$(PIP) --no-deps --require-hashes $(locks:%=--requirement %))
 	$(if $(LOCKED),$(PIP) --no-deps --no-build-isolation --editable .,\
 		$(PIP) --constraint constraints.txt --editable '.$(if $(chosen),[$*])')
+	$(if $(LOCKED),$(CHECK))
 	touch $(VENV)/installed-core $@
 
 mamba-wheels: install
-	$(PIP) --require-hashes --requirement requirements/mamba.txt
+	$(PIP) --no-deps --require-hashes --requirement requirements/mamba.txt
 	$(BIN)/python -m cluster.mamba_wheels --architecture $(CUDA_ARCH) --out $(WHEELS)
 
 install-mamba: install
-	$(PIP) --require-hashes --requirement requirements/mamba.txt
+	$(PIP) --no-deps --require-hashes --requirement requirements/mamba.txt
 	$(PIP) --no-index --no-deps --find-links $(WHEELS) mamba-ssm causal-conv1d
 
 demo: install

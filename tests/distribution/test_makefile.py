@@ -36,22 +36,29 @@ def test_the_set_up_says_what_it_fetches_before_it_does() -> None:
 
 
 def test_a_locked_set_up_takes_nothing_without_a_hash() -> None:
-    first, second = _pip(_would_run("install", "LOCKED=1", "EXTRAS=postgres,numba"))
+    first, second, third = _pip(_would_run("install", "LOCKED=1", "EXTRAS=postgres,numba"))
     files = [f"--requirement requirements/{name}.txt" for name in ("core", "torch", "postgres", "numba")]
-    assert first == " ".join(["install --require-hashes", *files])
+    assert first == " ".join(["install --no-deps --require-hashes", *files])
     assert second == "install --no-deps --no-build-isolation --editable ."
+    assert third == "check"
 
 
 def test_torch_without_cuda_comes_first_and_alone() -> None:
-    first, second, _ = _pip(_would_run("install", "LOCKED=1", "TORCH=cpu"))
-    assert first.startswith("install --no-deps --index-url https://download.pytorch.org/whl/cpu --constraint")
-    assert second == "install --require-hashes --requirement requirements/core.txt"
+    first, second, *_ = _pip(_would_run("install", "LOCKED=1", "TORCH=cpu"))
+    index = "https://download.pytorch.org/whl/cpu"
+    assert first == f"install --no-deps --index-url {index} --constraint constraints.txt torch"
+    assert second == "install --no-deps --require-hashes --requirement requirements/core.txt"
+    first, *_ = _pip(_would_run("install", "TORCH=cpu", "EXTRAS=clip"))
+    assert first.endswith(" torch torchvision"), "which belongs to one build of torch"
 
 
 def test_uv_takes_the_place_of_pip() -> None:
     lines = _would_run("install", "UV=1", "LOCKED=1")
     assert not _pip(lines)
-    assert [line.split()[:3] for line in lines if line.startswith("uv ")][1:] == [["uv", "pip", "install"]] * 2
+    assert [line.split()[:3] for line in lines if line.startswith("uv ")][1:] == [
+        *[["uv", "pip", "install"]] * 2,
+        ["uv", "pip", "check"],
+    ]
 
 
 def test_another_torch_is_refused() -> None:
