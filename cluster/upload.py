@@ -17,6 +17,7 @@ EXCLUDES = (
     "*.egg-info",
     "node_modules",
     "/build",
+    "/dist",
     "/data",
     "/datasets",
     "/features",

@@ -12,7 +12,6 @@ from vtr_core.errors import one_line
 from vtr_core.ray_private import SEEN, release
 
 SECTION = "packages"
-_PINNED = "pip install --constraint constraints.txt"
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,11 @@ class Package:
 
 
 def _needed(name: str, module: str) -> Package:
-    return Package(name, module, f"{_PINNED} {name}", needed=True)
+    return Package(name, module, f"pip install {name}", needed=True)
 
 
 def _extra(name: str, module: str, extra: str) -> Package:
-    return Package(name, module, f"{_PINNED} 'vtr[{extra}]'")
+    return Package(name, module, f"pip install 'vtr-ray[{extra}]'")
 
 
 MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
@@ -46,11 +45,12 @@ PACKAGES = (
     _needed("boto3", "boto3"),
     _needed("optuna", "optuna"),
     _needed("safetensors", "safetensors"),
+    _needed("pillow", "PIL"),
+    _extra("numba", "numba", "numba"),
     Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
     Package("causal-conv1d", "causal_conv1d", MAMBA),
-    Package("einops", "einops", f"{_PINNED} einops"),
+    Package("einops", "einops", "pip install einops"),
     _extra("open_clip_torch", "open_clip", "clip"),
-    _extra("pillow", "PIL", "clip"),
     _extra("faiss-cpu", "faiss", "faiss"),
     _extra("psycopg2-binary", "psycopg2", "postgres"),
 )
@@ -85,6 +85,8 @@ def found(package: Package, version: Callable[[str], str], load: Callable[[str],
 
 
 def _python() -> Finding:
-    if not (3, 11) <= sys.version_info < (3, 13):
-        return Finding(SECTION, "python", "broken", platform.python_version(), "use Python 3.11 or 3.12")
-    return Finding(SECTION, "python", "ok", platform.python_version())
+    version = platform.python_version()
+    if not (3, 11) <= sys.version_info < (3, 14):
+        return Finding(SECTION, "python", "broken", version, "use Python 3.11, 3.12 or 3.13")
+    tested = sys.version_info[:2] == (3, 11)
+    return Finding(SECTION, "python", "ok", version if tested else f"{version}; the tests were run with 3.11")

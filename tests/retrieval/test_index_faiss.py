@@ -17,7 +17,7 @@ def vectors(rows: int, seed: int) -> np.ndarray:
 
 def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(ConfigError, match=r"pip install 'vtr\[faiss\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'vtr-ray\[faiss\]'"):
         check_faiss()
 
 
