@@ -40,7 +40,7 @@ done
 printf '%s\n' "${kernels[@]}" | hashed mamba-sources --no-deps -
 
 for version in 3.11 3.12 3.13; do
-    echo "every pin has a wheel for Python $version"
+    echo "is there a wheel of every pin for Python $version?"
     others=("${extras[@]/#/--extra=}")
     uv pip compile --quiet --python-version "$version" --python-platform x86_64-unknown-linux-gnu --only-binary :all: \
         --constraint constraints.txt "${others[@]/--extra=mamba/--extra=dev}" pyproject.toml >/dev/null
