@@ -24,7 +24,7 @@ RUN apt-get update \
     && echo 'export PATH=/opt/vtr/.venv/bin:$PATH' > /etc/profile.d/vtr.sh \
     && useradd --create-home --uid 1000 --shell /bin/bash vtr
 WORKDIR /opt/vtr
-COPY pyproject.toml constraints.txt Makefile README.md LICENSE NOTICE ./
+COPY pyproject.toml constraints.txt Makefile README.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE CITATION.cff ./
 COPY requirements ./requirements
 # The installation links these folders; the code comes last, so that changing it installs and compiles nothing anew.
 RUN mkdir vtr_core pipelines cluster tune_spaces

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `make lock`: every pin anew, for Python 3.11 to 3.13 and any platform. Pins that still fit stay; UPGRADE=1 takes the newest.
+# `make lock`: every pin anew, the same for Python 3.11 to 3.13 and any platform. Pins that still fit stay; with
+# UPGRADE=1 the newest are taken.
 #   constraints.txt                 the versions, of all extras
 #   requirements/core.txt           what the package needs but torch, with hashes
 #   requirements/torch.txt          torch as the index has it, and the CUDA libraries that only it needs
@@ -10,7 +11,8 @@ cd "$(dirname "$0")/.."
 export UV_CUSTOM_COMPILE_COMMAND="make lock"
 
 compiled() { # file, then arguments of uv
-    uv pip compile --quiet --universal --python-version 3.11 --no-annotate --output-file "$@" >/dev/null
+    uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-annotate \
+        --output-file "$@" >/dev/null
 }
 hashed() {
     compiled "requirements/$1.txt" --generate-hashes --constraint constraints.txt "${@:2}"
@@ -33,14 +35,16 @@ mapfile -t needed < <(names core "")
 echo torch | hashed torch $(but "${needed[@]}") -
 mapfile -t -O "${#needed[@]}" needed < <(names torch "")
 kernels=(mamba-ssm causal-conv1d)
-mapfile -t extras < <(python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"], sep="\n")')
+mapfile -t extras < <(python -c 'import tomllib, pathlib
+project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
+print(*project["optional-dependencies"], sep="\n")')
 for extra in "${extras[@]}"; do
     hashed "$extra" --extra "$extra" $(but "${needed[@]}" "${kernels[@]}") pyproject.toml
 done
 printf '%s\n' "${kernels[@]}" | hashed mamba-sources --no-deps -
 
 for version in 3.11 3.12 3.13; do
-    echo "every pin has a wheel for Python $version"
+    echo "is there a wheel of every pin for Python $version?"
     others=("${extras[@]/#/--extra=}")
     uv pip compile --quiet --python-version "$version" --python-platform x86_64-unknown-linux-gnu --only-binary :all: \
         --constraint constraints.txt "${others[@]/--extra=mamba/--extra=dev}" pyproject.toml >/dev/null

@@ -32,6 +32,11 @@ def _stages() -> dict[str, list[tuple[str, str]]]:
     return stages
 
 
+def _copied(stage: str) -> set[str]:
+    """The files and folders of the repository that a stage has."""
+    return {part for word, rest in _stages()[stage] if word == "COPY" for part in rest.split()[:-1]}
+
+
 def _targets() -> dict[str, str]:
     """The recipes of the Makefile."""
     text = (ROOT / "Makefile").read_text()
@@ -61,14 +66,9 @@ def test_every_image_ends_without_root() -> None:
 
 
 def test_both_images_hold_the_whole_code() -> None:
-    stages = _stages()
     for name in ("cpu", "cuda"):
-        copied = {part for word, rest in stages[name] if word == "COPY" for part in rest.split()[:-1]}
-        assert (
-            copied
-            >= {"pyproject.toml", "constraints.txt", "requirements", "Makefile", "README.md", "LICENSE"} | PACKAGES
-        )
-    made = next(rest for word, rest in stages["system"] if rest.startswith("mkdir"))
+        assert _copied(name) >= {"pyproject.toml", "constraints.txt", "requirements", "Makefile"} | PACKAGES
+    made = next(rest for word, rest in _stages()["system"] if rest.startswith("mkdir"))
     assert set(made.split()[1:]) == PACKAGES
 
 
@@ -81,6 +81,11 @@ def test_all_that_is_copied_is_there_and_sent_to_the_builder() -> None:
         for name in rest.split()[:-1]:
             assert (ROOT / name).exists(), name
             assert name.partition("/")[0] in sent, name
+
+
+def test_the_installation_finds_every_file_that_the_project_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {project["readme"], *project["license-files"]} <= _copied("system")
 
 
 def test_the_packages_are_those_of_the_project() -> None:
@@ -97,8 +102,7 @@ def test_the_scans_are_compiled_with_the_toolkit_and_not_kept_with_it() -> None:
 
 
 def test_what_is_compiled_is_fetched_by_its_hash() -> None:
-    stages = _stages()
-    assert mamba_wheels.SOURCES.parts[0] in dict(stages["system"])["COPY"].split()
+    assert str(mamba_wheels.SOURCES.parent) in _copied("mamba-wheels")
     assert "--no-deps --require-hashes --requirement requirements/mamba.txt" in _targets()["mamba-wheels"]
     assert {"--require-hashes", f"--requirement={mamba_wheels.SOURCES}"} <= set(
         mamba_wheels.download_command(Path("/x"))
