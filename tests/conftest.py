@@ -1,27 +1,38 @@
 """Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
+Functions within functions are not checked: a check is compiled, which takes milliseconds, each time one is made.
+
 No generated example has a deadline, and commands wait for what they depend on for longer than they do elsewhere:
 machines that are shared are slow at times.
 """
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
-install_import_hook("vtr_core", "beartype.beartype")  # works on modules imported from here on
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def _checked(**how: Any) -> Callable[[Any], Any]:
+    decorate = _jaxtyped(**how)
+    return lambda value: value if "<locals>" in getattr(value, "__qualname__", "") else decorate(value)
+
+
+jaxtyping.jaxtyped = _checked  # what the hook decorates with
+jaxtyping.install_import_hook("vtr_core", "beartype.beartype")  # works on modules imported from here on
 torch.set_num_threads(1)
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
 for name in ("MLFLOW", "RAY", "SWEEP"):
     os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
-
 
 _LIMIT = pytest.StashKey[float]()
 """On the monotonic clock: when tests are no longer begun."""
