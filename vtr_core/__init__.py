@@ -2,3 +2,5 @@
 
 Imports run one way, from config and storage up to train and retrieval; pyproject.toml has the contract.
 """
+
+__version__ = "0.1.0"

@@ -27,10 +27,11 @@ from pipelines.arguments import parse
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.stream.reading import Part, stream
+from vtr_core.data.stream.reading import stream
+from vtr_core.ray_private import KEEP_DEVICES
 from vtr_core.train.loop.meter import Meter
 
 BEGIN, END = "begin", "end"
@@ -74,7 +75,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run the worker group to its end."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_data")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault(KEEP_DEVICES, "0")
     cpus = flags.workers + flags.reading_cpus
     ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     deliver(flags)

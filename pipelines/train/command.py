@@ -207,11 +207,16 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 
 
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
-    """Connect to Ray and make sure that the run fits, before anything is written."""
+    """Make sure that the run fits, before anything is written: into Ray's cluster, or into this process."""
+    if config.scaling.workers == 0:
+        from vtr_core.train.in_process import device_here
+
+        device_here(config)
+        return
     from pipelines.ray_session import connect
     from vtr_core.train.trainer import check_resources
 
-    connect(config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus, worker_logs)
+    connect(config.scaling.cpus, worker_logs)
     check_resources(config)
 
 
@@ -224,9 +229,9 @@ def _run(
     from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.tracking.system_metrics import sampling_interval
     from vtr_core.train.checkpoint.files import find_checkpoint
+    from vtr_core.train.fit import fit
     from vtr_core.train.loop.worker import Job
     from vtr_core.train.tracked import tracked_run
-    from vtr_core.train.trainer import fit
 
     origin, system_s = provenance(), sampling_interval()
     events = EventLog(folder.location / "events.jsonl")

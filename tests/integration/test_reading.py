@@ -12,13 +12,13 @@ from tests.builders.toy import toy_videos
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.plan.plan import Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.shards import writing
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream import reading
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.data.stream.reading import Part, stream
+from vtr_core.data.stream.reading import stream
 
 pytestmark = pytest.mark.integration
 STEPS = 11

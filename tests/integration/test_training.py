@@ -7,7 +7,7 @@ import pytest
 from mlflow import MlflowClient
 
 from pipelines.train.command import TrainFlags, train
-from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, config, losses
+from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, assert_equal_runs, config, events, losses
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.train.checkpoint.load import load_model
 
@@ -16,21 +16,27 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def one_worker(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An undisturbed run of one worker."""
+    """An undisturbed run of one Ray Train worker."""
     out = tmp_path_factory.mktemp("runs") / "one"
     train(config(), TrainFlags(data=str(world), out=str(out), experiment="one"))
     return out
 
 
-def test_two_workers_train_what_one_does(one_worker: Path, world: Path, tmp_path: Path) -> None:
+def test_without_ray_the_same_is_trained_bit_for_bit(one_worker: Path, world: Path, tmp_path: Path) -> None:
+    train(config(0), TrainFlags(data=str(world), out=str(tmp_path / "run")))
+    assert_equal_runs(one_worker, tmp_path / "run")
+    assert [event["workers"] for event in events(tmp_path / "run", "started")] == [1]
+
+
+def test_two_workers_train_what_the_process_itself_does(world: Path, tmp_path: Path) -> None:
     """Nor does it depend on micro-batches and blocks of the similarity matrix; candidates, a learnt temperature."""
     same = {"model.routing.dropout": 0.0, "batch.candidates": 2, **LEARNT}
-    for workers, pieces in ((1, {}), (2, {"batch.micro_rows": 10, "loss.block_rows": 7})):
+    for workers, pieces in ((0, {}), (2, {"batch.micro_rows": 10, "loss.block_rows": 7})):
         flags = TrainFlags(data=str(world), out=str(tmp_path / str(workers)))
         train(config(workers, **same, **pieces), flags)
-    one, two = losses(tmp_path / "1"), losses(tmp_path / "2")
-    assert len(one) == STEPS
-    assert two == pytest.approx(one, rel=0, abs=1e-5)
+    alone, two = losses(tmp_path / "0"), losses(tmp_path / "2")
+    assert len(alone) == STEPS
+    assert two == pytest.approx(alone, rel=0, abs=1e-5)
 
 
 def test_mlflow_has_the_run(one_worker: Path, own_tracking_store: str) -> None:
@@ -53,14 +59,13 @@ def test_mlflow_has_the_run(one_worker: Path, own_tracking_store: str) -> None:
 def test_a_failed_run_is_failed(world: Path, tmp_path: Path, own_tracking_store: str) -> None:
     out = tmp_path / "failed"
     with pytest.raises(ConfigError, match="val/nothing"):
-        train(config(**{"training.metric": "val/nothing"}), TrainFlags(data=str(world), out=str(out)))
+        train(config(0, **{"training.metric": "val/nothing"}), TrainFlags(data=str(world), out=str(out)))
     run_id = json.loads((out / "run.json").read_text())["mlflow_run_id"]
     assert MlflowClient(own_tracking_store).get_run(run_id).info.status == "FAILED"
 
 
-@pytest.mark.long
 def test_a_loss_that_stays_not_finite_ends_the_run(world: Path, tmp_path: Path) -> None:
-    wild = config(**{"optimizer.learning_rate": 1e30, "training.max_nonfinite": 2, "training.validate_every": 3})
+    wild = config(0, **{"optimizer.learning_rate": 1e30, "training.max_nonfinite": 2, "training.validate_every": 3})
     with pytest.raises(TrainingError, match=r"not finite in 2 steps in a row.*part-00000\.parquet \(row group 0\)"):
         train(wild, TrainFlags(data=str(world), out=str(tmp_path / "wild")))
 
@@ -76,8 +81,7 @@ def test_a_checkpoint_loads_by_itself(one_worker: Path) -> None:
     assert not loaded.model.training
 
 
-@pytest.mark.long
 def test_training_stops_early(world: Path, tmp_path: Path) -> None:
-    patient = config(**{"training.epochs": 50, "training.patience": 2, "optimizer.learning_rate": 1e-12})
+    patient = config(0, **{"training.epochs": 50, "training.patience": 2, "optimizer.learning_rate": 1e-12})
     train(patient, TrainFlags(data=str(world), out=str(tmp_path / "early")))
     assert len(losses(tmp_path / "early")) < 50 * STEPS_PER_EPOCH

@@ -15,8 +15,8 @@ NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
 class ScalingConfig(Settings):
     """Workers and what each of them takes of the cluster."""
 
-    workers: NumWorkers = 1
-    """Train workers; the batch is divided among them."""
+    workers: Annotated[int, Field(ge=0, le=2**16)] = 1
+    """Train workers; the batch is divided among them. 0: train in the process of the command, without Ray."""
     min_workers: NumWorkers | None = None
     """Go on with as few as this when nodes leave, and with more again, up to `workers`, when they return (None: never).
     The batch stays whole: only numbers of workers that divide its rows are used. Dropout differs with their number."""
@@ -46,6 +46,11 @@ class ScalingConfig(Settings):
     def fewest(self) -> int:
         """The fewest workers that the run goes on with."""
         return self.workers if self.min_workers is None else self.min_workers
+
+    @property
+    def cpus(self) -> float:
+        """CPUs of a cluster that a run takes, reading included; without Ray's workers its own process reads."""
+        return self.workers * self.cpus_per_worker + self.reading_cpus if self.workers else self.cpus_per_worker
 
     @property
     def span(self) -> str:

@@ -38,13 +38,13 @@ class TrainConfig(Settings):
     @property
     def worker_counts(self) -> tuple[int, ...]:
         """The numbers of workers that the run may go on with, ascending: those that divide a batch's rows."""
-        span = range(self.scaling.fewest, self.scaling.workers + 1)
+        span = range(max(1, self.scaling.fewest), self.scaling.workers + 1)
         return tuple(count for count in span if self.batch.rows % count == 0)
 
     @model_validator(mode="after")
     def _rows_divide(self) -> "TrainConfig":
         for name, count in (("workers", self.scaling.workers), ("min_workers", self.scaling.fewest)):
-            if self.batch.rows % count:
+            if count and self.batch.rows % count:
                 divisors = [n for n in range(1, min(self.batch.rows, 4 * count) + 1) if self.batch.rows % n == 0]
                 near = sorted(divisors, key=lambda n: abs(n - count))[:3]
                 raise ValueError(

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import ray
-
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
+from vtr_core.patience import MLFLOW
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
@@ -28,8 +27,6 @@ from vtr_core.train.checkpoint.files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)
-_FIRST_TRY_S = 10.0
-"""Training waits so long for a store that does not answer."""
 _PAUSES_S = (15.0, 300.0)
 """Between two tries to open the run: at first, and at most."""
 _SEND_EVERY_S = 60.0
@@ -101,14 +98,19 @@ class Tracking:
         return self._run
 
     def begin(self) -> None:
-        """Open the run, or go on trying while training begins without it."""
+        """Open the run, or go on trying while training begins without it.
+
+        A store that refuses is not waited for, one that does not answer as long as VTR_MLFLOW_PATIENCE_S says.
+        """
+        patience_s = MLFLOW.seconds()
         self._thread.start()
-        self._tried.wait(_FIRST_TRY_S)
+        answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
         self.for_workers = self._run
         if self.for_workers is None:
-            logger.warning("training begins without MLflow; %s gets every point", self._metrics)
+            why = "" if answered else f", which did not answer in {patience_s:g} s ({MLFLOW.variable})"
+            logger.warning("training begins without MLflow%s; %s gets every point", why, self._metrics)
 
     def workers_sent_all(self) -> None:
         """The first worker says that MLflow has every point."""
@@ -207,10 +209,18 @@ class Tracking:
         values = self._config.model_dump(mode="json")
         run.log_params(flatten(values))
         run.log_json("config.json", values)
-        run.log_json("environment.json", environment(ray.cluster_resources() if ray.is_initialized() else None))
+        run.log_json("environment.json", environment(self._cluster()))
         if self._record.validation is not None:
             run.log_input(Manifest.load(self._record.validation), "validation")
         run.log_input(Manifest.load(self._record.data), "training")
+
+    def _cluster(self) -> dict[str, float] | None:
+        """What the connected Ray cluster has; None for a run without Ray."""
+        if self._config.scaling.workers == 0:
+            return None
+        import ray
+
+        return ray.cluster_resources() if ray.is_initialized() else None
 
     def _deliver(self, status: Status, tags: Mapping[str, str]) -> None:
         assert self._run is not None

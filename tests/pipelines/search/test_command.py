@@ -13,6 +13,7 @@ from pipelines.index.command import IndexFlags, index
 from pipelines.search.command import SearchFlags, search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
+from tests.optional import optional
 from tests.pipelines.test_cli import vtr
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
@@ -183,7 +184,7 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
 def test_faiss_finds_the_same(
     data: Manifest, checkpoint: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("faiss")
+    optional("faiss", "faiss")
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="faiss"))
     assert "candidates.faiss" in record.files
     near = found(capsys, SearchFlags(QUERY, index=str(tmp_path / "i"), k=3, candidates=7))

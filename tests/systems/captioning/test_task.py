@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import DIM, MAX_WORDS, WORDS, columns
+from tests.train.workers import assert_together_equal_one
 from vtr_core.config.override import override
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.reading.row_groups import Columns
@@ -101,23 +101,13 @@ CASES = [
 ]
 
 
-def worker(rank: int, world: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
-    torch.save([one_step(*case, rank, world) for case in CASES], f"{folder}/rank{rank}.pt")
-    dist.destroy_process_group()
+def steps(rank: int, world: int) -> list[list[Tensor]]:
+    return [one_step(*case, rank, world) for case in CASES]
 
 
 @pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
-    alone = [one_step(*case) for case in CASES]
-    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
-    for rank in range(world):
-        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
-        for one, many in zip(alone, together, strict=True):
-            assert len(one) == len(many)
-            for expected, found in zip(one, many, strict=True):
-                torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    assert_together_equal_one(steps, world, tmp_path)
 
 
 def terms(settings: TrainConfig, step: int) -> set[str]:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.builders.frame_batches import SMALL, videos
+from tests.train.workers import assert_together_equal_one
 from vtr_core.losses.share import Share
 from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
@@ -53,20 +53,10 @@ def one_step(case: tuple[HybridEncoderConfig, DualTripletConfig], rank: int, wor
     return [loss.detach(), *gradients, *(buffer.clone() for buffer in model.buffers())]
 
 
-def worker(rank: int, world: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
-    results = [one_step(case, rank, world) for case in CASES]
-    torch.save(results, f"{folder}/rank{rank}.pt")
-    dist.destroy_process_group()
+def steps(rank: int, world: int) -> list[list[Tensor]]:
+    return [one_step(case, rank, world) for case in CASES]
 
 
 @pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
-    alone = [one_step(case, 0, 1) for case in CASES]
-    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
-    for rank in range(world):
-        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
-        for one, many in zip(alone, together, strict=True):
-            for expected, found in zip(one, many, strict=True):
-                torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    assert_together_equal_one(steps, world, tmp_path)

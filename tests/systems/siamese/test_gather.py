@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 from tests.builders.made_faces import face
+from tests.train.workers import assert_together_equal_one
 from vtr_core.config.override import override
 from vtr_core.nn.channel_batch_norm import share_channels
 from vtr_core.run.config import TrainConfig
@@ -64,20 +64,11 @@ def one_step(settings: TrainConfig, rank: int, world: int) -> list[Tensor]:
     return [loss.detach(), *gradients, *(b.detach().float() for n, b in model.named_buffers() if "running" in n)]
 
 
-def worker(rank: int, world: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
-    torch.save([one_step(config(case), rank, world) for case in CASES], f"{folder}/rank{rank}.pt")
-    dist.destroy_process_group()
+def steps(rank: int, world: int) -> list[list[Tensor]]:
+    return [one_step(config(case), rank, world) for case in CASES]
 
 
 @pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
-    alone = [one_step(config(case), 0, 1) for case in CASES]
-    assert all(any(value.abs().sum() > 0 for value in case[1:]) for case in alone)
-    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
-    for rank in range(world):
-        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
-        for one, many in zip(alone, together, strict=True):
-            for expected, found in zip(one, many, strict=True):
-                torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-5)
+    assert all(any(value.abs().sum() > 0 for value in case[1:]) for case in steps(0, 1))
+    assert_together_equal_one(steps, world, tmp_path, rtol=2e-3, atol=2e-5)

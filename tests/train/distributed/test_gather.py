@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor, nn
 
+from tests.train.workers import assert_together_equal_one
 from vtr_core.config.losses.contrastive import (
     GramVolumeConfig,
     InfoNceConfig,
@@ -87,20 +87,10 @@ def loss_and_gradients(config: LossConfig, rank: int, world: int) -> list[Tensor
     return [loss.detach(), *(gradient for gradient in gradients if gradient is not None)]
 
 
-def worker(rank: int, world: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
-    results = [loss_and_gradients(config, rank, world) for config in LOSSES]
-    torch.save(results, f"{folder}/rank{rank}.pt")
-    dist.destroy_process_group()
+def steps(rank: int, world: int) -> list[list[Tensor]]:
+    return [loss_and_gradients(config, rank, world) for config in LOSSES]
 
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
-    alone = [loss_and_gradients(config, 0, 1) for config in LOSSES]
-    mp.spawn(worker, args=(world, str(tmp_path)), nprocs=world)
-    for rank in range(world):
-        together = torch.load(tmp_path / f"rank{rank}.pt", weights_only=True)
-        for one, many in zip(alone, together, strict=True):
-            for expected, found in zip(one, many, strict=True):
-                torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    assert_together_equal_one(steps, world, tmp_path)

@@ -20,6 +20,14 @@ from vtr_core.errors import DatasetError
 
 
 @dataclass(frozen=True)
+class Part:
+    """What worker `rank` of `world` reads of every batch."""
+
+    rank: int
+    world: int
+
+
+@dataclass(frozen=True)
 class CaptionDraws:
     """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
 

@@ -23,7 +23,7 @@ from ray.exceptions import RayTaskError
 
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard
-from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Plan, RowGroup
+from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import is_kept_column, is_mean_column, mean_column
 from vtr_core.data.records.schema import array_dtype
@@ -49,14 +49,6 @@ class _Pace:
 
 _QUICK, _STEADY = _Pace(0, 1.0), _Pace(2**28, 0.5)
 """At first a batch is a block and few processes start at once, so that the first batch is there soon."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Worker `rank` of `world`."""
-
-    rank: int
-    world: int
 
 
 def stream(

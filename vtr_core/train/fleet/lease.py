@@ -8,12 +8,14 @@ its own. On the holder's machine it is enough to look whether its process lives.
 
 import json
 import logging
+import math
 import os
 import platform
 import socket
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -25,6 +27,7 @@ from vtr_core.errors import RunConflict
 from vtr_core.storage import Location, StorageError
 
 logger = logging.getLogger(__name__)
+Sleep = Callable[[float], object]
 HEARTBEAT_S = 10.0
 _BEATS_MISSED = 3.5
 """A holder whose file has not changed for so many heartbeats is taken to be gone."""
@@ -69,12 +72,12 @@ class Lease:
         self._thread.start()
 
     @classmethod
-    def take(cls, run: Location, heartbeat_s: float = HEARTBEAT_S) -> "Lease":
+    def take(cls, run: Location, heartbeat_s: float = HEARTBEAT_S, sleep: Sleep = time.sleep) -> "Lease":
         """Hold the run folder at `run`; RunConflict, with who holds it, where another driver does and lives."""
         folder = run / "owner"
         before = _newest(folder)
         if before:
-            _wait_until_gone(run, _file(folder, before), heartbeat_s)
+            _wait_until_gone(run, _file(folder, before), heartbeat_s, sleep)
         number = before + 1
         try:
             made = storage.create_exclusively(_file(folder, number), _content(_self()))
@@ -131,26 +134,40 @@ def is_released(run: Location) -> bool:
 _ADVICE = "wait for its end or stop it, or choose another --out"
 
 
-def _wait_until_gone(run: Location, file: Location, heartbeat_s: float) -> None:
+def _wait_until_gone(run: Location, file: Location, heartbeat_s: float, sleep: Sleep) -> None:
     """Return once the holder is known, or taken, to be gone; RunConflict where it lives."""
-    holder = _read(file)
-    gone = None if holder is None else holder.is_gone()
+    gone = _is_gone(file)
     if gone is None:
         wait = _BEATS_MISSED * heartbeat_s
-        logger.warning("%s is held by %s; looking for %.0f s whether it still lives", run, holder or "another", wait)
-        gone = not _changes(file, wait)
+        holder = _read(file) or "another"
+        logger.warning("%s is held by %s; looking for %.0f s whether it still lives", run, holder, wait)
+        gone = _stays_silent(file, wait, sleep)
     if not gone:
         raise RunConflict(f"{run} is being written by {_read(file) or 'another process'}; {_ADVICE}")
 
 
-def _changes(file: Location, wait_s: float) -> bool:
-    """Whether the file shows a heartbeat within `wait_s`."""
-    seen, deadline = _changed(file), time.monotonic() + wait_s
-    while time.monotonic() < deadline:
-        time.sleep(min(1.0, wait_s / 20))
+def _is_gone(file: Location) -> bool | None:
+    """Whether the holder that made the file is gone; None where the file does not tell, or not yet.
+
+    Only who holds a higher number deletes a file, so the holder of one that is missing no longer counts.
+    """
+    holder = _read(file)
+    if holder is None:
+        return None if storage.exists(file) else True
+    return holder.is_gone()
+
+
+def _stays_silent(file: Location, wait_s: float, sleep: Sleep) -> bool:
+    """Whether the file shows no heartbeat for `wait_s`; known sooner where it begins to tell who made it."""
+    seen, pauses = _changed(file), max(20, math.ceil(wait_s))
+    for _ in range(pauses):
+        gone = _is_gone(file)
+        if gone is not None:
+            return gone
         if _changed(file) != seen:
-            return True
-    return False
+            return False
+        sleep(wait_s / pauses)
+    return _changed(file) == seen
 
 
 def _content(holder: Holder) -> bytes:

@@ -3,13 +3,13 @@
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
-from vtr_core.train.loop.channel import Channel
+from vtr_core.train.worker_context import DriverChannel
 
 
 class BadShards:
     """What one worker has met."""
 
-    def __init__(self, reader: RowGroupReader, plan: Plan, channel: Channel) -> None:
+    def __init__(self, reader: RowGroupReader, plan: Plan, channel: DriverChannel) -> None:
         self._reader, self._plan, self._channel = reader, plan, channel
         self._named: set[int] = set()
 

@@ -2,14 +2,12 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-Report = dict[str, Any]
-Reason = Literal["interrupted", "preempted", "resized"]
-"""Why workers are asked to save and end: a signal, a node about to be taken away, room for more workers."""
+from vtr_core.train.worker_context import Reason, Report
 
 _MAX_CALLS = 100_000
 """Every worker's question after a stop stays open all along, so there are as many calls as workers, and a few."""

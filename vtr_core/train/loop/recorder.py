@@ -11,7 +11,7 @@ from vtr_core.tracking.system_metrics import SystemMeter
 from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import is_held
-from vtr_core.train.loop.channel import Channel
+from vtr_core.train.worker_context import DriverChannel
 
 
 class Recorder:
@@ -25,7 +25,7 @@ class Recorder:
         folder: RunFolder,
         lease: int,
         tracked: TrackedRun | None,
-        channel: Channel,
+        channel: DriverChannel,
         step: int,
         system_s: float | None = None,
     ) -> None:

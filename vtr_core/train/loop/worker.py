@@ -1,22 +1,18 @@
-"""The one training loop, run by every Ray Train worker."""
+"""The one training loop, run by every worker: by Ray Train's, or by the only one, in the process of the command."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import ray.train
-import ray.train.torch
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.data.stream.reading import Part, stream
 from vtr_core.errors import TrainingError
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
@@ -29,15 +25,14 @@ from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
-from vtr_core.train.fleet.placement import place_reading
 from vtr_core.train.loop.bad_shards import BadShards
-from vtr_core.train.loop.channel import Channel
 from vtr_core.train.loop.early_stopping import judge
 from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.optimizer import learning_rate_at
+from vtr_core.train.worker_context import WorkerContext
 
 
 @dataclass(frozen=True)
@@ -66,21 +61,13 @@ def total_steps(config: TrainConfig, plan: Plan) -> int:
     return min(steps, config.training.max_steps or steps)
 
 
-def train_worker(values: dict[str, Any]) -> bool:
-    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; see `Worker.run`."""
-    place_reading(values["placed"])
-    return Worker(values["job"], values["channel"]).run()
-
-
 class Worker:
     """One worker's model, data and place in the run."""
 
-    def __init__(self, job: Job, channel: Channel) -> None:
-        self._channel, self._stop = channel, channel.watch()
-        context = ray.train.get_context()
-        self._rank, self._world = context.get_world_rank(), context.get_world_size()
+    def __init__(self, job: Job, context: WorkerContext) -> None:
+        self._context, self._channel, self._stop = context, context.channel, context.channel.watch()
+        self._rank, self._world, self._device = context.rank, context.world, context.device
         self._job, self._config = job, job.config
-        self._device = ray.train.torch.get_device()
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)
         self._words = WordTable.load(self._manifest)
@@ -106,7 +93,7 @@ class Worker:
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
-        self._learner = Learner(model, self._task.objective, self._config, _distribute)
+        self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
             require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
@@ -173,7 +160,7 @@ class Worker:
         reader = RowGroupReader(self._manifest, columns)
         part = Part(self._rank, self._world)
         prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
-        batches = stream(reader, self._plan, part, self._progress.step, prefetch, bad)
+        batches = self._context.stream(reader, self._plan, part, self._progress.step, prefetch, bad)
         return batches, BadShards(reader, self._plan, self._channel) if bad == "skip" else None
 
     def _count_replaced(self, mine: int) -> None:
@@ -281,16 +268,6 @@ class Worker:
         tracked = self._job.tracked
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
         return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
-
-
-def _distribute(model: nn.Module) -> nn.Module:
-    """DDP, except of a model without anything to train, which it does not take."""
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        return model.to(ray.train.torch.get_device())
-    constant_buffers = {"broadcast_buffers": False}
-    prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
-    assert isinstance(prepared, nn.Module)
-    return prepared
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

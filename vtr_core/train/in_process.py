@@ -1,0 +1,57 @@
+"""A run with `scaling.workers 0`: the training loop in this process, without Ray."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from vtr_core.data.direct_reading import read_directly
+from vtr_core.errors import ClusterError
+from vtr_core.run.config import TrainConfig
+from vtr_core.train.fleet.interrupts import graceful
+from vtr_core.train.loop.worker import Job, Worker
+from vtr_core.train.worker_context import Reason, Report, WorkerContext
+
+
+def fit_in_process(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
+    """`vtr_core.train.fit.fit` in this process: batches, losses and weights are those of one worker.
+
+    A fault ends the run; --resume goes on with it. `should_stop` is asked at every step.
+    """
+    device = device_here(job.config)
+    channel = _Channel(on_report, should_stop)
+
+    def place(model: nn.Module) -> nn.Module:
+        return model.to(device)
+
+    context = WorkerContext(0, 1, device, channel, read_directly, place)
+    with graceful(channel.stopping.set):
+        Worker(job, context).run()
+
+
+def device_here(config: TrainConfig) -> torch.device:
+    """The device that the configuration means here; ClusterError where it asks for a GPU and there is none."""
+    has_gpu = torch.cuda.is_available()
+    if config.scaling.device == "gpu" and not has_gpu:
+        raise ClusterError("scaling.device = 'gpu', and torch finds no CUDA device here; use --scaling.device cpu")
+    return torch.device("cuda" if has_gpu and config.scaling.device != "cpu" else "cpu")
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """Driver and worker are one: reports are handed on at once."""
+
+    report: Callable[[Report], None]
+    should_stop: Callable[[], bool]
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> "_Channel":
+        return self
+
+    def requested(self) -> bool:
+        return self.stopping.is_set() or self.should_stop()
+
+    def reason(self) -> Reason:
+        return "interrupted"

@@ -1,0 +1,41 @@
+"""The training loop as a worker of Ray Train."""
+
+from typing import Any
+
+import ray.train
+import ray.train.torch
+from torch import nn
+
+from vtr_core.data.stream.reading import stream
+from vtr_core.train.fleet.placement import place_reading
+from vtr_core.train.loop.channel import Channel
+from vtr_core.train.loop.worker import Worker
+from vtr_core.train.worker_context import WorkerContext
+
+
+def train_worker(values: dict[str, Any]) -> bool:
+    """Ray Train's entry point: one worker's part of the run, from the newest checkpoint on; see `Worker.run`."""
+    place_reading(values["placed"])
+    return Worker(values["job"], _context(values["channel"])).run()
+
+
+def _context(channel: Channel) -> WorkerContext:
+    context = ray.train.get_context()
+    return WorkerContext(
+        rank=context.get_world_rank(),
+        world=context.get_world_size(),
+        device=ray.train.torch.get_device(),
+        channel=channel,
+        stream=stream,
+        distribute=_distribute,
+    )
+
+
+def _distribute(model: nn.Module) -> nn.Module:
+    """DDP, except of a model without anything to train, which it does not take."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return model.to(ray.train.torch.get_device())
+    constant_buffers = {"broadcast_buffers": False}
+    prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
+    assert isinstance(prepared, nn.Module)
+    return prepared
