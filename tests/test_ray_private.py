@@ -160,7 +160,7 @@ def test_a_token_that_is_set_later_is_read() -> None:
 
 
 def test_the_functions_for_jobs_take_what_they_are_given() -> None:
-    """What they do shows in tests/pipelines/submit/test_server.py, tests/cluster and tests/integration/test_submit.py."""
+    """What they do shows in tests of pipelines/submit and cluster, and in tests/integration/test_submit.py."""
     from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
     from ray.dashboard.utils import ray_address_to_api_server_url
     from ray.job_submission import JobSubmissionClient

@@ -75,7 +75,7 @@ def _data(data: str, flags: DemoFlags) -> None:
 def _draw(data: str, finished: "Finished") -> str:
     """Write the learning curve into the run's folder; where it is."""
     from pipelines.analyze.files import write_figure
-    from pipelines.learning_curve import learning_curve
+    from pipelines.demo.learning_curve import learning_curve
     from vtr_core.data.manifest import Manifest
     from vtr_core.storage import locate
     from vtr_core.tracking.json_lines import read_lines

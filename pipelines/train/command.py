@@ -209,7 +209,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
     """Make sure that the run fits, before anything is written: into Ray's cluster, or into this process."""
     if config.scaling.workers == 0:
-        from vtr_core.train.in_process import device_here
+        from vtr_core.train.loop.in_process import device_here
 
         device_here(config)
         return

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from vtr_core.train.loop.context import Report
 from vtr_core.train.loop.worker import Job
-from vtr_core.train.worker_context import Report
 
 
 def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:
@@ -14,7 +14,7 @@ def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[],
     checkpoint, with Interrupted. So does `should_stop`, but without an error.
     """
     if job.config.scaling.workers == 0:
-        from vtr_core.train.in_process import fit_in_process
+        from vtr_core.train.loop.in_process import fit_in_process
 
         fit_in_process(job, on_report, should_stop)
     else:

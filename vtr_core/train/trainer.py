@@ -21,11 +21,11 @@ from vtr_core.train.fleet.faults import Fault, RestartBudget, fault
 from vtr_core.train.fleet.group_watch import GroupWatch, Growth
 from vtr_core.train.fleet.interrupts import graceful
 from vtr_core.train.fleet.placement import Placement, placement, room
+from vtr_core.train.fleet.ray_worker import train_worker
 from vtr_core.train.fleet.reservation import wait_for_room, worker_bundle
 from vtr_core.train.loop.channel import Channel
+from vtr_core.train.loop.context import Report
 from vtr_core.train.loop.worker import Job
-from vtr_core.train.ray_worker import train_worker
-from vtr_core.train.worker_context import Report
 
 
 def uses_gpu(config: TrainConfig) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.demo import command as demo
 from pipelines.demo.command import DemoFlags
-from pipelines.learning_curve import FOUND, LOSS, learning_curve
+from pipelines.demo.learning_curve import FOUND, LOSS, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.tracking.run import TrackedRun, open_run
 from vtr_core.tracking.run_page import run_page

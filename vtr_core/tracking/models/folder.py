@@ -16,7 +16,7 @@ from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
-from vtr_core.tracking.model_requirements import model_requirements
+from vtr_core.tracking.models.requirements import model_requirements
 
 DATA = "checkpoint"
 """The folder of what is kept of the checkpoint, in the model's `data/`."""

@@ -12,7 +12,7 @@ from vtr_core.config.scaling import ScalingConfig
 from vtr_core.train.fleet.placement import Placement, room
 from vtr_core.train.fleet.reservation import Request, worker_bundle
 from vtr_core.train.loop.channel import Channel, Group
-from vtr_core.train.worker_context import Reason
+from vtr_core.train.loop.context import Reason
 
 logger = logging.getLogger(__name__)
 _POLL_S = 1.0

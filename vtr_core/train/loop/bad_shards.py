@@ -3,7 +3,7 @@
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
-from vtr_core.train.worker_context import DriverChannel
+from vtr_core.train.loop.context import DriverChannel
 
 
 class BadShards:

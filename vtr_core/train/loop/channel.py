@@ -7,7 +7,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from vtr_core.train.worker_context import Reason, Report
+from vtr_core.train.loop.context import Reason, Report
 
 _MAX_CALLS = 100_000
 """Every worker's question after a stop stays open all along, so there are as many calls as workers, and a few."""

@@ -11,7 +11,7 @@ from vtr_core.tracking.system_metrics import SystemMeter
 from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fleet.lease import is_held
-from vtr_core.train.worker_context import DriverChannel
+from vtr_core.train.loop.context import DriverChannel
 
 
 class Recorder:

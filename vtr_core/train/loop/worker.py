@@ -26,13 +26,13 @@ from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.loop.bad_shards import BadShards
+from vtr_core.train.loop.context import WorkerContext
 from vtr_core.train.loop.early_stopping import judge
 from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.optimizer import learning_rate_at
-from vtr_core.train.worker_context import WorkerContext
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from torch import nn
 from vtr_core.data.stream.reading import stream
 from vtr_core.train.fleet.placement import place_reading
 from vtr_core.train.loop.channel import Channel
+from vtr_core.train.loop.context import WorkerContext
 from vtr_core.train.loop.worker import Worker
-from vtr_core.train.worker_context import WorkerContext
 
 
 def train_worker(values: dict[str, Any]) -> bool:
