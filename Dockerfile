@@ -1,10 +1,12 @@
-# Two images, both made by the Makefile's steps: one virtual environment with the pinned packages, then the commands.
+# Two images, both made by the Makefile's steps: one virtual environment with the packages whose hashes are in
+# requirements/, then the commands. torch without CUDA comes by version from PyTorch's own index, which the hashes are
+# not of.
 #   docker build --tag vtr:cpu .                            without CUDA: heads, nodes for reading, laptops
 #   docker build --tag vtr:cuda --target cuda .             with CUDA and the compiled selective scans, for one kind of
 #                                                           GPU: --build-arg CUDA_ARCH=80 for A100, 90 (H100) by default
 #   docker run --rm vtr:cpu vtr demo
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
-# Of the CUDA major version that the torch of constraints.txt is built with on PyPI.
+# Of the CUDA major version that the torch of constraints.txt is built with.
 ARG CUDA_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04
 
 FROM ${CUDA_IMAGE} AS cuda-toolkit
@@ -22,12 +24,13 @@ RUN apt-get update \
     && echo 'export PATH=/opt/vtr/.venv/bin:$PATH' > /etc/profile.d/vtr.sh \
     && useradd --create-home --uid 1000 --shell /bin/bash vtr
 WORKDIR /opt/vtr
-COPY pyproject.toml constraints.txt Makefile README.md ./
+COPY pyproject.toml constraints.txt Makefile README.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE CITATION.cff ./
+COPY requirements ./requirements
 # The installation links these folders; the code comes last, so that changing it installs and compiles nothing anew.
 RUN mkdir vtr_core pipelines cluster tune_spaces
 
 FROM system AS cuda-packages
-RUN make install EXTRAS=postgres
+RUN make install LOCKED=1 EXTRAS=postgres,numba
 
 # Compiles for minutes; no GPU is needed.
 FROM cuda-packages AS mamba-wheels
@@ -40,11 +43,11 @@ ENV CUDA_HOME=/usr/local/cuda
 COPY vtr_core/__init__.py vtr_core/errors.py ./vtr_core/
 COPY cluster/__init__.py cluster/mamba_wheels.py ./cluster/
 ARG CUDA_ARCH=90
-RUN make mamba-wheels CUDA_ARCH=${CUDA_ARCH}
+RUN make mamba-wheels LOCKED=1 EXTRAS=postgres,numba CUDA_ARCH=${CUDA_ARCH}
 
 FROM cuda-packages AS cuda
 COPY --from=mamba-wheels /opt/vtr/wheels ./wheels
-RUN make install-mamba
+RUN make install-mamba LOCKED=1 EXTRAS=postgres,numba
 COPY vtr_core ./vtr_core
 COPY pipelines ./pipelines
 COPY cluster ./cluster
@@ -58,8 +61,7 @@ CMD ["vtr", "--help"]
 
 FROM system AS cpu-packages
 # The same version of torch without CUDA, a tenth of the size.
-ENV PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
-RUN make install EXTRAS=postgres
+RUN make install LOCKED=1 TORCH=cpu EXTRAS=postgres,numba
 
 FROM cpu-packages AS cpu
 COPY vtr_core ./vtr_core

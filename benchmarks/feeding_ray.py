@@ -31,6 +31,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Part, Plan
 from vtr_core.data.reading import stream
 from vtr_core.data.row_groups import RowGroupReader, training_columns
+from vtr_core.ray_private import KEEP_DEVICES
 from vtr_core.train.meter import Meter
 
 BEGIN, END = "begin", "end"
@@ -74,7 +75,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run the worker group to its end."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding_ray")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault(KEEP_DEVICES, "0")
     cpus = flags.workers + flags.reading_cpus
     ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     deliver(flags)

@@ -28,10 +28,11 @@ from cluster import network, processes, ray_start
 from cluster.naming import Names, existing
 from cluster.network import Subnet
 from cluster.ray_start import Command, NodeSpec, Ports
+from vtr_core import ray_private
 from vtr_core.errors import ClusterError
+from vtr_core.patience import RAY
 
 Isolation = Literal["auto", "namespaces", "processes"]
-_START_TIMEOUT_S = 120.0
 _GONE_TIMEOUT_S = 30.0
 
 
@@ -106,12 +107,8 @@ class LocalNode:
 
     def drain(self, deadline_s: float = 60.0) -> None:
         """Give notice that the node will be taken away in `deadline_s` seconds, as a cloud does with a spot machine."""
-        from ray.core.generated import autoscaler_pb2
-
-        reason = vars(autoscaler_pb2)["DRAIN_NODE_REASON_PREEMPTION"]
-        deadline_ms = int((time.time() + deadline_s) * 1000)
-        accepted, why_not = self._cluster.gcs.drain_node(self.node_id, reason, "rehearsal", deadline_ms)
-        if not accepted:
+        why_not = ray_private.drain(self._cluster.gcs, self.node_id, int((time.time() + deadline_s) * 1000))
+        if why_not is not None:
             raise ClusterError(f"Ray refuses to drain {self.name}: {why_not}")
 
     def _alive(self) -> list[tuple[str, str]]:
@@ -170,10 +167,7 @@ class LocalCluster:
     def gcs(self) -> Any:
         """A client of the head's state, which needs no connected driver."""
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-        from ray import _raylet
-
-        client: Any = vars(_raylet)["GcsClient"]
-        return client(address=self.address)
+        return ray_private.head_state(self.address)
 
     def __enter__(self) -> "LocalCluster":
         try:
@@ -207,21 +201,20 @@ class LocalCluster:
 
     def alive(self) -> dict[str, str]:
         """The nodes that Ray counts among the living: {node id: name}."""
-        found = self.gcs.get_all_node_info(timeout=5)
-        return {node_id.hex(): info.node_name for node_id, info in found.items() if info.state == 0}
+        return ray_private.living_nodes(self.gcs)
 
-    def wait_for_nodes(self, count: int, timeout_s: float = _START_TIMEOUT_S) -> None:
+    def wait_for_nodes(self, count: int) -> None:
         """Return when Ray counts `count` living nodes."""
-        self.wait_for(lambda: len(self.alive()) == count, timeout_s)
+        self.wait_for(lambda: len(self.alive()) == count)
 
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float = _START_TIMEOUT_S) -> None:
-        """Return when `condition` holds; what Ray cannot answer yet does not. ClusterError after `timeout_s`."""
-        deadline = time.monotonic() + timeout_s
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Return when `condition` holds; what Ray cannot answer yet does not. ClusterError after VTR_RAY_PATIENCE_S."""
+        patience_s = RAY.seconds()
+        deadline = time.monotonic() + patience_s
         while not _holds(condition):
             if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"{self.names.cluster} is not as awaited after {timeout_s:g} s; {self._last_words()}"
-                )
+                waited = f"after {patience_s:g} s ({RAY.variable})"
+                raise ClusterError(f"{self.names.cluster} is not as awaited {waited}; {self._last_words()}")
             time.sleep(0.2)
 
     def popen(self, command: Sequence[str], environment: Mapping[str, str] | None = None, **kwargs: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Both are published as sources only, whose setup.py compiles for nine architectures and ignores TORCH_CUDA_ARCH_LIST.
 For one, which takes minutes in place of hours, the others are taken out of a copy of setup.py. It needs the torch that
-the wheels will run with, the nvcc of its CUDA major version (CUDA_HOME), and no GPU.
+the wheels will run with, the nvcc of its CUDA major version (CUDA_HOME), and no GPU. Run from the repository.
 """
 
 import argparse
@@ -17,9 +17,8 @@ from pathlib import Path
 
 from vtr_core.errors import ClusterError
 
-SOURCES = ("mamba-ssm==2.3.2.post1", "causal-conv1d==1.7.0")
-TOOLS = ("ninja", "packaging", "setuptools", "wheel")
-"""What their builds import: with isolation they would be given a torch of their own, without CUDA."""
+SOURCES = Path("requirements") / "mamba-sources.txt"
+"""Versions and hashes; what their builds import is in mamba.txt beside it, and is installed by the Makefile."""
 DOWNLOAD = {"MAMBA_SKIP_CUDA_BUILD": "TRUE", "CAUSAL_CONV1D_SKIP_CUDA_BUILD": "TRUE"}
 BUILD = {"MAMBA_KEEP_CUDA_BUILD": "TRUE", "MAMBA_FORCE_BUILD": "TRUE", "CAUSAL_CONV1D_FORCE_BUILD": "TRUE"}
 """Compile; do not look for a wheel that was built for another torch."""
@@ -45,9 +44,12 @@ def only(architecture: str, setup: str) -> str:
 
 
 def download_command(folder: Path) -> list[str]:
-    """Download the sources into `folder`; pip's cache may hold a wheel built without CUDA, which it would reuse."""
+    """Download the sources into `folder`; pip's cache may hold a wheel built without CUDA, which it would reuse.
+
+    Without isolation, in which they would be given a torch of their own, without CUDA.
+    """
     isolation = ("--no-build-isolation", "--no-cache-dir", "--no-deps", "--no-binary=:all:")
-    return [*_PIP, "download", *isolation, f"--dest={folder}", *SOURCES]
+    return [*_PIP, "download", *isolation, f"--dest={folder}", "--require-hashes", f"--requirement={SOURCES}"]
 
 
 def build_command(source: Path, out: Path) -> list[str]:
@@ -71,7 +73,6 @@ def sources(architecture: str, folder: Path) -> list[Path]:
 
 def build(architecture: str, out: Path) -> None:
     """Build all wheels into `out`."""
-    subprocess.run([*_PIP, "install", "--quiet", *TOOLS], check=True)
     with tempfile.TemporaryDirectory() as folder:
         for source in sources(architecture, Path(folder)):
             subprocess.run(build_command(source, out), check=True, env={**os.environ, **BUILD})

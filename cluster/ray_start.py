@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cluster.network import INTERFACE
+from vtr_core import ray_private
 
 Command = list[str]
-RAY: Command = [sys.executable, "-m", "ray.scripts.scripts"]
+RAY: Command = [sys.executable, "-m", ray_private.PROGRAM]
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,9 @@ def environment(temporary: str, namespaces: bool) -> dict[str, str]:
     own = {
         "RAY_TMPDIR": temporary,
         "RAY_AUTH_MODE": "disabled",
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-        "RAY_enable_worker_prestart": "0",
-        "RAY_prestart_worker_first_driver": "0",
-        "RAY_health_check_initial_delay_ms": "2000",
-        "RAY_health_check_period_ms": "1000",
-        "RAY_health_check_timeout_ms": "3000",
-        "RAY_health_check_failure_threshold": "3",
-        "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "1",
-        "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "20",
-        "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S": "30",
-        "RAY_JOB_STOP_WAIT_TIME_S": "60",
+        ray_private.KEEP_DEVICES: "0",
+        **ray_private.NO_PRESTART,
+        **ray_private.QUICK_FAULTS,
+        ray_private.STOP_WAIT: "60",
     }
     return {**own, "GLOO_SOCKET_IFNAME": INTERFACE} if namespaces else own

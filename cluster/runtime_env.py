@@ -12,6 +12,8 @@ from typing import Any
 
 from cluster.upload import EXCLUDES
 from vtr_core.errors import ConfigError
+from vtr_core.patience import SETTINGS
+from vtr_core.ray_private import STOP_WAIT
 from vtr_core.tracking.redaction import redact
 
 ALLOWED = (
@@ -21,7 +23,7 @@ ALLOWED = (
     "AWS_ENDPOINT_URL_S3",
     "AWS_REQUEST_CHECKSUM_CALCULATION",
     "AWS_RESPONSE_CHECKSUM_VALIDATION",
-    "VTR_S3_PATIENCE_S",
+    *(setting.variable for setting in SETTINGS),
     "MLFLOW_TRACKING_URI",
     "MLFLOW_S3_ENDPOINT_URL",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES",
@@ -37,7 +39,6 @@ CREDENTIALS = (
     "MLFLOW_TRACKING_TOKEN",
 )
 """Sent only where the user asks for it."""
-STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
 STOP_WAIT_S = 120
 """Between SIGTERM and SIGKILL: a run that is stopped writes a checkpoint first. Ray's own default is 3 seconds."""
 _NEVER = re.compile(r"(?i)RAY_AUTH")

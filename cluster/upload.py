@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vtr_core.errors import ConfigError
+from vtr_core.ray_private import uploaded
 
 EXCLUDES = (
     ".git",
@@ -16,6 +17,7 @@ EXCLUDES = (
     "*.egg-info",
     "node_modules",
     "/build",
+    "/dist",
     "/data",
     "/datasets",
     "/features",
@@ -69,16 +71,11 @@ def check_upload(folder: str, limit_mb: float = LIMIT_MB) -> None:
 
 def upload_sizes(folder: str, excludes: Sequence[str] = EXCLUDES) -> "Counter[str]":
     """Bytes that Ray would upload of `folder`, per folder of the first two levels."""
-    from ray._private.runtime_env import packaging
-
     root = Path(folder).absolute()
     sizes: Counter[str] = Counter()
 
-    def add(path: Path) -> None:
+    for path in uploaded(root, excludes):
         if path.is_file():
             inside = path.relative_to(root).parts
             sizes["/".join(inside[:-1][:2]) or inside[0]] += path.stat().st_size
-
-    packaging.default_logger.setLevel("WARNING")
-    packaging._dir_travel(root, [packaging._get_excludes(root, list(excludes))], add, include_gitignore=True)
     return sizes

@@ -1,10 +1,16 @@
 """`vtr demo`: the whole path on a synthetic world, from nothing to a table of figures, in minutes on a laptop."""
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from pipelines.train import Finished
 
 PRESET = "capsule-howto-tiny"
 
@@ -42,7 +48,7 @@ def demo(flags: DemoFlags) -> None:
     from vtr_core.config.presets import preset
 
     config = override(preset(PRESET), {"scaling.workers": flags.workers, "seed": flags.seed})
-    connect(flags.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus)
+    connect(config.scaling.cpus)
     data = flags.data or f"data/synthetic-{flags.clips}-{flags.seed}"
     print("1/3 a synthetic world of narrated videos, ingested to Parquet shards")
     _data(data, flags)
@@ -51,7 +57,7 @@ def demo(flags: DemoFlags) -> None:
     finished = train(config, TrainFlags(data=data, out=out))
     print("\n3/3 zero-shot retrieval on videos that training never saw\n")
     evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
-    print(_next(data, finished.checkpoint, finished.tracking_uri))
+    print(_next(data, _draw(data, finished), finished))
 
 
 def _data(data: str, flags: DemoFlags) -> None:
@@ -65,14 +71,56 @@ def _data(data: str, flags: DemoFlags) -> None:
     report(ingest(Synthetic(num_clips=flags.clips, seed=flags.seed), IngestFlags(out=data)))
 
 
-def _next(data: str, checkpoint: str, tracking_uri: str) -> str:
+def _draw(data: str, finished: "Finished") -> str:
+    """Write the learning curve into the run's folder; where it is."""
+    from pipelines.analyze_files import write_figure
+    from pipelines.learning_curve import learning_curve
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.storage import locate
+    from vtr_core.tracking.json_lines import read_lines
+
+    run = locate(finished.run)
+    place = run / "learning_curve.png"
+    chance = min(100.0, 100 * 10 / Manifest.load(f"{data}/val").rows)
+    write_figure(place, learning_curve(read_lines(run / "metrics.jsonl"), chance))
+    return str(place)
+
+
+def _page(finished: "Finished") -> str:
+    """How to see the run in MLflow."""
+    from pipelines.train import TrainFlags
+    from vtr_core.tracking.run import TrackedRun, full_tracking_uri
+    from vtr_core.tracking.run_page import has_server, run_page
+
+    if finished.mlflow_run_id is None:
+        return f"MLflow did not take the run: everything is in {finished.run}"
+    page = run_page(TrackedRun(full_tracking_uri(finished.tracking_uri), TrainFlags.experiment, finished.mlflow_run_id))
+    if has_server(finished.tracking_uri):
+        return page
+    return f"mlflow ui --backend-store-uri {finished.tracking_uri}\n                then {page}"
+
+
+def _next(data: str, curve: str, finished: "Finished") -> str:
     return f"""
-checkpoint  {checkpoint}
-next        mlflow ui --backend-store-uri {tracking_uri}
-            vtr evaluate {checkpoint} --data {data}/val {data}/test
-            vtr train {PRESET} --data {data} --loss.margin.value 0.1 --model.num-capsules 32
-            vtr ingest pairs --help          your own data
+learning curve  {curve}
+checkpoint      {finished.checkpoint}
+MLflow          {_page(finished)}
+
+try next        {_activation()}vtr evaluate {finished.checkpoint} --data {data}/val {data}/test
+                vtr train {PRESET} --data {data} --loss.margin.value 0.1 --model.num-capsules 32
+your own data   a table of clips, clips.csv, with the columns id, caption, video, audio; the last two name .npy files
+                vtr ingest pairs --table clips.csv --feature-columns video audio \\
+                    --splits train .8 val .1 test .1 --out data/mine
+                vtr train {PRESET} --data data/mine --out runs/mine
+                vtr evaluate runs/mine --data data/mine/test
 """
+
+
+def _activation() -> str:
+    """What makes `vtr` a command of this shell, where this is a virtual environment that it does not use."""
+    if sys.prefix == sys.base_prefix or os.environ.get("VIRTUAL_ENV") == sys.prefix:
+        return ""
+    return f". {os.path.relpath(sys.prefix)}/bin/activate\n                "
 
 
 if __name__ == "__main__":

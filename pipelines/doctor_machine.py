@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from pipelines.doctor_findings import Finding
+from vtr_core.ray_private import object_store_bytes
 
 SECTION = "machine"
 SHARED = Path("/dev/shm")
@@ -23,13 +24,6 @@ def machine_findings() -> list[Finding]:
         shared_memory_finding(_size(SHARED), object_store_bytes(memory.total)),
         disk_finding(Path(os.environ.get("RAY_TMPDIR") or "/tmp") / "ray"),
     ]
-
-
-def object_store_bytes(memory: int) -> int:
-    """What Ray takes for objects by default: three tenths of the memory, 200 GB at most."""
-    from ray._private import ray_constants as ray
-
-    return min(int(memory * ray.DEFAULT_OBJECT_STORE_MEMORY_PROPORTION), ray.DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES)
 
 
 def shared_memory_finding(size: int | None, wanted: int) -> Finding:

@@ -9,9 +9,9 @@ from importlib import metadata
 
 from pipelines.doctor_findings import Finding, State
 from vtr_core.errors import one_line
+from vtr_core.ray_private import SEEN, release
 
 SECTION = "packages"
-_PINNED = "pip install --constraint constraints.txt"
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,21 @@ class Package:
     module: str
     install: str
     needed: bool = False
+    releases: tuple[str, ...] = ()
+    """Those that vtr was tried with, where another may not do."""
 
 
 def _needed(name: str, module: str) -> Package:
-    return Package(name, module, f"{_PINNED} {name}", needed=True)
+    return Package(name, module, f"pip install {name}", needed=True)
 
 
 def _extra(name: str, module: str, extra: str) -> Package:
-    return Package(name, module, f"{_PINNED} 'vtr[{extra}]'")
+    return Package(name, module, f"pip install 'vtr-ray[{extra}]'")
 
 
 MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 PACKAGES = (
-    _needed("ray", "ray"),
+    Package("ray", "ray", f"pip install 'ray[default,data,train,tune]=={SEEN[-1]}.*'", needed=True, releases=SEEN),
     _needed("mlflow", "mlflow"),
     _needed("pyarrow", "pyarrow"),
     _needed("numpy", "numpy"),
@@ -43,11 +45,12 @@ PACKAGES = (
     _needed("boto3", "boto3"),
     _needed("optuna", "optuna"),
     _needed("safetensors", "safetensors"),
+    _needed("pillow", "PIL"),
+    _extra("numba", "numba", "numba"),
     Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
     Package("causal-conv1d", "causal_conv1d", MAMBA),
-    Package("einops", "einops", f"{_PINNED} einops"),
+    Package("einops", "einops", "pip install einops"),
     _extra("open_clip_torch", "open_clip", "clip"),
-    _extra("pillow", "PIL", "clip"),
     _extra("faiss-cpu", "faiss", "faiss"),
     _extra("psycopg2-binary", "psycopg2", "postgres"),
 )
@@ -61,7 +64,7 @@ def package_findings(
 
 
 def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
-    """Absent or broken where it is not installed; where it cannot be imported, which module fails and the remedy."""
+    """Absent or broken where it is not installed; which module cannot be imported; whether its release was tried."""
     state: State
     try:
         installed = version(package.name)
@@ -74,10 +77,16 @@ def found(package: Package, version: Callable[[str], str], load: Callable[[str],
         what = f"{installed}, but {package.module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
         state = "broken" if package.needed else "warning"
         return Finding(SECTION, package.name, state, what, f"install it anew: {package.install}")
+    if package.releases and release(installed) not in package.releases:
+        what = f"{installed} is untried; vtr uses names of {package.name}'s that may be others in each release"
+        remedy = f"take {' or '.join(package.releases)}: {package.install}"
+        return Finding(SECTION, package.name, "warning", what, remedy)
     return Finding(SECTION, package.name, "ok", installed)
 
 
 def _python() -> Finding:
-    if not (3, 11) <= sys.version_info < (3, 13):
-        return Finding(SECTION, "python", "broken", platform.python_version(), "use Python 3.11 or 3.12")
-    return Finding(SECTION, "python", "ok", platform.python_version())
+    version = platform.python_version()
+    if not (3, 11) <= sys.version_info < (3, 14):
+        return Finding(SECTION, "python", "broken", version, "use Python 3.11, 3.12 or 3.13")
+    tested = sys.version_info[:2] == (3, 11)
+    return Finding(SECTION, "python", "ok", version if tested else f"{version}; the tests were run with 3.11")

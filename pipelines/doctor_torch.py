@@ -16,7 +16,7 @@ def torch_findings() -> list[Finding]:
     try:
         import torch
     except Exception as error:  # whatever a compiled module raises
-        remedy = "install it anew: pip install --constraint constraints.txt torch"
+        remedy = "install it anew: pip install torch"
         return [Finding(SECTION, "torch", "broken", f"cannot be imported ({one_line(str(error))})", remedy)]
     usable = torch.cuda.is_available()
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"

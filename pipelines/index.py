@@ -25,7 +25,7 @@ class IndexFlags:
     out: str
     """Folder or URI of the index; an earlier index there is replaced."""
     backend: Literal["exact", "faiss"] = "exact"
-    """faiss: also a graph that finds candidates without looking at every video; needs the extra vtr[faiss]."""
+    """faiss: also a graph that finds candidates without looking at every video; needs pip install 'vtr-ray[faiss]'."""
 
 
 def main(argv: Sequence[str]) -> None:

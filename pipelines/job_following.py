@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vtr_core.errors import ClusterError, one_line
+from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
-    from ray.dashboard.modules.job.pydantic_models import JobDetails
-    from ray.job_submission import JobSubmissionClient
+    from ray.job_submission import JobDetails, JobSubmissionClient
 
 LEFT = 130
 """The exit code of a user who went away while the job goes on."""
 _STOPPED = 143
 """That of a job that was stopped: Ray sends SIGTERM and keeps no code."""
-_TRIES, _PAUSE_S = 5, 2.0
+_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class JobFollower:
                     return LEFT
 
     def _until_end(self) -> int:
-        failures = 0
+        patience_s, failures = RAY.seconds(), 0
         while True:
             before = self._shown
             try:
@@ -68,7 +68,7 @@ class JobFollower:
                 raise
             except _lost_contact() as error:
                 failures = failures + 1 if self._shown == before else 1
-                if failures == _TRIES:
+                if failures * _PAUSE_S >= patience_s:
                     raise ClusterError(
                         f"lost contact with job {self._job.submission_id}, which may go on ({error}); "
                         + self._job.hints().replace("\n", ", ")

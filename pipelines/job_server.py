@@ -1,6 +1,5 @@
 """The part of a Ray cluster that takes jobs: where it is, whether it lets us in, and whether it is this machine."""
 
-import logging
 import os
 import socket
 import time
@@ -8,7 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from vtr_core import ray_private
 from vtr_core.errors import ClusterError, ConfigError
+from vtr_core.patience import RAY
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
@@ -17,12 +18,6 @@ DEFAULT = "http://127.0.0.1:8265"
 _VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 _TIMEOUT_S = (10.0, 60.0)
 _PAUSE_S = 0.5
-_TALKATIVE = (
-    "ray.dashboard.modules.dashboard_sdk",
-    "ray.dashboard.modules.job.sdk",
-    "ray._private.authentication",
-    "ray._private.runtime_env.working_dir",
-)
 
 
 def address(given: str | None, environ: Mapping[str, str]) -> str:
@@ -35,10 +30,8 @@ def address(given: str | None, environ: Mapping[str, str]) -> str:
         return chosen.rstrip("/")
     if given:
         raise ConfigError(f"--address {given} is not the URL of a Ray dashboard, such as {DEFAULT}")
-    from ray.dashboard.utils import ray_address_to_api_server_url
-
     try:
-        return ray_address_to_api_server_url(chosen)
+        return ray_private.dashboard_url(chosen)
     except Exception as error:  # Ray raises many kinds here
         raise ClusterError(f"no Ray cluster answers at RAY_ADDRESS={chosen} ({error}); give --address URL") from None
 
@@ -48,8 +41,7 @@ def connect(url: str) -> "JobSubmissionClient":
     from ray.exceptions import AuthenticationError
     from ray.job_submission import JobSubmissionClient
 
-    for name in _TALKATIVE:
-        logging.getLogger(name).setLevel(logging.ERROR)
+    ray_private.only_errors(ray_private.TALKATIVE_IN_JOBS)
     _check_answers(url)
     _use_token(url)
     os.environ[_VARIABLES[0]] = url  # Ray lets the environment win over what it is given
@@ -63,13 +55,14 @@ def connect(url: str) -> "JobSubmissionClient":
     return client
 
 
-def is_this_machine(client: "JobSubmissionClient", patience_s: float = 15.0) -> bool:
+def is_this_machine(client: "JobSubmissionClient") -> bool:
     """Whether every living node is on this machine, as its host name says: then its files are ours.
 
     A forwarded port makes any cluster answer at 127.0.0.1, so the address says nothing. A cluster that has just started
-    takes jobs before it lists its nodes, so it is asked for up to `patience_s`; where it never tells, it is another's.
+    takes jobs before it lists its nodes, so it is asked for up to VTR_RAY_PATIENCE_S; where it never
+    tells, it is another's.
     """
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + RAY.seconds()
     while not (names := _host_names(client)) and time.monotonic() < deadline:
         time.sleep(_PAUSE_S)
     return names == {socket.gethostname()}
@@ -77,7 +70,7 @@ def is_this_machine(client: "JobSubmissionClient", patience_s: float = 15.0) -> 
 
 def _host_names(client: "JobSubmissionClient") -> set[str]:
     try:
-        return set(client._do_request("GET", "/nodes?view=hostNameList").json()["data"]["hostNameList"])
+        return ray_private.host_names(client)
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 
@@ -104,11 +97,10 @@ def _use_token(url: str) -> None:
     """
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     if named or urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
-        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
         from ray.exceptions import AuthenticationError
 
         try:
-            maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+            ray_private.send_known_token()
         except AuthenticationError as error:
             raise ClusterError(_refusal(url, str(error))) from None
 
@@ -127,9 +119,11 @@ def _check_version(url: str, client: "JobSubmissionClient") -> None:
     """ClusterError where minor versions differ: what was tried here may not hold there."""
     import ray
 
-    theirs = str(client._server_ray_version)
-    if theirs.split(".")[:2] != ray.__version__.split(".")[:2]:
+    theirs, ours = ray_private.server_version(client), ray.__version__
+    if ray_private.release(theirs) != ray_private.release(ours):
+        known = ray_private.release(theirs) in ray_private.SEEN
+        where, which = ("on this machine", theirs) if known else ("on every node", ours)
         raise ClusterError(
-            f"the cluster at {url} runs Ray {theirs}, this machine {ray.__version__}; install the same on both: "
-            f"pip install 'ray[default]=={theirs}'"
+            f"the cluster at {url} runs Ray {theirs}, this machine {ours}; install the same on both: "
+            f"pip install 'ray[default]=={which}' {where}"
         )

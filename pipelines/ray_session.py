@@ -11,15 +11,16 @@ from functools import partial
 import psutil
 import ray
 import ray.data  # sets up the loggers that are quieted here
-from ray._private.log import PlainRayHandler
-from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
+from vtr_core import ray_private
 from vtr_core.errors import ClusterError, one_line
+from vtr_core.patience import RAY
 
 logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
-_STARTS = 3
+_ONE_START_S = 30.0
+"""What Ray gives its servers to come up, which is no setting of Ray's."""
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
@@ -31,7 +32,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     """
     if ray.is_initialized():
         return
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
     start = partial(ray.init, log_to_driver=worker_logs, logging_level=logging.WARNING)
@@ -49,9 +50,11 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 def patiently(start: Callable[[], object]) -> None:
     """Start Ray on this machine, again where its servers did not come up in the half a minute that Ray gives them.
 
-    Raises ClusterError where the last start was too slow as well.
+    As many half minutes as VTR_RAY_PATIENCE_S has, and one at least. Raises ClusterError where the last start was too
+    slow as well.
     """
-    for left in reversed(range(_STARTS)):
+    patience_s = RAY.seconds()
+    for left in reversed(range(max(1, math.ceil(patience_s / _ONE_START_S)))):
         before = _descendants()
         try:
             start()
@@ -60,7 +63,8 @@ def patiently(start: Callable[[], object]) -> None:
                 raise
             said = f"Ray did not start on this machine: {one_line(str(error))}"
             if not left:
-                raise ClusterError(f"{said} Try again when it is less busy") from error
+                advice = f"Try again when it is less busy, or with {RAY.variable} above {patience_s:g}"
+                raise ClusterError(f"{said} {advice}") from error
             logger.warning("%s It is started again", said)
             _kill(_descendants() - before)
         else:
@@ -80,19 +84,15 @@ def _kill(processes: Iterable[psutil.Process]) -> None:
 
 def _set_token() -> None:
     os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
-    Config.initialize("")  # Ray has read its settings at its import
-    AuthenticationTokenLoader.instance().reset_cache()
+    ray_private.read_token_settings()
 
 
 def _forget_token() -> None:
     del os.environ[_MODE], os.environ[_TOKEN]
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    ray_private.read_token_settings()
 
 
 def _quiet() -> None:
     """Keep Ray's remarks on how it runs in its own log files, errors apart."""
-    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
-    for handler in logging.getLogger("ray.data").handlers:
-        if isinstance(handler, PlainRayHandler):
-            handler.setLevel(logging.ERROR)
+    ray_private.only_errors(ray_private.TALKATIVE_AT_START)
+    ray_private.quiet_data()

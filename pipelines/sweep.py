@@ -210,8 +210,7 @@ def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> Non
     from pipelines.ray_session import connect
     from pipelines.sweep_driver import concurrent_trials, require_population
 
-    each = config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus
-    connect(each * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
+    connect(config.scaling.cpus * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
     require_population(record.scheduler, concurrent_trials(config, record.max_concurrent))
 
 

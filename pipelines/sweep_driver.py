@@ -5,7 +5,6 @@ so that trials are lost or done twice, and it forgets what ASHA has seen. A tria
 sweep's is `trials.json`; Tune is handed what is left to do.
 """
 
-import logging
 import os
 import signal
 import uuid
@@ -16,15 +15,14 @@ from typing import Any
 
 from ray import tune
 from ray.tune import Callback
-from ray.tune.analysis import experiment_analysis
 
 from pipelines.sweep_folder import ENDED, SweepFolder, SweepRecord, TrialTable
-from pipelines.sweep_trainable import TrialTrainable
+from pipelines.sweep_trainable import TrialTrainable, trial_bundle
 from tune_spaces.optuna_points import OptunaPoints
 from tune_spaces.points import SchedulerKind, planned_points
 from tune_spaces.schedulers import build_scheduler, tell_earlier
 from tune_spaces.space import Point, Space
-from vtr_core import storage
+from vtr_core import ray_private, storage
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.train.placement import placement, room
@@ -35,7 +33,7 @@ _SETTINGS = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a failed trial reports why, and no figure
     "TUNE_GLOBAL_CHECKPOINT_S": "86400",
-    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+    ray_private.SYNC_WARNING: "0",
 }
 
 
@@ -71,7 +69,7 @@ def run_trials(
         record.scheduler, space, base.training.validate_every, base.training.epochs, record.search_seed
     )
     tell_earlier(scheduler, [(f"earlier-{row.name}", [(e, v) for e, v in row.reports]) for row in ended])
-    config: dict[str, Any] = {"sweep": folder.location.uri}
+    config: dict[str, Any] = {"sweep": folder.location.uri, "takes": trial_bundle(base.scaling, uses_gpu(base))}
     search = None
     if record.search == "optuna":
         search = _optuna(record, space, table)
@@ -100,7 +98,7 @@ def run_trials(
             verbose=0,
         ),
     )
-    _quiet()
+    ray_private.only_errors(ray_private.TALKATIVE_IN_SWEEPS)
     with _terminable() as received:
         tuner.fit()
     storage.delete_folder(scratch)
@@ -129,12 +127,6 @@ def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoint
 
 def _name(trial: Any) -> str:
     return f"trial-{trial.config['trial']['number']:03d}"
-
-
-def _quiet() -> None:
-    """Tune warns of files that we do without, of slow steps, and how to restore what is not restored by it."""
-    for name in (experiment_analysis.__name__, "ray.tune.tune", "ray.tune.utils.util"):
-        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """A trial as Ray Tune runs it: an actor that starts the trial's own worker group and reports its validations.
 
-The actor takes no CPU: the workers and the reading tasks that it starts do, as those of vtr train. When Tune stops it,
-`cleanup` ends the group first, so that nothing of it is left behind.
+The actor takes no CPU: the workers and the reading tasks that it starts do, as those of vtr train; with
+`scaling.workers 0` it trains itself. When Tune stops it, `cleanup` ends the training first, so that nothing of it is
+left behind.
 """
 
 import json
@@ -14,23 +15,31 @@ from ray.tune import PlacementGroupFactory, Trainable
 from pipelines.sweep_folder import SweepFolder, TrialRow, space_of
 from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core import storage
+from vtr_core.config.train import ScalingConfig
+from vtr_core.ray_private import HEAD
 from vtr_core.storage import locate
 from vtr_core.train.faults import first_line
+from vtr_core.train.reservation import worker_bundle
 from vtr_core.train.run_folder import RunFolder, RunRecord
 from vtr_core.train.trial import Standing, Trial
 
-_HEAD = {"node:__internal_head__": 0.001}
+_HEAD = {HEAD: 0.001}
 """Tune needs some resource to ask for. Every cluster's head has this one; the trial outlives other nodes there."""
 _SOURCE = "source.json"
 
 
+def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
+    """What a trial's actor takes of the cluster: next to nothing where it starts workers, else what one would take."""
+    return dict(_HEAD) if scaling.workers else worker_bundle(scaling, gpu)
+
+
 class TrialTrainable(Trainable):
-    """config: the sweep's URI as "sweep"; "trial" with its number and point."""
+    """config: the sweep's URI as "sweep", its own resources as "takes"; "trial" with its number and point."""
 
     @classmethod
-    def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:  # noqa: ARG003
+    def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
         """What the actor itself takes."""
-        return PlacementGroupFactory([_HEAD])
+        return PlacementGroupFactory([config["takes"]])
 
     def setup(self, config: dict[str, Any]) -> None:
         """Claim the trial's run folder, or find it as it was left. A fault is the first step's result."""

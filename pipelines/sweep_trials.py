@@ -13,13 +13,12 @@ from pipelines.sweep_folder import ENDED, SweepFolder, SweepRecord, TrialRow, Tr
 from pipelines.sweep_table import settings
 from tune_spaces.schedulers import OBJECTIVE, TIME, VALUE
 from vtr_core.errors import VtrError, one_line
+from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.tracking.run import Status
 from vtr_core.tracking.trials import PARENT, STOPPED_EARLY
 from vtr_core.train.lease import is_released
 from vtr_core.train.tracked import Child, Tracking
-
-_RELEASE_WAIT_S = 60.0
 
 
 class SweepTrials(Callback):
@@ -174,6 +173,6 @@ def _reason(trial: Trial) -> str:
 
 
 def _wait_until_released(run: Location) -> None:
-    deadline = time.monotonic() + _RELEASE_WAIT_S
+    deadline = time.monotonic() + SWEEP.seconds()
     while not is_released(run) and time.monotonic() < deadline:
         time.sleep(0.5)

@@ -215,7 +215,7 @@ def _connect(config: TrainConfig, worker_logs: bool) -> None:
     from pipelines.ray_session import connect
     from vtr_core.train.trainer import check_resources
 
-    connect(config.scaling.workers * config.scaling.cpus_per_worker + config.scaling.reading_cpus, worker_logs)
+    connect(config.scaling.cpus, worker_logs)
     check_resources(config)
 
 

@@ -1,9 +1,11 @@
 """Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
-No generated example has a deadline: machines that are shared are slow at times.
+No generated example has a deadline, and commands wait for what they depend on for longer than they do elsewhere:
+machines that are shared are slow at times.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,18 +20,37 @@ check_calls("vtr_core")  # works on modules imported from here on
 torch.set_num_threads(1)
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
+for name in ("MLFLOW", "RAY", "SWEEP"):
+    os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
+
+_LIMIT = pytest.StashKey[float]()
+"""On the monotonic clock: when tests are no longer begun."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--begin-within", type=float, metavar="MINUTES", help="skip the tests not begun by then")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    minutes = config.getoption("--begin-within")
+    config.stash[_LIMIT] = float("inf") if minutes is None else time.monotonic() + 60 * minutes
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.monotonic() > item.config.stash[_LIMIT]:
+        pytest.skip(f"not begun within {item.config.getoption('--begin-within'):g} minutes: make test-all runs it")
 
 
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
-    """A Ray of our own: four logical CPUs, no dashboard."""
+    """A Ray of our own, one for all tests of a process: four logical CPUs, no dashboard."""
     import ray
 
     from pipelines.ray_session import patiently
 
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-    patiently(partial(ray.init, address="local", num_cpus=4, **quiet))
+    patiently(partial(ray.init, address="local", num_cpus=4, object_store_memory=2**29, **quiet))
     yield
     ray.shutdown()
 

@@ -10,6 +10,7 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, Populati
 
 from tune_spaces.points import SchedulerKind, perturbed
 from tune_spaces.space import Space
+from vtr_core.ray_private import ExploredConfig
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3
@@ -35,7 +36,7 @@ def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epoc
             assert_never(kind)
 
 
-class Population(PopulationBasedTraining):
+class Population(ExploredConfig, PopulationBasedTraining):
     """Population based training (Jaderberg et al. 2017): at a validation the worst quarter goes on from the best.
 
     A trial that does so takes the weights of one of the best quarter, and a point near that one's. Trials are compared
@@ -49,15 +50,15 @@ class Population(PopulationBasedTraining):
             VALUE,
             "max",
             perturbation_interval=validate_every,
-            custom_explore_fn=dict,  # it wants one, or settings in a form of its own: see `_get_new_config`
+            custom_explore_fn=dict,  # it wants one, or settings in a form of its own: see `explored`
             log_config=False,
             require_attrs=False,
         )
 
-    def _get_new_config(self, trial: Trial, trial_to_clone: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The trial stays itself, with a point near the other's; the second is what Ray would log of it."""
-        point = perturbed(self._space, trial_to_clone.config["trial"]["point"], self._random)
-        return {**trial.config, "trial": {**trial.config["trial"], "point": point}}, {}
+    def explored(self, trial: Trial, better: Trial) -> dict[str, Any]:
+        """The trial stays itself, with a point near the other's."""
+        point = perturbed(self._space, better.config["trial"]["point"], self._random)
+        return {**trial.config, "trial": {**trial.config["trial"], "point": point}}
 
 
 def tell_earlier(scheduler: TrialScheduler, earlier: Iterable[tuple[str, Reports]]) -> None:

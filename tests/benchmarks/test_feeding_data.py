@@ -105,7 +105,7 @@ def test_the_per_video_loader_delivers_the_same_clips(rows: Columns, tmp_path: P
 
 
 @pytest.mark.parametrize("loader", ["webdataset", "mosaicml"])
-@pytest.mark.skipif(not PEERS.exists(), reason="make bench-feeding installs the other loaders")
+@pytest.mark.skipif(not PEERS.exists(), reason="the other loaders are not installed: make .venv-peers/installed")
 def test_the_other_loaders_deliver_each_row_once(manifest: Manifest, rows: Columns, tmp_path: Path, loader):
     def run(action: str, *words: str) -> None:
         data = ["--data", str(tmp_path / "data"), "--rows", "64"]

@@ -1,13 +1,16 @@
 """What KubeRay 1.5.1 and newer read of a RayCluster and a RayJob, as far as kuberay.yaml uses it.
 
 KubeRay's own schemas (its custom resource definitions) are on no package index. These models know the fields' names and
-types from its API reference; anything else is an error. Pod templates are left to Kubernetes' own schemas.
+types from its API reference; anything else is an error. What the fields must not say is in kuberay_rules.py; pod
+templates are left to Kubernetes' own schemas.
 """
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+Pod = dict[str, Any]
 
 
 class Fields(BaseModel):
@@ -18,6 +21,8 @@ class Fields(BaseModel):
 
 class AuthOptions(Fields):
     mode: Literal["disabled", "token"] = "token"
+    secret_name: str = ""
+    enable_k8s_token_auth: bool = Field(False, alias="enableK8sTokenAuth")
 
 
 class AutoscalerOptions(Fields):
@@ -25,48 +30,63 @@ class AutoscalerOptions(Fields):
     upscaling_mode: Literal["Default", "Aggressive", "Conservative"] | None = None
     idle_timeout_seconds: int | None = None
     resources: dict[Literal["requests", "limits"], dict[str, str]] | None = None
+    env: list[dict[str, Any]] = []
 
 
-class HeadGroup(Fields):
-    service_type: Literal["ClusterIP", "NodePort", "LoadBalancer"] | None = None
+class Group(Fields):
     ray_start_params: dict[str, str] = {}
+    resources: dict[str, str] = {}
     labels: dict[str, str] = {}
-    template: dict[str, Any]
+    template: Pod
 
 
-class WorkerGroup(Fields):
+class HeadGroup(Group):
+    service_type: Literal["ClusterIP", "NodePort", "LoadBalancer"] | None = None
+
+
+class WorkerGroup(Group):
     group_name: str
     replicas: int = 0
-    min_replicas: int = Field(ge=0)
-    max_replicas: int = Field(ge=0)
+    min_replicas: int
+    max_replicas: int
     idle_timeout_seconds: int | None = None
-    ray_start_params: dict[str, str] = {}
-    labels: dict[str, str] = {}
-    template: dict[str, Any]
-
-    @model_validator(mode="after")
-    def _replicas_are_between(self) -> "WorkerGroup":
-        if not self.min_replicas <= self.replicas <= self.max_replicas:
-            raise ValueError(f"{self.replicas} replicas are not between {self.min_replicas} and {self.max_replicas}")
-        return self
+    priority: int = 0
+    suspend: bool = False
 
 
 class ClusterSpec(Fields):
-    ray_version: str
+    ray_version: str = ""
     auth_options: AuthOptions | None = None
     enable_in_tree_autoscaling: bool = False
     autoscaler_options: AutoscalerOptions | None = None
     head_group_spec: HeadGroup
     worker_group_specs: list[WorkerGroup]
 
+    @property
+    def autoscaler(self) -> AutoscalerOptions:
+        """Its options, as they are where none are given."""
+        return self.autoscaler_options or AutoscalerOptions()
+
+    @property
+    def groups(self) -> list[Group]:
+        """The head's and the workers'."""
+        return [self.head_group_spec, *self.worker_group_specs]
+
 
 class JobSpec(Fields):
     entrypoint: str
-    cluster_selector: dict[str, str]
+    cluster_selector: dict[str, str] = {}
+    ray_cluster_spec: ClusterSpec | None = None
     runtime_env_yaml: str = Field("", alias="runtimeEnvYAML")
     submission_mode: Literal["K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode"] = "K8sJobMode"
+    submitter_pod_template: Pod | None = None
+    submitter_config: dict[str, int] | None = None
     backoff_limit: int = 0
+    active_deadline_seconds: int | None = None
+    pre_running_deadline_seconds: int | None = None
+    shutdown_after_job_finishes: bool = False
     ttl_seconds_after_finished: int = 0
+    suspend: bool = False
 
 
 class Metadata(Fields):

@@ -64,6 +64,16 @@ def test_services_begin_when_what_they_need_answers(services: dict[str, dict[str
     assert conditions == {"service_healthy"}
 
 
+def test_the_database_is_asked_by_its_port(services: dict[str, dict[str, Any]]) -> None:
+    """The server that only makes the database has none."""
+    assert "--host=127.0.0.1" in services["postgres"]["healthcheck"]["test"]
+
+
+def test_ray_keeps_its_objects_in_shared_memory(services: dict[str, dict[str, Any]]) -> None:
+    (taken,) = (word for word in services["ray"]["command"] if word.startswith("--object-store-memory="))
+    assert int(taken.partition("=")[2]) < int(services["ray"]["shm_size"].removesuffix("gb")) << 30
+
+
 def test_what_is_to_last_lies_in_volumes(services: dict[str, dict[str, Any]]) -> None:
     named = yaml.safe_load(FILE.read_text())["volumes"].keys()
     mounted = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", [])}

@@ -6,9 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-from packaging.requirements import Requirement
-
 from cluster import mamba_wheels
 from tests.cluster.quoted_commands import ROOT
 
@@ -35,6 +32,11 @@ def _stages() -> dict[str, list[tuple[str, str]]]:
     return stages
 
 
+def _copied(stage: str) -> set[str]:
+    """The files and folders of the repository that a stage has."""
+    return {part for word, rest in _stages()[stage] if word == "COPY" for part in rest.split()[:-1]}
+
+
 def _targets() -> dict[str, str]:
     """The recipes of the Makefile."""
     text = (ROOT / "Makefile").read_text()
@@ -52,6 +54,7 @@ def test_what_is_installed_is_installed_by_the_makefile() -> None:
     makes = [rest.split()[1] for rest in runs if rest.startswith("make ")]
     assert makes == ["install", "mamba-wheels", "install-mamba", "install"]
     assert set(makes) <= _targets().keys()
+    assert all("LOCKED=1 " in rest and rest.count("EXTRAS=postgres,numba") for rest in runs if rest.startswith("make "))
     assert not [rest for rest in runs if re.search(r"\bpip\b|venv", rest.replace("/opt/vtr/.venv/bin", ""))]
 
 
@@ -63,11 +66,9 @@ def test_every_image_ends_without_root() -> None:
 
 
 def test_both_images_hold_the_whole_code() -> None:
-    stages = _stages()
     for name in ("cpu", "cuda"):
-        copied = {part for word, rest in stages[name] if word == "COPY" for part in rest.split()[:-1]}
-        assert copied >= {"pyproject.toml", "constraints.txt", "Makefile", "README.md"} | PACKAGES
-    made = next(rest for word, rest in stages["system"] if rest.startswith("mkdir"))
+        assert _copied(name) >= {"pyproject.toml", "constraints.txt", "requirements", "Makefile"} | PACKAGES
+    made = next(rest for word, rest in _stages()["system"] if rest.startswith("mkdir"))
     assert set(made.split()[1:]) == PACKAGES
 
 
@@ -82,6 +83,11 @@ def test_all_that_is_copied_is_there_and_sent_to_the_builder() -> None:
             assert name.partition("/")[0] in sent, name
 
 
+def test_the_installation_finds_every_file_that_the_project_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {project["readme"], *project["license-files"]} <= _copied("system")
+
+
 def test_the_packages_are_those_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]} == PACKAGES
@@ -91,15 +97,13 @@ def test_the_scans_are_compiled_with_the_toolkit_and_not_kept_with_it() -> None:
     stages = _stages()
     assert any("cuda-toolkit /usr/local/cuda-" in rest for _, rest in stages["mamba-wheels"])
     assert not [rest for name in ("cpu", "cuda") for _, rest in stages[name] if "cuda-toolkit" in rest]
-    assert ("RUN", "make install-mamba") in stages["cuda"]
+    assert ("RUN", "make install-mamba LOCKED=1 EXTRAS=postgres,numba") in stages["cuda"]
     assert "--no-deps --find-links $(WHEELS) mamba-ssm causal-conv1d" in _targets()["install-mamba"]
 
 
-@pytest.mark.parametrize("source", mamba_wheels.SOURCES)
-def test_the_compiled_versions_are_those_that_the_package_asks_for(source: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = {
-        Requirement(each).name: Requirement(each) for each in project["project"]["optional-dependencies"]["mamba"]
-    }
-    pinned = Requirement(source)
-    assert next(iter(pinned.specifier)).version in wanted[pinned.name].specifier
+def test_what_is_compiled_is_fetched_by_its_hash() -> None:
+    assert str(mamba_wheels.SOURCES.parent) in _copied("mamba-wheels")
+    assert "--no-deps --require-hashes --requirement requirements/mamba.txt" in _targets()["mamba-wheels"]
+    assert {"--require-hashes", f"--requirement={mamba_wheels.SOURCES}"} <= set(
+        mamba_wheels.download_command(Path("/x"))
+    )

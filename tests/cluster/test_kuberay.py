@@ -1,4 +1,4 @@
-"""kuberay.yaml: Kubernetes' schemas for what is Kubernetes', Ray's own reading of the groups, and KubeRay's fields."""
+"""kuberay.yaml: Kubernetes' schemas for its own, Ray's own reading of the groups, KubeRay's fields and its rules."""
 
 import copy
 import shlex
@@ -12,11 +12,13 @@ from pydantic import ValidationError
 from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
 
 from cluster.profiles import profile
-from cluster.runtime_env import STOP_WAIT, STOP_WAIT_S
+from cluster.runtime_env import STOP_WAIT_S
 from tests.cluster import quoted_commands
 from tests.cluster.kuberay_fields import RayCluster, RayJob
+from tests.cluster.kuberay_rules import refused
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
+from vtr_core.ray_private import STOP_WAIT, object_store_bytes
 from vtr_core.train.placement import Placement
 
 Object = dict[str, Any]
@@ -65,6 +67,20 @@ def test_kuberay_knows_the_fields(objects: dict[str, Object]) -> None:
         RayCluster.model_validate(slip)
 
 
+def test_kuberay_takes_them(objects: dict[str, Object]) -> None:
+    assert refused(RayCluster.model_validate(objects["RayCluster"])) == []
+    assert refused(RayJob.model_validate(objects["RayJob"])) == []
+
+
+def test_kuberay_would_refuse_a_time_to_live_of_its_own(objects: dict[str, Object]) -> None:
+    """As the file once had it: the schema takes it, the operator does not."""
+    job = copy.deepcopy(objects["RayJob"])
+    job["spec"]["ttlSecondsAfterFinished"] = 86400
+    assert refused(RayJob.model_validate(job)) == ["ttlSecondsAfterFinished needs shutdownAfterJobFinishes"]
+    job["spec"]["shutdownAfterJobFinishes"] = True
+    assert refused(RayJob.model_validate(job)) == []
+
+
 def test_ray_reads_the_groups_as_they_are_meant(objects: dict[str, Object]) -> None:
     """The autoscaler's own function, which ends in the same check as for ray-cluster.yaml."""
     cluster = copy.deepcopy(objects["RayCluster"])
@@ -102,11 +118,31 @@ def test_a_token_is_asked_for_and_nothing_has_more_rights_than_it_needs(objects:
         assert _container(group)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_pods_have_the_shared_memory_that_ray_needs(objects: dict[str, Object]) -> None:
+def test_pods_have_the_shared_memory_that_ray_needs(
+    objects: dict[str, Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds what Ray takes for objects of a pod's memory, of which it is a part."""
     for group in _groups(objects):
         volumes = {volume["name"]: volume for volume in group["template"]["spec"]["volumes"]}
         mounts = {mount["mountPath"]: mount["name"] for mount in _container(group)["volumeMounts"]}
-        assert volumes[mounts["/dev/shm"]]["emptyDir"]["medium"] == "Memory"
+        folder = volumes[mounts["/dev/shm"]]["emptyDir"]
+        assert folder["medium"] == "Memory"
+        shared, memory = (
+            int(text.removesuffix("Gi")) << 30
+            for text in (folder["sizeLimit"], _container(group)["resources"]["limits"]["memory"])
+        )
+        monkeypatch.setattr("ray._private.utils.get_shared_memory_bytes", lambda shared=shared: shared)
+        assert object_store_bytes(memory) <= shared < memory
+
+
+def test_what_pods_ask_for_is_what_they_may_have(objects: dict[str, Object]) -> None:
+    """Kubernetes refuses pods that ask for more than their limit, or for other than whole GPUs that are both."""
+    for group in _groups(objects):
+        asked, allowed = (_container(group)["resources"][name] for name in ("requests", "limits"))
+        assert int(asked["cpu"]) <= int(allowed["cpu"])
+        assert {name: each for name, each in asked.items() if name != "cpu"} == {
+            name: each for name, each in allowed.items() if name != "cpu"
+        }
 
 
 def test_a_pod_that_is_taken_away_has_time_for_a_checkpoint(objects: dict[str, Object]) -> None:

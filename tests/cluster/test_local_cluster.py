@@ -14,6 +14,8 @@ from cluster.network import Subnet
 from cluster.ray_start import NodeSpec
 from vtr_core.errors import ClusterError
 
+OBSTACLE = network.why_no_namespaces()
+
 
 @pytest.fixture(autouse=True)
 def own_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -84,7 +86,7 @@ def test_an_unknown_name_is_refused() -> None:
         main(["clean", "vtr-../x"])
 
 
-@pytest.mark.skipif(network.why_no_namespaces() is not None, reason=f"{network.why_no_namespaces()}")
+@pytest.mark.skipif(OBSTACLE is not None, reason=f"{OBSTACLE}: run as root where `ip netns add` works")
 def test_namespaces_and_bridge_are_made_and_removed() -> None:
     names, subnet = Names.fresh(), Subnet(200)
     try:

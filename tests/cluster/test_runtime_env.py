@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from cluster.runtime_env import ALLOWED, CREDENTIALS, STOP_WAIT, is_secret, runtime_env
+from cluster.runtime_env import ALLOWED, CREDENTIALS, is_secret, runtime_env
 from vtr_core.errors import ConfigError
+from vtr_core.ray_private import STOP_WAIT
 
 GIT = {"git.commit": "abc-dirty", "git.branch": "main"}
 SET_HERE = {

@@ -29,7 +29,7 @@ class SmallDisk:
         try:
             assert holder.stdout is not None
             if holder.stdout.readline() != "mounted\n":
-                pytest.skip("needs a mount namespace with a tmpfs (unshare -m, or -Urm for other users than root)")
+                pytest.skip(f"no disk of a few megabytes can be mounted: run where `unshare {namespaces}` is allowed")
             user = ("-U", "--preserve-credentials") if namespaces == "-Urm" else ()
             wrap = ("nsenter", "-t", str(holder.pid), "-m", *user)
             yield cls(folder, Path(f"/proc/{holder.pid}/root{folder}"), (*wrap, f"--wd={os.getcwd()}"))

@@ -21,7 +21,7 @@ def test_of_two_runs_into_one_output_one_is_refused(
     expected, run = undisturbed(config(**{"training.epochs": 20})), tmp_path / "run"
     longer = config(**{"training.epochs": 20, "training.checkpoint_every": 1})
     both = [start(world, run, longer) for _ in range(2)]
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + 600
     while not has_checkpoint(run):
         assert any(process.poll() is None for process in both)
         assert time.monotonic() < deadline

@@ -58,7 +58,7 @@ def test_a_node_that_was_cut_off_comes_back(
     cluster: LocalCluster, world: Path, tmp_path: Path, expected: Path, record: Record
 ) -> None:
     if cluster.isolation != "namespaces":
-        pytest.skip("only a node with a network namespace, which needs root, can be cut off")
+        pytest.skip("only a node with a network namespace can be cut off: run as root where `ip netns add` works")
     run = tmp_path / "run"
     process = start(cluster, train_command(world, run, config()))
     wait_until(reaches(run, 15), process)

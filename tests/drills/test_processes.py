@@ -32,6 +32,7 @@ SLOW = {"training.checkpoint_every": 1}
 """A checkpoint at every step: time for a fault between the first and the last."""
 
 
+@pytest.mark.long
 def test_a_lost_worker_is_replaced(
     world: Path, tmp_path: Path, undisturbed: Undisturbed, record: Callable[[Outcome], None]
 ) -> None:

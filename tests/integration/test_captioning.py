@@ -1,4 +1,4 @@
-"""The captioner from described videos to captions: ingest, training on two workers, resumption, figures, captions."""
+"""The captioner from described videos to captions: ingest, training, resumption, figures, captions."""
 
 import json
 import shutil
@@ -42,6 +42,7 @@ def config(**changes: object) -> TrainConfig:
         "training.log_every": 1,
         "training.validate_every": 4,
         "training.keep_checkpoints": EPOCHS,
+        "scaling.workers": 0,
     }
     return override(preset("caption-msrvtt-tiny"), {**small, **changes})
 
@@ -78,7 +79,6 @@ def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) ->
     assert len(lines) == len(videos.hypotheses)
 
 
-@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """From a checkpoint of the warm-up into the margin: the extractor's state is part of it."""
     cut = tmp_path / "cut"

@@ -51,7 +51,7 @@ def test_a_killed_ingest_resumes_to_the_same_data_set(tmp_path: Path, local_ray:
 def test_evaluation_is_printed_and_logged(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = override(preset("capsule-howto-tiny"), {"training.epochs": 1, "scaling.workers": 1})
+    config = override(preset("capsule-howto-tiny"), {"training.epochs": 1, "scaling.workers": 0})
     flags = TrainFlags(str(world), out=str(tmp_path / "run"), experiment="evaluated", register="vtr-evaluated")
     finished = train(config, flags)
     sets = (str(world / "val"), str(world / "test"))

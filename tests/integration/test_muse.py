@@ -31,7 +31,7 @@ def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path
     return out
 
 
-def config(workers: int = 2, **changes: object) -> TrainConfig:
+def config(workers: int = 0, **changes: object) -> TrainConfig:
     small = {
         "batch.videos": 32,
         "batch.clips_per_video": 2,
@@ -67,7 +67,6 @@ def test_the_run_says_once_where_it_scans(trained: Path) -> None:
     assert [event["backend"] for event in events if event["event"] == "scan"] == ["reference"]
 
 
-@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     shutil.copytree(trained, cut)
@@ -86,11 +85,11 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_workers_train_what_one_does(described: Path, tmp_path: Path) -> None:
+def test_two_workers_train_what_the_process_itself_does(described: Path, tmp_path: Path) -> None:
     same = {"model.text.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
-    for workers in (1, 2):
+    for workers in (0, 2):
         train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
-    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "1"), rel=2e-4)
+    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
 
 
 @pytest.mark.long
@@ -105,10 +104,9 @@ def test_tokens_with_patches_and_given_text_vectors_on_two_workers(tmp_path: Pat
     assert result.directions[0].metrics.num_queries == 24
 
 
-@pytest.mark.long
-def test_mean_pooling_trains_its_temperature_alone(tmp_path: Path, local_ray: None) -> None:
+def test_mean_pooling_trains_its_temperature_alone(tmp_path: Path) -> None:
     data = token_videos(tmp_path / "tokens")
-    changes = small(**NO_LEARNER, **{"training.epochs": 1, "training.log_every": 1, "scaling.workers": 2})
+    changes = small(**NO_LEARNER, **{"training.epochs": 1, "training.log_every": 1, "scaling.workers": 0})
     settings = override(preset("muse-msrvtt"), changes)
     train(settings, TrainFlags(data=data.uri, validation=data.uri, out=str(tmp_path / "run")))
     assert len(losses(tmp_path / "run")) == 2

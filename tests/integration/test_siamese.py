@@ -27,7 +27,7 @@ SMALL = {
     "training.epochs": 16,
     "training.validate_every": 8,
     "training.log_every": 1,
-    "scaling.workers": 2,
+    "scaling.workers": 0,
 }
 
 
@@ -106,7 +106,7 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
         out=str(tmp_path / "out"),
         experiment="faces",
     )
-    changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4, "scaling.workers": 1}
+    changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
     assert "| SCN | 1 of 3 |" in page
     folder = tmp_path / "out" / "scn" / "group-0"

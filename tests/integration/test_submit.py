@@ -90,34 +90,41 @@ def authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKEN}"}
 
 
-def test_a_submitted_training(head: Head, own_tracking_store: str) -> None:
+@pytest.mark.long
+def test_a_submitted_ingest(head: Head) -> None:
     ingested = head.vtr("--", "ingest", "synthetic", "--out", "world", *WORLD)
     assert ingested.returncode == 0, ingested.stdout + ingested.stderr
     assert (head.folder / "world" / "train" / "manifest.json").exists()
-    settings = ["--training.epochs", "1", "--scaling.workers", "1", "--experiment", "submitted"]
-    done = head.vtr("--submission-id", "tiny-1", "--", "train", "capsule-howto-tiny", "--data", "world", *settings)
+
+
+@pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.long)])
+def test_a_submitted_training(workers: str, head: Head, world: Path, own_tracking_store: str) -> None:
+    job_id, experiment_name = f"tiny-{workers}", f"submitted-{workers}"
+    settings = ["--training.epochs", "1", "--scaling.workers", workers, "--experiment", experiment_name]
+    done = head.vtr("--submission-id", job_id, "--", "train", "capsule-howto-tiny", "--data", str(world), *settings)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    for line in ("job         tiny-1 on http://127.0.0.1", "loss", "validation", "checkpoint", "job tiny-1 succeeded"):
+    for line in (f"job         {job_id} on http://127.0.0.1", "loss", "validation", "checkpoint"):
         assert line in said
+    assert f"job {job_id} succeeded" in said
     assert list((head.folder / "runs").glob("capsule-howto-tiny-*/config.json"))
     client = MlflowClient(own_tracking_store)
-    experiment = client.get_experiment_by_name("submitted")
+    experiment = client.get_experiment_by_name(experiment_name)
     assert experiment is not None
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.info.status == "FINISHED"
-    assert run.data.tags["ray.submission_id"] == "tiny-1"
+    assert run.data.tags["ray.submission_id"] == job_id
     commit = git_tags(str(REPOSITORY)).get("git.commit")
     assert run.data.tags.get("git.commit") == commit
-    job = requests.get(f"{head.url}/api/jobs/tiny-1", headers=authorization(), timeout=30).text
+    job = requests.get(f"{head.url}/api/jobs/{job_id}", headers=authorization(), timeout=30).text
     assert "MLFLOW_TRACKING_URI" in job
     for secret in (TOKEN, *SECRETS.values()):
         assert secret not in said
         assert secret not in job
         assert secret not in str(run.to_dictionary())
-    again = head.vtr("--submission-id", "tiny-1", "--", "evaluate", "none", "--data", "world")
+    again = head.vtr("--submission-id", job_id, "--", "evaluate", "none", "--data", "world")
     assert again.returncode == 2
-    assert "there is a job tiny-1 on this cluster" in again.stderr
+    assert f"there is a job {job_id} on this cluster" in again.stderr
 
 
 def test_a_failed_jobs_exit_code(head: Head) -> None:

@@ -1,4 +1,4 @@
-"""Whole sweeps: killed and resumed without a trial lost or doubled; nothing stays reserved."""
+"""Whole sweeps: what they leave; killed and resumed without a trial lost or doubled; nothing stays reserved."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ SMALL = {
     "batch.clips_per_video": 3,
     "training.epochs": 4,
     "training.log_every": 1,
-    "scaling.workers": 1,
+    "scaling.workers": 0,
 }
 SETTINGS = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
 SEARCH = ["--num-samples", "4", "--search", "random", "--max-concurrent", "1", "--experiment", "killed"]
@@ -46,9 +46,22 @@ def children(client: MlflowClient, out: Path) -> tuple[Run, list[Run]]:
     return run, list(found)
 
 
+@pytest.mark.usefixtures("local_ray")
+def test_trials_are_trained_compared_tracked_and_the_best_is_registered(
+    world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "sweep"
+    flags = SweepFlags(data=str(world), num_samples=2, search="random", max_concurrent=2, out=str(out))
+    sweep("capsule-howto-tiny", flags, SMALL)
+    check_end(out, 2, capsys.readouterr().out, MlflowClient(own_tracking_store))
+    assert {group["state"] for group in placement_group_table().values()} <= {"REMOVED"}
+
+
+@pytest.mark.long
 def test_killed_and_resumed(world: Path, tmp_path: Path, own_tracking_store: str) -> None:
     out = tmp_path / "sweep"
-    words = ["sweep", "capsule-howto-tiny", "--data", str(world), "--out", str(out), *SEARCH, *SETTINGS]
+    workers = ["--scaling.workers", "1"]
+    words = ["sweep", "capsule-howto-tiny", "--data", str(world), "--out", str(out), *SEARCH, *SETTINGS, *workers]
     process = start_command(words)
 
     def in_the_middle() -> bool:
@@ -62,16 +75,21 @@ def test_killed_and_resumed(world: Path, tmp_path: Path, own_tracking_store: str
     assert resumed.returncode == 0, said
 
     rows = trials(out)
-    assert [row["number"] for row in rows] == [0, 1, 2, 3]
-    assert {row["state"] for row in rows} == {"finished", "stopped"}
     assert all(rows[number]["reports"] == row["reports"] for number, row in before.items())
+    check_end(out, 4, said, MlflowClient(own_tracking_store))
+
+
+def check_end(out: Path, num_trials: int, said: str, client: MlflowClient) -> None:
+    """Every trial ended once, MLflow has all of them below the sweep, and the best one is the champion."""
+    rows = trials(out)
+    assert [row["number"] for row in rows] == list(range(num_trials))
+    assert {row["state"] for row in rows} <= {"finished", "stopped"}
     assert "vtr train capsule-howto-tiny" in said
     assert "models:/vtr-capsule-howto-tiny@champion" in said
 
-    client = MlflowClient(own_tracking_store)
     parent, runs = children(client, out)
     assert parent.info.status == "FINISHED"
-    assert sorted(run.info.run_name for run in runs) == [f"trial-{number:03d}" for number in range(4)]
+    assert sorted(run.info.run_name for run in runs) == [f"trial-{number:03d}" for number in range(num_trials)]
     for run in runs:
         row = rows[int(run.data.tags["trial"])]
         assert run.info.status == "FINISHED"
@@ -95,7 +113,7 @@ def test_trials_that_wait_get_the_room_of_those_that_were_stopped(world: Path, t
     """Four trials where two fit; afterwards nothing stays reserved."""
     out = tmp_path / "room"
     flags = SweepFlags(data=str(world), num_samples=4, search="random", max_concurrent=2, out=str(out))
-    sweep("capsule-howto-tiny", flags, SMALL)
+    sweep("capsule-howto-tiny", flags, {**SMALL, "scaling.workers": 1})
     assert {row["state"] for row in trials(out)} <= {"finished", "stopped"}
     assert {group["state"] for group in placement_group_table().values()} == {"REMOVED"}
 

@@ -11,10 +11,9 @@ from vtr_core.data.sources.synthetic_steps import SyntheticSteps
 from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration
-SMALL = {"training.epochs": 1, "scaling.workers": 1}
+SMALL = {"training.epochs": 1, "scaling.workers": 0}
 
 
-@pytest.mark.long
 def test_rows_are_trained_evaluated_and_not_done_twice(
     world: Path, tmp_path: Path, own_tracking_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.optional import optional
 from tests.reference import captioning as reference
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.metrics import captioning
@@ -56,7 +57,7 @@ def test_pairs_are_compared_in_blocks_with_the_same_result(monkeypatch: pytest.M
 
 
 def test_figures_equal_pycocoevalcap_s() -> None:
-    pytest.importorskip("pycocoevalcap", reason="the extra `captioning` is not installed")
+    optional("pycocoevalcap", "captioning")
     from pycocoevalcap.bleu.bleu import Bleu
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
@@ -86,7 +87,7 @@ def test_meteor_runs_with_java_and_says_why_it_does_not_without(monkeypatch: pyt
 
 def test_treebank_words_are_lower_case_without_punctuation() -> None:
     if (missing := java_missing()) is not None:
-        pytest.skip(missing)
+        pytest.skip(f"{missing}; Java and the extra `captioning` make it run")
     found = cider({"a": "A man, cooking.", "b": "x"}, {"a": ["a man cooking"], "b": ["a dog"]}, tokenizer="treebank")
     assert found.by_id == pytest.approx(
         cider({"a": "a man cooking", "b": "x"}, {"a": ["a man cooking"], "b": ["a dog"]}).by_id

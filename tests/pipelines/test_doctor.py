@@ -16,7 +16,7 @@ import vtr_core.nn.mamba.scan
 from pipelines import doctor_packages
 from pipelines.cli import main
 from pipelines.doctor_findings import Finding, as_json, as_text, is_healthy
-from pipelines.doctor_machine import disk_finding, object_store_bytes, shared_memory_finding
+from pipelines.doctor_machine import disk_finding, shared_memory_finding
 from pipelines.doctor_packages import PACKAGES, Package, package_findings
 from pipelines.doctor_services import cluster_finding, store_finding
 from pipelines.doctor_torch import scan_finding
@@ -63,11 +63,21 @@ def test_packages_that_work() -> None:
         assert found[name] == Finding("packages", name, "ok", metadata.version(name))
 
 
+def test_a_ray_that_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = by_name(package_findings(lambda name: "2.61.1", lambda name: object()))
+    assert found["ray"].state == "warning"
+    assert found["ray"].what.startswith("2.61.1 is untried")
+    assert found["ray"].remedy == "take 2.60: pip install 'ray[default,data,train,tune]==2.60.*'"
+    assert found["mlflow"].state == "ok"
+    assert by_name(package_findings(lambda name: "2.60.3", lambda name: object()))["ray"].state == "ok"
+
+
 def test_every_extra_is_one_of_the_project() -> None:
     """A hint to an extra that is not there would help nobody."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    hinted = {package.install.split("[")[1].split("]")[0] for package in PACKAGES if "[" in package.install}
-    assert hinted == {"clip", "faiss", "postgres"}
+    hints = [package.install.split("vtr-ray[") for package in PACKAGES]
+    hinted = {hint[1].split("]")[0] for hint in hints if len(hint) > 1}
+    assert hinted == {"clip", "faiss", "numba", "postgres"}
     assert all(f"\n{extra} = [" in text for extra in hinted)
 
 
@@ -93,8 +103,6 @@ def test_the_scan_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shared_memory() -> None:
-    assert object_store_bytes(10**10) == 3 * 10**9
-    assert object_store_bytes(10**13) == 2 * 10**11
     assert shared_memory_finding(2 * 10**9, 10**9).state == "ok"
     small = shared_memory_finding(64 * 2**20, 8 * 2**30)
     assert (small.state, small.what) == ("warning", "/dev/shm has 0.1 GB, Ray's objects take 8.6 GB")

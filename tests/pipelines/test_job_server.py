@@ -77,7 +77,7 @@ def test_another_version_of_ray(server: tuple[str, type[Answer]]) -> None:
         connect(url)
 
 
-def test_whether_the_cluster_is_this_machine(server: tuple[str, type[Answer]]) -> None:
+def test_whether_the_cluster_is_this_machine(server: tuple[str, type[Answer]], monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     url, handler = server
@@ -91,4 +91,5 @@ def test_whether_the_cluster_is_this_machine(server: tuple[str, type[Answer]]) -
     handler.hosts = [socket.gethostname(), "elsewhere"]
     assert not is_this_machine(client)
     handler.hosts = []
-    assert not is_this_machine(client, patience_s=0)
+    monkeypatch.setenv("VTR_RAY_PATIENCE_S", "0")
+    assert not is_this_machine(client)

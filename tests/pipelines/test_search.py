@@ -11,6 +11,7 @@ import torch
 from pipelines.cli import run
 from pipelines.index import IndexFlags, index
 from pipelines.search import SearchFlags, search
+from tests.optional import optional
 from tests.pipelines.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.pipelines.test_cli import vtr
 from tests.toy import toy_dataset, toy_videos
@@ -183,7 +184,7 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
 def test_faiss_finds_the_same(
     data: Manifest, checkpoint: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("faiss")
+    optional("faiss", "faiss")
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="faiss"))
     assert "candidates.faiss" in record.files
     near = found(capsys, SearchFlags(QUERY, index=str(tmp_path / "i"), k=3, candidates=7))

@@ -9,5 +9,5 @@ SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 def shared_data() -> Path:
     """The folder of real data beside the project; tests that need it are skipped where it is absent."""
     if not SHARED_DATA.is_dir():
-        pytest.skip(f"real data is not at {SHARED_DATA}")
+        pytest.skip(f"real data is not at {SHARED_DATA}: put it beside the project, a folder for each data set")
     return SHARED_DATA

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.optional import optional
 from tests.reference import captioning as plain
 from vtr_core.data.caption_corpus import training_captions
 from vtr_core.data.information import information_table
@@ -51,7 +52,7 @@ def test_captions_that_nobody_else_wrote_have_more_words_than_common_ones(shared
 
 
 def test_cider_of_real_captions_is_pycocoevalcap_s(shared_data):
-    peer = pytest.importorskip("pycocoevalcap.cider.cider", reason="the extra `captioning` is not installed")
+    peer = optional("pycocoevalcap.cider.cider", "captioning")
     videos = training_captions(str(shared_data / "msrvtt" / "annotations"))[:300]
     texts = {video.video_id: [" ".join(tokenise(text)) for text in video.captions] for video in videos}
     hypotheses = {name: own[0] for name, own in texts.items()}

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.optional import optional
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.index_faiss import Graph, build_graph, check_faiss, normalized
 
@@ -16,7 +17,7 @@ def vectors(rows: int, seed: int) -> np.ndarray:
 
 def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(ConfigError, match=r"pip install 'vtr\[faiss\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'vtr-ray\[faiss\]'"):
         check_faiss()
 
 
@@ -28,7 +29,7 @@ def test_nothing_imports_faiss_unasked() -> None:
 
 
 def test_candidates_are_the_nearest() -> None:
-    pytest.importorskip("faiss")
+    optional("faiss", "faiss")
     items, query = vectors(500, 0), vectors(1, 1)[0]
     found = Graph(build_graph(items), 500, 16).candidates(query, 20)
     exact = np.argsort(-(items @ query))[:20]
@@ -37,7 +38,7 @@ def test_candidates_are_the_nearest() -> None:
 
 
 def test_a_damaged_graph_is_named() -> None:
-    pytest.importorskip("faiss")
+    optional("faiss", "faiss")
     content = build_graph(vectors(50, 0))
     with pytest.raises(DatasetError, match="has 50 vectors"):
         Graph(content, 51, 16)

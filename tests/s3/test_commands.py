@@ -1,11 +1,12 @@
 """The whole path on a store: ingest, train, be killed, resume, evaluate, explain. What comes out is that of a disk."""
 
 import json
-import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from pipelines.cli import main
 from pipelines.train import TrainFlags, train
 from tests.drills.runs import STEPS, assert_equal_runs, config, kill_group, start_command, wait_until
 from tests.s3.proxy import Answer, Proxy
@@ -36,6 +37,7 @@ def on_disk(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_the_whole_path(on_disk: Path, world: Path, store: Store, folder: str, tmp_path: Path) -> None:
     data, run = f"{folder}/world", f"{folder}/run"
     vtr(store, "ingest", "synthetic", *WORLD, "--out", data)
@@ -83,13 +85,14 @@ def _assert_no_secret(folder: Path) -> None:
     ids=lambda words: words[0],
 )
 def test_expired_credentials_end_a_command_with_one_line(
-    words: list[str], folder: str, proxy: Proxy, store: Store
+    words: list[str], folder: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     proxy.always = Answer(400, "ExpiredToken", SECRET)
-    command = [word.format(folder) for word in words]
-    process: subprocess.Popen[str] = start_command(command, env={**store.env, "AWS_ENDPOINT_URL": proxy.endpoint})
-    output, _ = process.communicate(timeout=600)
-    assert process.returncode == 2
+    monkeypatch.setattr(sys, "argv", ["vtr", *(word.format(folder) for word in words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    output = "".join(capfd.readouterr())
+    assert end.value.code == 2
     (line,) = [line for line in output.splitlines() if "StorageError" in line]
     assert "credentials have expired; renew them" in line
     assert "Traceback" not in output

@@ -39,6 +39,8 @@ def test_only_its_uri_and_hash_are_kept(tmp_path: Path, folder: str, run: Tracke
     register_checkpoint(run, uri, NAME)
     files = {file.name for file in (tmp_path / "mlartifacts").rglob("*") if file.is_file()}
     assert "reference.json" in files
+    (requirements,) = (tmp_path / "mlartifacts").rglob("requirements.txt")
+    assert "boto3==" in requirements.read_text()
     assert "model.safetensors" not in files
     version = run.client.get_model_version(NAME, "1")
     assert version.tags["checkpoint.kept"] == "reference"

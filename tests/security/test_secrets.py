@@ -52,10 +52,8 @@ def test_a_run_writes_no_secret(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a run writes of itself: configuration, record, provenance, checkpoint, events, metrics, MLflow's store."""
-    monkeypatch.setattr("vtr_core.train.tracked._FIRST_TRY_S", 300.0)  # a busy machine is slow to make the store
     caplog.set_level(logging.DEBUG)
     (manifest,) = toy_dataset(tmp_path / "data")
     uri = f"sqlite:///{tmp_path}/mlflow.db"

@@ -31,7 +31,7 @@ def postgres_programs() -> Path | None:
 def running_server() -> Iterator[str]:
     """The URI of a server of our own, for as long as the context lasts."""
     with running_store() as store, _postgres() as database:
-        port = _free_port()
+        port = free_port()
         words = ["server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
         words += ["--artifacts-destination", f"{store.folder()}/artifacts"]
         env = {**os.environ, **store.env, "MLFLOW_BACKEND_STORE_URI": database, "AWS_DEFAULT_REGION": "us-east-1"}
@@ -40,7 +40,7 @@ def running_server() -> Iterator[str]:
             env.pop(name, None)
         process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], env=env, start_new_session=True)
         try:
-            _wait_for(f"http://127.0.0.1:{port}/health", process)
+            wait_for(f"http://127.0.0.1:{port}/health", process)
             yield f"http://127.0.0.1:{port}"
         finally:
             with suppress(ProcessLookupError):
@@ -54,7 +54,7 @@ def _postgres() -> Iterator[str]:
     programs = postgres_programs()
     assert programs is not None
     user = "postgres" if os.geteuid() == 0 else getpass.getuser()
-    folder, port = Path(tempfile.mkdtemp(prefix="vtr-postgres-")), _free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="vtr-postgres-")), free_port()
     (folder / "password").write_text(_PASSWORD)
     if os.geteuid() == 0:
         for place in (folder, folder / "password"):
@@ -76,17 +76,20 @@ def _postgres() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback address that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
-def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a server answers at `url`; AssertionError where it ends before."""
     deadline = time.monotonic() + _WAIT_S
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while True:
         assert process.poll() is None, "the MLflow server ended"
-        with suppress(OSError), urllib.request.urlopen(url, timeout=5) as answer:
+        with suppress(OSError), direct.open(url, timeout=60) as answer:
             if answer.status == 200:
                 return
         assert time.monotonic() < deadline

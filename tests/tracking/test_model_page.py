@@ -21,3 +21,4 @@ def test_it_shows_how_the_model_is_asked_and_evaluated(name: str, given: str, as
     assert given in page
     assert asked in page
     assert 'load_model("models:/mine@champion")' in page
+    assert 'get_model_dependencies("models:/mine@champion")' in page

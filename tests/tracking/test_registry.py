@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+import vtr_core
 from tests.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.config.presets import preset
@@ -197,12 +198,24 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
         assert found.uri == f"models:/{NAME}/1"
     version = client.get_model_version(NAME, "1")
     assert (version.run_id, version.tags["checkpoint"]) == (run.run_id, checkpoint)
+    assert version.tags["code.version"] == vtr_core.__version__
+    code = f"the code of vtr {vtr_core.__version__} ({version.tags['code.fingerprint'][:7]})"
+    assert code in str(version.description)
     logged = client.search_logged_models([client.get_run(run.run_id).info.experiment_id])
     assert len(logged) == 2  # the checkpoint that was named before is the model that was registered
     (model,) = [one for one in logged if one.tags["uri"] == checkpoint]
     assert [(m.key, m.value) for m in model.metrics] == [("val/t2v/r1", 12.5)]
     assert json.loads(model.tags["mlflow.modelVersions"]) == [{"name": NAME, "version": 1}]
     assert "mlflow.model.isExternal" not in model.tags
+
+
+def test_a_version_that_carries_no_code_is_registered_anew(checkpoint: str, run: TrackedRun) -> None:
+    register_checkpoint(run, checkpoint, NAME)
+    run.client.delete_model_version_tag(NAME, "1", "code.version")
+    assert register_checkpoint(run, checkpoint, NAME) == "2"
+    assert register_checkpoint(run, checkpoint, NAME) == "2"
+    assert mlflow.pyfunc.load_model(f"models:/{NAME}@champion").metadata.flavors["python_function"]["code"] == "code"
+    assert register_checkpoint(run, checkpoint, "another") == "1"
 
 
 def test_it_is_a_checkpoint_wherever_one_is_asked_for(data: Manifest, checkpoint: str, run: TrackedRun) -> None:

@@ -18,9 +18,14 @@ from vtr_core.train.checkpoint import load_model
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.long,
     pytest.mark.skipif(
-        postgres_programs() is None or importlib.util.find_spec("psycopg2") is None,
-        reason="PostgreSQL or psycopg2 is not installed",
+        postgres_programs() is None,
+        reason="PostgreSQL is not installed: initdb and pg_ctl on the PATH, or Debian's package postgresql",
+    ),
+    pytest.mark.skipif(
+        importlib.util.find_spec("psycopg2") is None,
+        reason="psycopg2 is not installed: pip install --constraint constraints.txt '.[postgres]'",
     ),
 ]
 

@@ -2,9 +2,9 @@
 
 import pytest
 from ray.exceptions import NodeDiedError
-from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
-from ray.train.v2.api.exceptions import ControllerError, WorkerGroupError
+from ray.train import ControllerError, WorkerGroupError
 
+from vtr_core import ray_private
 from vtr_core.errors import DatasetError, TrainingError
 from vtr_core.train.faults import Fault, RestartBudget, fault
 
@@ -38,7 +38,7 @@ def test_a_fault_of_the_code_ends_the_run() -> None:
 
 
 def test_a_group_that_could_not_begin() -> None:
-    found = fault(ControllerError(WorkerGroupStartupTimeoutError(2)), workers=2)
+    found = fault(ControllerError(ray_private.start_timeout()(2)), workers=2)
     assert not found.began
     assert found.reason.startswith("The worker group startup timed out")
 

@@ -3,19 +3,22 @@
 import dataclasses
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow import MlflowClient
 
 from tests.toy import toy_dataset
 from vtr_core.config.presets import preset
-from vtr_core.errors import Interrupted
+from vtr_core.errors import ConfigError, Interrupted
+from vtr_core.tracking.run import TrackedRun
 from vtr_core.train import tracked
 from vtr_core.train.run_folder import RunFolder, RunRecord
-from vtr_core.train.tracked import tracked_run
+from vtr_core.train.tracked import Tracking, tracked_run
 
 CONFIG = preset("capsule-howto-tiny")
 
@@ -84,6 +87,62 @@ def test_a_store_that_comes_back_during_the_run_is_sent_the_points_then(
         (tmp_path / "store").mkdir()
         wait_for(lambda: tracking.run_id is not None and history(folder) == EXPECTED)
         assert MlflowClient(record.tracking_uri).get_run(str(tracking.run_id)).info.status == "RUNNING"
+
+
+class Slow:
+    """A store that answers once it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+        self._open_run = tracked.open_run
+        monkeypatch.setattr(tracked, "open_run", self._answer)
+
+    def _answer(self, *arguments: Any) -> TrackedRun | None:
+        self.asked.set()
+        assert self.may_answer.wait(600)
+        return self._open_run(*arguments)
+
+
+def test_training_waits_for_a_slow_store(folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "store").mkdir()
+    store = Slow(monkeypatch)
+    record, _ = folder.read()
+    tracking = Tracking(folder, record, CONFIG, {}, record.tracking_uri)
+    beginning = threading.Thread(target=tracking.begin)
+    beginning.start()
+    assert store.asked.wait(600)
+    assert beginning.is_alive()
+    assert tracking.for_workers is None
+    store.may_answer.set()
+    beginning.join()
+    assert tracking.for_workers is not None
+    assert tracking.end("FINISHED")
+
+
+def test_training_begins_without_a_store_that_takes_too_long(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "store").mkdir()
+    store = Slow(monkeypatch)
+    monkeypatch.setenv("VTR_MLFLOW_PATIENCE_S", "0")
+    record, _ = folder.read()
+    with tracked_run(folder, record, CONFIG, {}, record.tracking_uri) as tracking:
+        assert tracking.for_workers is None
+        assert "without MLflow, which did not answer in 0 s (VTR_MLFLOW_PATIENCE_S); " in caplog.text
+        store.may_answer.set()
+    assert history(folder) == EXPECTED
+
+
+def test_a_patience_that_is_no_number_ends_the_run_before_it_begins(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VTR_MLFLOW_PATIENCE_S", "long")
+    record, _ = folder.read()
+    with (
+        pytest.raises(ConfigError, match="VTR_MLFLOW_PATIENCE_S is 'long'"),
+        tracked_run(folder, record, CONFIG, {}, record.tracking_uri),
+    ):
+        raise AssertionError("it began")
 
 
 def test_the_points_are_not_looked_at_where_workers_sent_all(folder: RunFolder, tmp_path: Path) -> None:

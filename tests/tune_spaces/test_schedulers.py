@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ray.tune.schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from tune_spaces.build import build_space
-from tune_spaces.schedulers import build_scheduler, tell_earlier
+from tune_spaces.schedulers import Population, build_scheduler, tell_earlier
 
 SPACE = build_space("capsule-howto-tiny")
 
@@ -42,10 +42,10 @@ def test_asha_goes_on_with_what_was_reported_before(value: float, expected: str)
 
 def test_population_based_training_explores_the_point() -> None:
     scheduler = build_scheduler("pbt", SPACE, validate_every=2, epochs=10, seed=0)
-    assert isinstance(scheduler, PopulationBasedTraining)
+    assert isinstance(scheduler, Population)
     best: Any = SimpleNamespace(config=config(3, "margin", 0.1))
     worst: Any = SimpleNamespace(config=config(5, "other", 0.7))
-    explored = [scheduler._get_new_config(worst, best)[0] for _ in range(20)]
+    explored = [scheduler.explored(worst, best) for _ in range(20)]
     assert {one["sweep"] for one in explored} == {"s"}
     assert {one["trial"]["number"] for one in explored} == {5}
     assert {one["trial"]["point"]["loss"] for one in explored} == {"margin"}

@@ -124,6 +124,11 @@ class ScalingConfig(Settings):
         return self.workers if self.min_workers is None else self.min_workers
 
     @property
+    def cpus(self) -> float:
+        """CPUs of a cluster that a run takes, reading included; without Ray's workers its own process reads."""
+        return self.workers * self.cpus_per_worker + self.reading_cpus if self.workers else self.cpus_per_worker
+
+    @property
     def span(self) -> str:
         """The numbers of workers for people: 4, or 1-4."""
         return str(self.workers) if self.fewest == self.workers else f"{self.fewest}-{self.workers}"

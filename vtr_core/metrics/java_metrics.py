@@ -8,7 +8,7 @@ from importlib.util import find_spec
 def java_missing() -> str | None:
     """Why METEOR and the tokeniser cannot run here; None where they can."""
     if find_spec("pycocoevalcap") is None:
-        return "pycocoevalcap is not installed: pip install vtr[captioning]"
+        return "pycocoevalcap is not installed: pip install 'vtr-ray[captioning]'"
     if shutil.which("java") is None:
         return "there is no java on the PATH"
     return None

@@ -1,8 +1,10 @@
-"""Σ_k min(a_ik, b_jk) of all pairs of rows, by a loop that is compiled for this processor when it is first called."""
+"""Σ_k min(a_ik, b_jk) of all pairs of rows: by a loop that numba compiles for this processor, or from distances."""
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.util import find_spec
 from inspect import unwrap
 from itertools import repeat
 from typing import Any
@@ -12,12 +14,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+logger = logging.getLogger(__name__)
 ROW_BLOCK = 1024
 """Rows of a block."""
 _TILE = 8
 """Items that stay in the processor's first cache while all queries of a thread pass them: 16 KiB of 512 concepts."""
 _LINES = 32
 """Rows that a thread does at once."""
+_MANY = 10**10
+"""Minima, from which on it is said that numba is missing: several seconds."""
 
 
 def min_sum_blocks(
@@ -25,18 +30,40 @@ def min_sum_blocks(
 ) -> Iterator[tuple[slice, Float[Tensor, "rows items"]]]:
     """Blocks of rows of Σ_k min(a_ik, b_jk), in order; all are in the same memory, so each is gone with the next.
 
-    Minima are added up in the processor's registers: neither a (queries, items, concepts) tensor nor a part of one is
-    ever written. On the CPU, without gradients, with as many threads as torch. What a pair gets does not depend on its
-    place in `a` and `b`. A NaN in `b` is passed on, one in `a` is not.
+    On the CPU, without gradients. With the extra `numba`, minima are added up in the processor's registers, with as
+    many threads as torch: neither a (queries, items, concepts) tensor nor a part of one is ever written. Without it,
+    Σmin = (Σa + Σb − ‖a − b‖₁) / 2, in ten times the time. What a pair gets does not depend on its place in `a` and
+    `b`. A NaN in `b` is passed on, one in `a` not always.
     """
-    add_up, items = _kernel(), b.contiguous().numpy()
+    compiled = find_spec("numba") is not None
+    if not compiled and len(a) * len(b) * a.shape[1] >= _MANY:
+        _say_numba_is_missing()
+    fill = _compiled if compiled else _from_distances
+    items = b.contiguous()
     block = a.new_empty(min(ROW_BLOCK, len(a)), len(b))
+    for start in range(0, len(a), ROW_BLOCK):
+        rows = slice(start, min(start + ROW_BLOCK, len(a)))
+        sums = block[: rows.stop - start]
+        fill(a[rows], items, sums)
+        yield rows, sums
+
+
+@cache
+def _say_numba_is_missing() -> None:
+    logger.warning(
+        "numba is not installed: the generalised Jaccard of so many pairs takes ten times as long as it could; "
+        "pip install 'vtr-ray[numba]'"
+    )
+
+
+def _from_distances(queries: Tensor, items: Tensor, sums: Tensor) -> None:
+    torch.add(queries.sum(dim=1, keepdim=True), items.sum(dim=1), out=sums)
+    sums.sub_(torch.cdist(queries, items, p=1.0)).clamp_(min=0).div_(2)
+
+
+def _compiled(queries: Tensor, items: Tensor, sums: Tensor) -> None:
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        for start in range(0, len(a), ROW_BLOCK):
-            rows = slice(start, min(start + ROW_BLOCK, len(a)))
-            sums = block[: rows.stop - start]
-            list(threads.map(add_up, _lines(a[rows]), repeat(items), _lines(sums)))
-            yield rows, sums
+        list(threads.map(_kernel(), _lines(queries), repeat(items.numpy()), _lines(sums)))
 
 
 def _lines(rows: Float[Tensor, "rows _"]) -> Iterator["np.ndarray[Any, Any]"]:

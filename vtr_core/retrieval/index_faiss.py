@@ -56,7 +56,7 @@ def _faiss() -> Any:
         import faiss
     except ImportError as error:
         raise ConfigError(
-            "--backend faiss needs faiss, which is not installed: pip install 'vtr[faiss]' (or faiss-cpu); "
+            "--backend faiss needs faiss, which is not installed: pip install 'vtr-ray[faiss]'; "
             "--backend exact needs nothing"
         ) from error
     return faiss

@@ -1,18 +1,17 @@
 """How an operation on a store is tried again: exponential back-off with full jitter, until time is up."""
 
 import logging
-import os
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from vtr_core.patience import S3
 from vtr_core.storage.fault import Fault, StorageError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-VARIABLE = "VTR_S3_PATIENCE_S"
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,7 @@ class Patience:
 
 def given_patience() -> Patience:
     """Two minutes, or the seconds that VTR_S3_PATIENCE_S says."""
-    text = os.environ.get(VARIABLE, "120")
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise StorageError(f"{VARIABLE} is {text!r}; it must be a number of seconds, 0 or more")
-    return Patience(seconds)
+    return Patience(S3.seconds())
 
 
 def persist(

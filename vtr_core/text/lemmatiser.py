@@ -73,7 +73,7 @@ class Lemmatiser:
 
     def from_lemmatiser(self, other: "Lemmatiser") -> "Lemmatiser":
         """Know what another one knows."""
-        self._known, self._others, self._irregular = other._known, other._others, other._irregular
+        self._known, self._others, self._irregular = other._known, other._others, other._irregular  # noqa: SLF001
         return self
 
 

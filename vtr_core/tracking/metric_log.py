@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 
+from vtr_core.patience import MLFLOW
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.json_lines import JsonLines, Line
 from vtr_core.tracking.redaction import redact
@@ -13,7 +14,6 @@ from vtr_core.tracking.run import Failure, TrackedRun
 from vtr_core.tracking.sending import PointSender
 
 logger = logging.getLogger(__name__)
-_CLOSE_TIMEOUT_S = 30.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 
 
@@ -56,11 +56,11 @@ class MetricLog:
         self._lines.publish()
 
     def close(self) -> bool:
-        """Send what is left, for at most half a minute, and publish; whether MLflow has every point."""
+        """Send what is left, for at most VTR_MLFLOW_PATIENCE_S, and publish; whether MLflow has every point."""
         self._closing.set()
         if self._run is not None:
             self._points.put(None)
-            self._thread.join(_CLOSE_TIMEOUT_S)
+            self._thread.join(MLFLOW.seconds())
         try:
             self.publish()
         except (OSError, StorageError) as error:

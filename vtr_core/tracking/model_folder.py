@@ -1,6 +1,5 @@
-"""The folder of an MLflow model: signature, input example, what it needs, and the name of what loads it."""
+"""The folder of an MLflow model: signature, input example, what it needs, and the code that loads it."""
 
-from importlib import metadata
 from pathlib import Path
 
 import mlflow.pyfunc
@@ -16,30 +15,31 @@ from vtr_core.config.model import reads_videos
 from vtr_core.config.muse import MuseConfig
 from vtr_core.config.siamese import SiameseConfig
 from vtr_core.config.train import TrainConfig
+from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
+from vtr_core.tracking.model_requirements import model_requirements
 
 DATA = "checkpoint"
 """The folder of what is kept of the checkpoint, in the model's `data/`."""
-LOADER = "vtr_core.train.served_model"
-"""What MLflow imports to load the model; named and not imported, because training is above tracking."""
-_PACKAGES = ("vtr", "torch", "numpy", "pandas", "pyarrow", "pydantic", "safetensors", "jaxtyping", "boto3")
 
 
-def write_model(folder: Path, config: TrainConfig, run_id: str, model_id: str) -> None:
-    """Make `folder/model` around `folder/checkpoint`, what is kept of a checkpoint of that configuration."""
+def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, model_id: str) -> CarriedCode:
+    """Make `folder/model` around `folder/checkpoint`, what is kept of a checkpoint of that configuration; its code.
+
+    copied: whether that is the checkpoint's files, or where they lie on an object store.
+    """
+    code = write_code(folder / "code")
     mlflow.pyfunc.save_model(
         path=str(folder / "model"),
-        loader_module=LOADER,
+        loader_module=code.loader_module,
+        code_paths=[str(code.loader), str(code.archive)],
         data_path=str(folder / DATA),
         signature=signature(config),
         input_example=example(config),
-        pip_requirements=_requirements(),
+        pip_requirements=model_requirements(on_object_store=not copied),
+        uv_project_path=str(folder),  # not that of the working directory, which may be anything's
         mlflow_model=Model(run_id=run_id, model_uuid=model_id, model_id=model_id),
     )
-
-
-def _requirements() -> list[str]:
-    """The installed versions; nodes that run an uploaded checkout may have only what it depends on."""
-    return [f"{name}=={one.version}" for name in _PACKAGES for one in list(metadata.distributions(name=name))[:1]]
+    return code
 
 
 def signature(config: TrainConfig) -> ModelSignature:

@@ -59,6 +59,10 @@ def model_page(model: ModelConfig, name: str, alias: str) -> str:
         "```",
         "",
         f"`vtr evaluate models:/{name}@{alias} {use.command}`",
+        "",
+        f'`pip install -r` what `mlflow.pyfunc.get_model_dependencies("models:/{name}@{alias}")` names is enough: the '
+        "model carries the code that loads it, of the vtr that the version's description names. An installed vtr goes "
+        "first.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,10 +1,12 @@
 """Where a result came from: code, versions, machine."""
 
-import json
 import os
 import platform
 import subprocess
 from importlib import metadata
+
+import vtr_core
+from vtr_core.ray_private import submission_id
 
 _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
 
@@ -15,19 +17,11 @@ def provenance() -> dict[str, str]:
     return {
         **git_tags(),
         **job_tags(),
-        "version.vtr": _own_version(),
+        "version.vtr": vtr_core.__version__,
         "version.python": platform.python_version(),
         **versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
-
-
-def _own_version() -> str:
-    """The installed package's version; nodes that run an uploaded checkout may have only what it depends on."""
-    try:
-        return metadata.version("vtr")
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def git_tags(folder: str = ".") -> dict[str, str]:
@@ -41,12 +35,9 @@ def git_tags(folder: str = ".") -> dict[str, str]:
 
 
 def job_tags() -> dict[str, str]:
-    """`ray.submission_id`, where this is a job that was submitted to Ray, which tells its driver in a variable."""
-    try:
-        told = json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}"))
-        return {"ray.submission_id": str(told["metadata"]["job_submission_id"])}
-    except (ValueError, KeyError, TypeError):
-        return {}
+    """`ray.submission_id`, where this is a job that was submitted to Ray."""
+    told = submission_id(os.environ)
+    return {} if told is None else {"ray.submission_id": told}
 
 
 def _commit(folder: str) -> str:

@@ -17,8 +17,10 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from vtr_core.config.override import validate
 from vtr_core.config.train import TrainConfig
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.fingerprint import short
 from vtr_core.json_text import parse_json
 from vtr_core.storage import Location, locate
+from vtr_core.tracking.carried_code.archive import CarriedCode
 from vtr_core.tracking.model_files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.model_folder import DATA, write_model
 from vtr_core.tracking.model_page import model_page
@@ -29,6 +31,8 @@ T = TypeVar("T")
 CHAMPION = "champion"
 _EXTERNAL, _VERSIONS = "mlflow.model.isExternal", "mlflow.modelVersions"
 """Tags by which MLflow's pages know a logged model without files, and the versions that one is."""
+_CODE = "code.version"
+"""The tag of versions that carry code; those of former times are registered anew."""
 _URI = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>[1-9][0-9]*))")
 
 
@@ -59,7 +63,8 @@ def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, ali
     The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
     rows of tables, as vtr_core.train.served_model says; the model's signature has the columns. The model belongs to
     the run `tracked`, and has a copy of the checkpoint, or its URI where that is on an object store (see model_files).
-    A checkpoint that is a version of that model already is not registered again; only the alias moves.
+    A checkpoint that is a version of that model already, and carries its code, is not registered again; only the alias
+    moves.
 
     Raises CheckpointError where the checkpoint is incomplete or damaged, or MLflow refuses or cannot be reached;
     ConfigError where `name` cannot be a model's.
@@ -107,44 +112,50 @@ def _register(made: _Made, alias: str) -> str:
 
 
 def _version_of(client: MlflowClient, name: str, fingerprint: str) -> str | None:
-    """The version of the model that is the checkpoint already."""
+    """The version of the model that is the checkpoint already, with code to load it."""
     found = client.search_model_versions(f"name = '{name}' and tags.`checkpoint.fingerprint` = '{fingerprint}'")
-    return str(found[0].version) if found else None
+    return next((str(version.version) for version in found if _CODE in version.tags), None)
 
 
 def _new_version(client: MlflowClient, made: _Made) -> str:
     with suppress(MlflowException):  # it exists, or the version below is refused as well
         client.create_registered_model(made.name, description=model_page(made.config.model, made.name, CHAMPION))
     model_id = made.tracked.logged_model(made.config.preset, made.place.uri)
-    write_model(made.folder, made.config, made.tracked.run_id, model_id)
+    code = write_model(made.folder, made.config, made.kept.copied, made.tracked.run_id, model_id)
     with patient():
         client.log_model_artifacts(model_id, str(made.folder / "model"))
-    client.delete_logged_model_tag(model_id, _EXTERNAL)
+    if _EXTERNAL in client.get_logged_model(model_id).tags:  # not registered before, under another name or without code
+        client.delete_logged_model_tag(model_id, _EXTERNAL)
     version = client.create_model_version(
         made.name,
         source=client.get_logged_model(model_id).artifact_location,
         run_id=made.tracked.run_id,
-        tags=_tags(made),
-        description=_description(made),
+        tags=_tags(made, code),
+        description=_description(made, code),
         model_id=model_id,
     )
     _link(client, model_id, made.name, int(version.version))
     return str(version.version)
 
 
-def _tags(made: _Made) -> dict[str, str]:
+def _tags(made: _Made, code: CarriedCode) -> dict[str, str]:
     return {
         "checkpoint": redact(made.place.uri),
         "checkpoint.fingerprint": made.kept.fingerprint,
         "checkpoint.kept": "copy" if made.kept.copied else "reference",
         "preset": made.config.preset,
+        _CODE: code.version,
+        "code.fingerprint": code.fingerprint,
     }
 
 
-def _description(made: _Made) -> str:
+def _description(made: _Made, code: CarriedCode) -> str:
     size = f"{made.kept.num_bytes / 1e6:.1f} MB"
     held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
-    return f"{made.config.preset}, checkpoint {redact(made.place.uri)}. This version holds {held}."
+    return (
+        f"{made.config.preset}, checkpoint {redact(made.place.uri)}. This version holds {held}; and the code of vtr "
+        f"{code.version} ({short(code.fingerprint)}), which loads it where no vtr is installed."
+    )
 
 
 def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ray.exceptions import RayError
-from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError, WorkerHealthCheckFailedError
-from ray.train.v2.api.exceptions import ControllerError, TrainingFailedError, WorkerGroupError
+from ray.train import ControllerError, TrainingFailedError, WorkerGroupError
 
+from vtr_core import ray_private
 from vtr_core.errors import TrainingError, VtrError
 
 _MAX_REASON = 200
@@ -25,7 +25,7 @@ def fault(error: TrainingFailedError, workers: int) -> Fault:
 
     Raises what the run ends with where starting again cannot help: a VtrError of a worker, or an error of the code.
     """
-    if isinstance(error, ControllerError) and isinstance(error.controller_failure, WorkerGroupStartupTimeoutError):
+    if isinstance(error, ControllerError) and isinstance(error.controller_failure, ray_private.start_timeout()):
         return Fault(first_line(error.controller_failure), began=False)
     failures = list(error.worker_failures.values()) if isinstance(error, WorkerGroupError) else []
     for failure in failures:
@@ -47,7 +47,7 @@ def _reason(error: TrainingFailedError) -> str:
 
 
 def _is_loss(failure: Exception) -> bool:
-    return isinstance(failure, (RayError, WorkerHealthCheckFailedError))
+    return isinstance(failure, (RayError, ray_private.failed_health_check()))
 
 
 def first_line(error: Exception) -> str:

@@ -5,9 +5,9 @@ import threading
 import time
 from types import TracebackType
 
-import ray._private.state
 from ray.exceptions import RayError
 
+from vtr_core import ray_private
 from vtr_core.config.train import ScalingConfig
 from vtr_core.train.channel import Channel, Group
 from vtr_core.train.placement import Placement, room
@@ -16,11 +16,6 @@ from vtr_core.train.worker_context import Reason
 
 logger = logging.getLogger(__name__)
 _POLL_S = 1.0
-
-
-def draining_nodes() -> set[str]:
-    """The nodes, by Ray's identifiers, that will be taken away: a spot machine's notice, `ray drain-node`."""
-    return set(ray._private.state.state.get_draining_nodes())
 
 
 class Growth:
@@ -88,7 +83,7 @@ class GroupWatch:
             self._withdraw()
 
     def _reason_to_end(self, group: Group) -> Reason | None:
-        if group.nodes & draining_nodes():
+        if group.nodes & ray_private.draining_nodes():  # a spot machine's notice, `ray drain-node`
             return "preempted"
         if group.has_begun and self._began is None:
             self._began = time.monotonic()

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 import ray
-import ray._private.state
 from ray.data import DataContext
 
+from vtr_core import ray_private
 from vtr_core.config.train import ReadingNodes, ScalingConfig
 
 LABEL, READING = "vtr-role", "reading"
@@ -55,6 +55,8 @@ class Room:
     def holds(self, scaling: ScalingConfig, workers: int) -> bool:
         """Whether there are CPUs for so many workers and for reading; the GPUs are not asked for."""
         wanted = workers * scaling.cpus_per_worker
+        if scaling.workers == 0:
+            return scaling.cpus <= self.cpus
         if self.reading_cpus is None:
             return wanted + scaling.reading_cpus <= self.cpus
         return wanted <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
@@ -62,11 +64,11 @@ class Room:
     def runs(self, scaling: ScalingConfig, gpu: bool) -> int:
         """How many runs of `scaling.workers` workers each there is room for at once, each reading for itself."""
         workers = scaling.workers * scaling.cpus_per_worker
-        if self.reading_cpus is None:
-            fit = self.cpus / (workers + scaling.reading_cpus)
+        if self.reading_cpus is None or scaling.workers == 0:
+            fit = self.cpus / scaling.cpus
         else:
             fit = min((self.cpus - self.reading_cpus) / workers, self.reading_cpus / scaling.reading_cpus)
-        return math.floor(min(fit, self.gpus / scaling.workers) if gpu else fit)
+        return math.floor(min(fit, self.gpus / max(1, scaling.workers)) if gpu else fit)
 
     def __str__(self) -> str:
         if self.reading_cpus is None:
@@ -100,7 +102,7 @@ def place_reading(chosen: Placement) -> None:
 
 def room(chosen: Placement) -> Room:
     """What the connected cluster has, or can grow to."""
-    return room_of(chosen, ray.nodes(), ray._private.state.state.get_max_resources_from_cluster_config())
+    return room_of(chosen, ray.nodes(), ray_private.autoscaler_limits())
 
 
 def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float] | None) -> Room:

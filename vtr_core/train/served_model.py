@@ -1,7 +1,8 @@
 """A registered model as `mlflow.pyfunc.load_model` gives it back: a table in, a table of embeddings or captions out.
 
-MLflow finds this module by its name in the model's files and calls `_load_pyfunc`; nothing is unpickled, and the place
-that loads a model needs this package.
+Models carry their code (see vtr_core.tracking.carried_code), whose loader finds this module by its name and calls
+`_load_pyfunc`. Models that were registered before they did name this module to MLflow itself, so its name stays.
+Nothing is unpickled.
 """
 
 from typing import Any
@@ -88,6 +89,6 @@ def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:
-    """The model whose files are in the folder `data_path`; called by MLflow."""
+    """The model whose files are in the folder `data_path`; called by the loader, or MLflow."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return ServedModel(load_model(kept_checkpoint(locate(data_path)).uri, device))

@@ -15,6 +15,7 @@ from vtr_core.config.train import TrainConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
+from vtr_core.patience import MLFLOW
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
@@ -26,8 +27,6 @@ from vtr_core.train.checkpoint_files import find_checkpoint
 from vtr_core.train.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)
-_FIRST_TRY_S = 10.0
-"""Training waits so long for a store that does not answer."""
 _PAUSES_S = (15.0, 300.0)
 """Between two tries to open the run: at first, and at most."""
 _SEND_EVERY_S = 60.0
@@ -99,14 +98,19 @@ class Tracking:
         return self._run
 
     def begin(self) -> None:
-        """Open the run, or go on trying while training begins without it."""
+        """Open the run, or go on trying while training begins without it.
+
+        A store that refuses is not waited for, one that does not answer as long as VTR_MLFLOW_PATIENCE_S says.
+        """
+        patience_s = MLFLOW.seconds()
         self._thread.start()
-        self._tried.wait(_FIRST_TRY_S)
+        answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
         self.for_workers = self._run
         if self.for_workers is None:
-            logger.warning("training begins without MLflow; %s gets every point", self._metrics)
+            why = "" if answered else f", which did not answer in {patience_s:g} s ({MLFLOW.variable})"
+            logger.warning("training begins without MLflow%s; %s gets every point", why, self._metrics)
 
     def workers_sent_all(self) -> None:
         """The first worker says that MLflow has every point."""

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ray.train.torch import TorchConfig
-from ray.train.v2.api.config import FailureConfig, RunConfig, ScalingConfig
-from ray.train.v2.api.exceptions import TrainingFailedError
-from ray.train.v2.torch.torch_trainer import TorchTrainer
+from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
+from ray.train.torch import TorchConfig, TorchTrainer
 
 from vtr_core import storage
 from vtr_core.config.train import TrainConfig
@@ -51,6 +49,11 @@ def check_resources(config: TrainConfig) -> None:
     held = room(placed)
     setting = "scaling.workers" if scaling.min_workers is None else "scaling.min_workers"
     if not held.holds(scaling, scaling.fewest):
+        if scaling.workers == 0:
+            raise ClusterError(
+                f"a training of {scaling.cpus_per_worker:g} CPUs is more than the cluster's {held}; "
+                "lower scaling.cpus_per_worker"
+            )
         wanted = scaling.fewest * scaling.cpus_per_worker + scaling.reading_cpus
         raise ClusterError(
             f"{scaling.fewest} workers of {scaling.cpus_per_worker:g} CPUs and {scaling.reading_cpus:g} for reading "
@@ -214,22 +217,29 @@ class _Groups:
 
 
 def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placement, scratch: Location) -> TorchTrainer:
-    """Ray Train for one group. It never starts again by itself, which it would do on the same number of workers."""
+    """Ray Train for one group. It never starts again by itself, which it would do on the same number of workers.
+
+    Ray chooses between two generations of these classes as it is imported; mypy knows the first, which is not taken.
+    """
     return TorchTrainer(
-        train_worker,
+        train_worker,  # type: ignore[arg-type]
         train_loop_config={"job": job, "channel": channel, "placed": placed},
         torch_config=TorchConfig(timeout_s=math.ceil(job.config.scaling.collective_timeout_s)),
         scaling_config=ScalingConfig(
             num_workers=workers,
             use_gpu=gpu,
             resources_per_worker=worker_bundle(job.config.scaling, gpu),
-            label_selector=placed.workers or None,
+            label_selector=placed.workers or None,  # type: ignore[call-arg]
         ),
         run_config=RunConfig(
             # Ray Train would resume its own state from a name used twice; ours is in the checkpoints.
             name=uuid.uuid4().hex,
             storage_path=scratch.uri if scratch.is_local else scratch.path,
             storage_filesystem=None if scratch.is_local else scratch.filesystem,  # it waits for a store that is away
-            failure_config=FailureConfig(max_failures=0, max_preemption_failures=0, controller_failure_limit=0),
+            failure_config=FailureConfig(
+                max_failures=0,
+                max_preemption_failures=0,  # type: ignore[call-arg]
+                controller_failure_limit=0,
+            ),
         ),
     )

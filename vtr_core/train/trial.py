@@ -11,6 +11,7 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan import Plan
 from vtr_core.errors import RunConflict, TrainingError
+from vtr_core.patience import SWEEP
 from vtr_core.storage import Location
 from vtr_core.tracking.event_log import EventLog
 from vtr_core.train.adoption import adopt
@@ -20,8 +21,6 @@ from vtr_core.train.lease import Lease
 from vtr_core.train.run_folder import RunFolder
 from vtr_core.train.worker import Job
 from vtr_core.train.worker_context import Report
-
-_LEASE_WAIT_S, _STOP_WAIT_S, _SAVE_WAIT_S = 120.0, 120.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,13 @@ class Trial:
         """The checkpoint of the last validation, which is written just after its figures are reported."""
         assert self._standing is not None
         place = self.folder.checkpoint_at(self._standing.step)
-        deadline = time.monotonic() + _SAVE_WAIT_S
+        patience_s = SWEEP.seconds()
+        deadline = time.monotonic() + patience_s
         while not is_complete(place):
             if time.monotonic() > deadline:
-                raise TrainingError(f"{place} was not written in {_SAVE_WAIT_S:g} s; look at events.jsonl of its run")
+                raise TrainingError(
+                    f"{place} was not written in {patience_s:g} s ({SWEEP.variable}); look at events.jsonl of its run"
+                )
             time.sleep(0.1)
         return place
 
@@ -104,7 +106,7 @@ class Trial:
         """End the training after a checkpoint, and wait until its workers have given back what they held."""
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join(_STOP_WAIT_S)
+            self._thread.join(SWEEP.seconds())
         self._lease.__exit__()
 
     def _start(self) -> None:
@@ -185,7 +187,7 @@ class Trial:
 
 def _hold(run: Location) -> Lease:
     """The folder's lease; the trial's own actor before, which Tune has stopped, may still be giving it back."""
-    deadline = time.monotonic() + _LEASE_WAIT_S
+    deadline = time.monotonic() + SWEEP.seconds()
     while True:
         try:
             return Lease.take(run)

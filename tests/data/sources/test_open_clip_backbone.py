@@ -81,7 +81,7 @@ def open_clip() -> Any:
     try:
         import open_clip
     except (ImportError, RuntimeError) as error:
-        pytest.skip(f"open_clip cannot be imported: {error}")
+        pytest.skip(f"open_clip cannot be imported ({error}): install the extra `clip`, torchvision of torch's build")
     return open_clip
 
 

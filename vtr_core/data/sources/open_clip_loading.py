@@ -71,8 +71,7 @@ def _open_clip() -> Any:
         import open_clip
     except ImportError as error:
         raise ConfigError(
-            f"open_clip cannot be imported ({error}); install the extra: pip install --constraint constraints.txt "
-            "'vtr[clip]'"
+            f"open_clip cannot be imported ({error}); install the extra: pip install 'vtr-ray[clip]'"
         ) from error
     except RuntimeError as error:  # torchvision's, whose compiled part belongs to one build of torch
         raise ConfigError(

@@ -11,7 +11,6 @@ from jaxtyping import Float32
 from vtr_core import storage
 from vtr_core.data.sources.files import read_file
 from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.errors import ConfigError
 from vtr_core.storage import Location
 
 if TYPE_CHECKING:
@@ -48,10 +47,8 @@ def read_images(folder: Location, names: Sequence[str], size: int) -> Float32[np
 
 
 def _pixels(content: bytes, size: int, where: str) -> Float32[np.ndarray, "3 size size"]:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ConfigError("frames are read with Pillow; install the extra: pip install 'vtr[clip]'") from error
+    from PIL import Image
+
     try:
         with Image.open(io.BytesIO(content), formats=("JPEG", "PNG")) as image:
             if image.width * image.height > _MOST_PIXELS:

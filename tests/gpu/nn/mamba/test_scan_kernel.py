@@ -11,8 +11,10 @@ from vtr_core.nn.mamba.scan import scan_backend, selective_scan
 BATCH, DIM, STATE, LENGTH = 2, 8, 16, 301
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: run make test-gpu on one"),
     pytest.mark.skipif(
-        not torch.cuda.is_available() or scan_backend("cuda").name != "kernel", reason="needs a GPU and mamba-ssm"
+        scan_backend("cuda").name != "kernel",
+        reason="needs mamba-ssm's kernel: make mamba-wheels install-mamba test-gpu, on a machine with nvcc",
     ),
 ]
 FORMS = {"variable": (BATCH, STATE, LENGTH), "grouped": (BATCH, 2, STATE, LENGTH), "constant": (DIM, STATE)}

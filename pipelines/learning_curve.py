@@ -1,0 +1,30 @@
+"""The learning curve of a retrieval run: its loss, and how often it finds what belongs to a caption."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipelines.analysis_axes import blank_figure, name_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOSS, FOUND = "train/loss", "val/t2v/r10"
+_COLOUR = "#4c72b0"
+
+
+def learning_curve(points: "Sequence[Mapping[str, Any]]", chance: float) -> "Figure":
+    """Loss by step on the left; on the right R@10 of validation captions by step, in percent, above chance.
+
+    points: the lines of a run's metrics.jsonl. chance: in percent.
+    """
+    figure = blank_figure(9, 3.6)
+    left, right = figure.subplots(1, 2)
+    for axes, name in ((left, LOSS), (right, FOUND)):
+        held = [(point["step"], point[name]) for point in points if name in point]
+        axes.plot(*zip(*held, strict=True), marker="." if len(held) < 30 else "", color=_COLOUR)
+        axes.set_ylim(bottom=0)
+    right.axhline(chance, color="#c44e52", linestyle="--", label="chance")
+    right.legend(fontsize=8)
+    name_axes(left, "step", "", "training: loss")
+    name_axes(right, "step", "%", "validation: R@10, text → video")
+    return figure

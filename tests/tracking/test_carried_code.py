@@ -1,0 +1,157 @@
+"""A registered model carries its code and names what can be installed: that is all it needs."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import mlflow.pyfunc
+import numpy as np
+import pytest
+from packaging.requirements import Requirement
+
+import vtr_core
+from tests.tracking import only_requirements
+from tests.tracking.written_models import PRESETS, written_model
+from vtr_core.tracking.carried_code.archive import write_code
+from vtr_core.tracking.model_requirements import model_requirements, requirement
+
+PACKAGE = Path(vtr_core.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    return {name: written_model(folder / name, name) for name in PRESETS}
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLflow leaves a model's folder on Python's path."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def test_models_of_every_system_load_where_only_their_requirements_are_installed(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    words = [sys.executable, "-I", only_requirements.__file__, "out.json", *map(str, models.values())]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for model, found in zip(models.values(), json.loads((tmp_path / "out.json").read_text()), strict=True):
+        loaded = mlflow.pyfunc.load_model(str(model))
+        expected = loaded.predict(loaded.input_example).to_dict(orient="list")
+        assert found.keys() == expected.keys()
+        for name, (value,) in expected.items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_allclose(found[name][0], value, rtol=1e-5, atol=1e-6)
+            else:
+                assert found[name] == [value]
+
+
+def test_the_requirements_can_be_installed_anywhere(models: dict[str, Path]) -> None:
+    for model in models.values():
+        found = [Requirement(line) for line in (model / "requirements.txt").read_text().splitlines()]
+        names = {one.name for one in found}
+        assert {"mlflow", "torch"} <= names
+        assert not names & {"vtr", "vtr-ray", "ray", "boto3"}
+        assert all(str(one.specifier) and one.url is None and "+" not in str(one.specifier) for one in found)
+        assert "+" not in (model / "conda.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        ("2.13.0", "torch==2.13.0"),
+        ("2.13.0+cpu", "torch==2.13.0"),
+        ("2.8.0.post1+cu128", "torch==2.8.0.post1"),
+        ("2.8.0a0+5228986c39.nv25.6", "torch>=2.8.0a0"),
+        ("2.14.0.dev20260101+cu130", "torch>=2.14.0.dev20260101"),
+    ],
+)
+def test_a_build_of_ones_own_is_the_release_it_is_of(installed: str, expected: str) -> None:
+    assert requirement("torch", installed) == expected
+    assert Requirement(expected).specifier.contains(installed, prereleases=True)
+
+
+def test_only_a_model_that_refers_to_an_object_store_needs_its_client() -> None:
+    assert {Requirement(text).name for text in model_requirements(on_object_store=True)} - {
+        Requirement(text).name for text in model_requirements(on_object_store=False)
+    } == {"boto3"}
+
+
+def test_the_archive_has_the_modules_and_nothing_else(tmp_path: Path) -> None:
+    loader, archive = sorted((written_model(tmp_path / "made", PRESETS[0]) / "code").iterdir())
+    assert (loader.suffix, archive.suffix, loader.stem) == (".py", ".zip", archive.stem)
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.comment.decode() == vtr_core.__version__
+        assert opened.testzip() is None
+        held = {name: opened.read(name) for name in opened.namelist()}
+    expected = {f"vtr_core/{file.relative_to(PACKAGE)}": file.read_bytes() for file in PACKAGE.rglob("*.py")}
+    assert held == expected
+    assert loader.read_bytes() == expected["vtr_core/tracking/carried_code/loader.py"]
+
+
+def test_a_vtr_from_an_archive_makes_the_same_archive(tmp_path: Path) -> None:
+    first = write_code(tmp_path / "first")
+    assert first.archive.read_bytes() == write_code(tmp_path / "again").archive.read_bytes()
+    asked = (
+        "import pathlib, sys; sys.path.insert(0, sys.argv[1]); "
+        "import vtr_core.tracking.carried_code.archive as module; "
+        "code = module.write_code(pathlib.Path('second')); print(module.__file__, code.fingerprint)"
+    )
+    words = [sys.executable, "-I", "-c", asked, str(first.archive)]
+    done = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
+    place, fingerprint = done.stdout.split()
+    assert place.startswith(str(first.archive))
+    assert fingerprint == first.fingerprint
+    (second,) = (tmp_path / "second").glob("*.zip")
+    assert second.read_bytes() == first.archive.read_bytes()
+
+
+def test_an_installed_vtr_is_not_hidden_by_a_models(models: dict[str, Path]) -> None:
+    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
+    found = PathFinder.find_spec("vtr_core")
+    assert found is not None
+    assert found.origin == vtr_core.__file__
+
+
+def test_an_older_vtr_that_loads_a_model_is_named(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
+    assert "the model carries" not in caplog.text
+    monkeypatch.setattr(vtr_core, "__version__", "0.0.9")
+    mlflow.pyfunc.load_model(str(models[PRESETS[0]]))
+    assert "the model carries vtr 0.1.0, the older 0.0.9 of this process loads it" in caplog.text
+
+
+def test_a_model_that_carries_no_code_still_loads(models: dict[str, Path], tmp_path: Path) -> None:
+    """Those that were registered before models carried it name the module that loads them, and `vtr` as a package."""
+    old = Path(shutil.copytree(models[PRESETS[0]], tmp_path / "old"))
+    shutil.rmtree(old / "code")
+    text = (old / "MLmodel").read_text()
+    (module,) = [line.split()[1] for line in text.splitlines() if "loader_module" in line]
+    (old / "MLmodel").write_text(text.replace("    code: code\n", "").replace(module, "vtr_core.train.served_model"))
+    (old / "requirements.txt").write_text("mlflow==3.17.0\nvtr==0.1.0\ntorch==2.13.0+cpu\n")
+    loaded = mlflow.pyfunc.load_model(str(old))
+    assert set(loaded.predict(loaded.input_example)) == {"text", "video"}
+
+
+def test_the_working_directorys_project_is_not_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "other"\nversion = "1"\n')
+    (tmp_path / "uv.lock").write_text('version = 1\nrequires-python = ">=3.11"\n')
+    monkeypatch.chdir(tmp_path)
+    model = written_model(tmp_path / "made", PRESETS[0])
+    assert {file.name for file in model.iterdir()} == {
+        "MLmodel",
+        "code",
+        "conda.yaml",
+        "data",
+        "input_example.json",
+        "python_env.yaml",
+        "requirements.txt",
+        "serving_input_example.json",
+    }

@@ -1,0 +1,236 @@
+"""All that is used of Ray beside its public interface: what each name does, and what is lost without it.
+
+A release of Ray may rename any of it without notice, so it stands in this one file, which is what to read when Ray is
+upgraded; tests/test_ray_private.py tries every name and keeps all other modules to Ray's public interface. To go to
+another Ray, raise the bound in pyproject.toml, run that test and `make test-all`, and add the release to SEEN.
+
+Ray is imported in the functions: whoever only needs a name does not wait for it.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ray.job_submission import JobSubmissionClient
+
+SEEN = ("2.60",)
+"""The releases of Ray, without their patches, that the tests passed with."""
+
+
+def release(version: str) -> str:
+    """The release of a version: 2.60 of 2.60.1. Patches rename nothing."""
+    return ".".join(version.split(".")[:2])
+
+
+# Variables of the environment, resources, programs.
+
+KEEP_DEVICES = "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"
+"""At 0, what takes no GPU finds CUDA_VISIBLE_DEVICES as it was. Else Ray empties it, and warns that it will not."""
+STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
+"""Seconds between SIGTERM and SIGKILL of a job that is stopped. Without it 3, too few for a last checkpoint."""
+HEAD = "node:__internal_head__"
+"""A resource of every cluster's head, 1 in all. Without it sweeps find no place for what starts a trial."""
+PROGRAM = "ray.scripts.scripts"
+"""The module behind the command `ray`, for a Python whose `bin` is not on the path."""
+NO_PRESTART = MappingProxyType({"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"})
+"""Nodes start no processes in advance. Without them many nodes on one machine take its memory and time."""
+QUICK_FAULTS = MappingProxyType(
+    {
+        "RAY_health_check_initial_delay_ms": "2000",
+        "RAY_health_check_period_ms": "1000",
+        "RAY_health_check_timeout_ms": "3000",
+        "RAY_health_check_failure_threshold": "3",
+        "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "1",
+        "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "20",
+        "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S": "30",
+    }
+)
+"""A node that does not answer is given up after about ten seconds. Without them rehearsed faults take minutes."""
+SYNC_WARNING = "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"
+"""At 0, Tune does not warn of saving its own state often. Without it sweeps print a warning that means nothing."""
+_JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+
+
+def submission_id(environ: Mapping[str, str]) -> str | None:
+    """The id of the submitted job that this process is the driver of, if it is. Without it runs are not tagged so."""
+    try:
+        return str(json.loads(environ.get(_JOB_CONFIG, "{}"))["metadata"]["job_submission_id"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+# Loggers, each named after its module. Where one is renamed, its remarks are printed again.
+
+TALKATIVE_AT_START = ("ray._private.authentication",)
+TALKATIVE_IN_JOBS = (
+    *TALKATIVE_AT_START,
+    "ray.dashboard.modules.dashboard_sdk",
+    "ray.dashboard.modules.job.sdk",
+    "ray._private.runtime_env.working_dir",
+)
+TALKATIVE_IN_SWEEPS = ("ray.tune.analysis.experiment_analysis", "ray.tune.tune", "ray.tune.utils.util")
+
+
+def only_errors(names: Sequence[str]) -> None:
+    """Of these loggers."""
+    for name in names:
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def quiet_data() -> None:
+    """Keep the remarks of Ray Data, which must be imported, in its log file, errors apart."""
+    from ray._private.log import PlainRayHandler
+
+    for handler in logging.getLogger("ray.data").handlers:
+        if isinstance(handler, PlainRayHandler):
+            handler.setLevel(logging.ERROR)
+
+
+# The connected cluster.
+
+
+def draining_nodes() -> set[str]:
+    """The nodes, by Ray's identifiers, that will be taken away. Without it no notice is seen before a node is lost."""
+    import ray._private.state as state
+
+    return set(state.state.get_draining_nodes())
+
+
+def autoscaler_limits() -> Mapping[str, float] | None:
+    """What the cluster can grow to, by resource; None where it cannot. Without it runs that need growth are refused."""
+    import ray._private.state as state
+
+    return state.state.get_max_resources_from_cluster_config()
+
+
+# A cluster that this process is not connected to.
+
+
+def head_state(address: str) -> Any:
+    """A client of the state that the head at `address` (host:port) holds. Without it no cluster can be rehearsed on."""
+    from ray import _raylet
+
+    return vars(_raylet)["GcsClient"](address=address)
+
+
+def living_nodes(head: Any) -> dict[str, str]:
+    """{node id: name} of the nodes that a head counts among the living."""
+    found = head.get_all_node_info(timeout=5)
+    return {node_id.hex(): info.node_name for node_id, info in found.items() if info.state == 0}
+
+
+def drain(head: Any, node_id: str, deadline_ms: int) -> str | None:
+    """Give notice, as a cloud does, that a node will be taken away at a Unix time; why it was refused, if it was."""
+    from ray.core.generated import autoscaler_pb2
+
+    reason = vars(autoscaler_pb2)["DRAIN_NODE_REASON_PREEMPTION"]
+    accepted, why_not = head.drain_node(node_id, reason, "rehearsal", deadline_ms)
+    return None if accepted else str(why_not)
+
+
+# Tokens.
+
+
+def read_token_settings() -> None:
+    """Read RAY_AUTH_MODE and RAY_AUTH_TOKEN anew, which Ray has read at its import.
+
+    Without it a cluster of a command's own would take work from everyone who reaches the machine.
+    """
+    from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
+
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
+
+
+def send_known_token() -> None:
+    """Send the token that a variable or ~/.ray names, if one does, unless RAY_AUTH_MODE says otherwise.
+
+    Raises ray.exceptions.AuthenticationError where it cannot be read. Without it RAY_AUTH_MODE has to be set by hand.
+    """
+    from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+
+
+# Submitted jobs.
+
+
+def dashboard_url(address: str) -> str:
+    """The URL of the dashboard of the cluster at `address` (host:port, auto). Raises many kinds of errors.
+
+    Without it RAY_ADDRESS does not tell vtr submit where to go, and --address is needed.
+    """
+    from ray.dashboard.utils import ray_address_to_api_server_url
+
+    return ray_address_to_api_server_url(address)
+
+
+def server_version(client: "JobSubmissionClient") -> str:
+    """The Ray of the cluster that a client has asked. Without it a cluster of another Ray is noticed by its faults."""
+    return str(client._server_ray_version)
+
+
+def host_names(client: "JobSubmissionClient") -> set[str]:
+    """Those of the cluster's living nodes. Without it this machine's cluster is treated as another's.
+
+    Raises OSError, ValueError, KeyError or TypeError where the cluster does not tell.
+    """
+    return set(client._do_request("GET", "/nodes?view=hostNameList").json()["data"]["hostNameList"])
+
+
+def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
+    """The files and folders of `folder` that a job would take along, by the patterns and the ignore files in it.
+
+    Without it a folder that is too large is noticed by the head's memory.
+    """
+    from ray._private.runtime_env import packaging
+
+    found: list[Path] = []
+    packaging.default_logger.setLevel("WARNING")
+    packaging._dir_travel(
+        folder, [packaging._get_excludes(folder, list(excludes))], found.append, include_gitignore=True
+    )
+    return found
+
+
+# Workers, trials, objects.
+
+
+def start_timeout() -> type[Exception]:
+    """What Ray Train ends with where a group's room had vanished. Without it that counts as one of the restarts."""
+    from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
+
+    return WorkerGroupStartupTimeoutError
+
+
+def failed_health_check() -> type[Exception]:
+    """What Ray Train says of a worker that answers no more. Without it such a loss would end the run."""
+    from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError
+
+    return WorkerHealthCheckFailedError
+
+
+class ExploredConfig:
+    """Comes before PopulationBasedTraining among the bases of a scheduler and makes trials' new settings itself.
+
+    Without it trials would take the others' numbers with their settings, which sweeps could not resume.
+    """
+
+    def explored(self, trial: Any, better: Any) -> dict[str, Any]:
+        """The settings that `trial` goes on with from the weights of `better`."""
+        raise NotImplementedError
+
+    def _get_new_config(self, trial: Any, trial_to_clone: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The second is what Ray would log of it."""
+        return self.explored(trial, trial_to_clone), {}
+
+
+def object_store_bytes(memory: int) -> int:
+    """What Ray takes for objects of a machine's free memory unless it is told. Without it `vtr doctor` cannot say."""
+    from ray._private import utils
+
+    return utils.resolve_object_store_memory(memory)

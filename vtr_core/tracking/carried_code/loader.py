@@ -1,0 +1,38 @@
+"""Loads a registered model that carries its code: a copy of this module lies in the model, beside the archive.
+
+MLflow imports it by its name from there, where this package need not be installed. So it imports only what MLflow
+itself has; the rest comes from the archive.
+"""
+
+import importlib
+import logging
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+logger = logging.getLogger(__name__)
+
+
+def _load_pyfunc(data_path: str) -> Any:
+    """The model whose files are in the folder `data_path`; called by MLflow.
+
+    The code that the model carries comes last on Python's path: a vtr that is installed, or imported already, is used
+    instead, and nothing that this process imports later is hidden by the model's.
+    """
+    archive = Path(__file__).with_suffix(".zip")
+    if str(archive) not in sys.path:
+        sys.path.append(str(archive))
+    used = Version(vars(importlib.import_module("vtr_core")).get("__version__", "0"))
+    with zipfile.ZipFile(archive) as opened:
+        carried = Version(opened.comment.decode())
+    if used < carried:
+        logger.warning(
+            "the model carries vtr %s, the older %s of this process loads it; if it cannot, upgrade it, or load the "
+            "model in a process without it",
+            carried,
+            used,
+        )
+    return importlib.import_module("vtr_core.train.served_model")._load_pyfunc(data_path)  # noqa: SLF001 (the name by which MLflow loads it)

@@ -1,0 +1,27 @@
+"""What has to be installed where a registered model is loaded, beside MLflow and the code that it carries."""
+
+from importlib import metadata
+
+from packaging.version import Version
+
+_IMPORTED = ("torch", "numpy", "pandas", "pyarrow", "pydantic", "safetensors", "jaxtyping", "isal")
+_OF_OBJECT_STORES = ("boto3",)
+
+
+def model_requirements(on_object_store: bool) -> list[str]:
+    """What loading and predicting import, in the versions that are installed here.
+
+    on_object_store: whether the model refers to a checkpoint on an object store, which needs a client.
+    """
+    names = (*_IMPORTED, *(_OF_OBJECT_STORES if on_object_store else ()))
+    return [requirement(name, metadata.version(name)) for name in names]
+
+
+def requirement(name: str, installed: str) -> str:
+    """A requirement that a package index can fulfil, by what is as near as can be to the installed version.
+
+    A local build (2.13.0+cpu) is the release that it was built from, whose builds for other devices are as good; what
+    was installed before its release, as in a vendor's image, is any later version.
+    """
+    version = Version(installed)
+    return f"{name}{'>=' if version.is_prerelease else '=='}{version.public}"
