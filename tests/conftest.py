@@ -1,33 +1,22 @@
 """Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
-Functions within functions are not checked: a check is compiled, which takes milliseconds, each time one is made.
-
 No generated example has a deadline, and commands wait for what they depend on for longer than they do elsewhere:
 machines that are shared are slow at times.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
 
-_jaxtyped = jaxtyping.jaxtyped
+from tests.checked_calls import check_calls
 
-
-def _checked(**how: Any) -> Callable[[Any], Any]:
-    decorate = _jaxtyped(**how)
-    return lambda value: value if "<locals>" in getattr(value, "__qualname__", "") else decorate(value)
-
-
-jaxtyping.jaxtyped = _checked  # what the hook decorates with
-jaxtyping.install_import_hook("vtr_core", "beartype.beartype")  # works on modules imported from here on
+check_calls("vtr_core")  # works on modules imported from here on
 torch.set_num_threads(1)
 settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")

@@ -7,21 +7,22 @@ import pytest
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import IngestFlags, ingest
 from pipelines.train.command import TrainFlags, train
+from tests.builders.toy import written
 from vtr_core.config.override import override
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.run.presets import preset
 
-pytestmark = [pytest.mark.real, pytest.mark.integration]
+pytestmark = pytest.mark.real
 SETTINGS = {
     "batch.videos": 128,
     "batch.clips_per_video": 1,
     "model.input_dropout": 0.3,
-    "scaling.workers": 1,
+    "scaling.workers": 0,
     "training.epochs": 30,
     "training.validate_every": 30,
 }
@@ -43,11 +44,11 @@ def write_table(path: Path, folder: Path) -> int:
     return silent
 
 
-def test_video_and_audio_find_each_other(shared_data: Path, tmp_path: Path, local_ray: None) -> None:
+def test_video_and_audio_find_each_other(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "avletters"
     silent = write_table(tmp_path / "table.csv", folder)
     source = Pairs(table=str(tmp_path / "table.csv"), root=str(folder), feature_columns=("video", "audio"))
-    ingest(source, IngestFlags(out=str(tmp_path / "data")))
+    written(source, tmp_path / "data", IngestOptions())
     trained = Manifest.load(str(tmp_path / "data" / "train"))
     reader = RowGroupReader(trained, ["has_audio"])
     assert sum(int((~reader.read(place)["has_audio"]).sum()) for place in row_groups(trained)) == silent > 0

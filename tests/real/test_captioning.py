@@ -42,7 +42,7 @@ def words(captions):
 
 def test_captions_that_nobody_else_wrote_have_more_words_than_common_ones(shared_data, tmp_path):
     """Of the lowest tenth by leave-one-out CIDEr against the highest."""
-    videos = msvd(shared_data)
+    videos = msvd(shared_data)[:400]
     table = information_table(videos, "leave_one_out", locate(str(tmp_path)))
     captions = np.array([caption for video in videos for caption in video.captions])
     video_key = np.repeat([video.video_key for video in videos], [len(video.captions) for video in videos])

@@ -47,7 +47,7 @@ def test_the_shipped_tagger_is_as_good_as_it_says(shared_data):
 def test_concepts_of_a_part_of_the_training_split(captions):
     tagger = shipped_tagger()
     kept = []
-    for video in captions["train"][:300]:
+    for video in captions["train"][:150]:
         tagged = tagger.tag(clean_words(caption) for caption in video)
         kept.append(kept_counts([caption_concepts(caption, ConceptSettings()) for caption in tagged], 2))
     total = frequencies(kept)

@@ -1,12 +1,13 @@
 """The model that a configuration names."""
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import torch
 from jaxtyping import Float32
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
@@ -59,10 +60,22 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     Raises ConfigError where the parts of `config` do not fit together.
     """
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _Unfilled():
             return {name: tuple(tensor.shape) for name, tensor in _fresh(config).state_dict().items()}
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as error:  # sizes and names torch cannot take
         raise ConfigError(f"the model cannot be built: {error}") from error
+
+
+class _Unfilled(TorchFunctionMode):
+    """Draws no normal numbers: for those of the meta device torch imports its compiler, a second or more."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if func in (nn.init.normal_, Tensor.normal_):
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
 
 
 _Model = CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse | Siamese | Captioner

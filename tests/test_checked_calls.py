@@ -1,0 +1,25 @@
+"""Under pytest a call into vtr_core with a wrong type or a wrong shape is an error."""
+
+import pytest
+import torch
+from beartype.roar import BeartypeCallHintViolation
+from jaxtyping import TypeCheckError
+
+from vtr_core.data.sources.source import VideoEntry
+from vtr_core.losses.contrastive import info_nce
+from vtr_core.text.tokens.cleaning import clean_words
+
+
+def test_types_of_functions_without_shapes_are_checked() -> None:
+    with pytest.raises(BeartypeCallHintViolation):
+        clean_words(3)  # type: ignore[arg-type]
+
+
+def test_types_of_fields_are_checked() -> None:
+    with pytest.raises(BeartypeCallHintViolation):
+        VideoEntry(3, 0)  # type: ignore[arg-type]
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(TypeCheckError):
+        info_nce(torch.zeros(2, 3), 0.1)
