@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 import jaxtyping
-from beartype import beartype
+from beartype import BeartypeConf
+from beartype import beartype as configured
 
 _jaxtyped = jaxtyping.jaxtyped
+beartype = configured(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as for mypy
 
 
 def check_calls(package: str) -> None:
@@ -22,7 +24,7 @@ def check_calls(package: str) -> None:
     jaxtyping.install_import_hook(package, "beartype.beartype")
 
 
-def _decorator(*, typechecker: Any) -> Callable[[Any], Any]:
+def _decorator(**_: Any) -> Callable[[Any], Any]:
     def checked(value: Any) -> Any:
         if "<locals>" in getattr(value, "__qualname__", ""):
             return value
@@ -31,7 +33,7 @@ def _decorator(*, typechecker: Any) -> Callable[[Any], Any]:
         if dataclasses.is_dataclass(value) and "__init__" in vars(value) and not _has_shapes(value.__init__):
             value.__init__ = beartype(value.__init__)
             return value
-        return _jaxtyped(typechecker=typechecker)(value)
+        return _jaxtyped(typechecker=beartype)(value)
 
     return checked
 

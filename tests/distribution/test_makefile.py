@@ -1,15 +1,19 @@
 """What the targets would run, by make itself."""
 
+import os
 import subprocess
 
 import pytest
 
 from tests.distribution.project import ROOT
 
+OWN = {"PATH": os.environ["PATH"]}
+"""Nothing of the make that runs the tests."""
+
 
 def _would_run(*words: str) -> list[str]:
     command = ["make", "--dry-run", "--always-make", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=OWN, capture_output=True, text=True, check=True)
     return done.stdout.replace("\\\n", " ").splitlines()
 
 
@@ -62,6 +66,8 @@ def test_uv_takes_the_place_of_pip() -> None:
 
 
 def test_another_torch_is_refused() -> None:
-    done = subprocess.run(["make", "-n", "demo", "TORCH=gpu"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make", "-n", "demo", "TORCH=gpu"], cwd=ROOT, env=OWN, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "TORCH=gpu is not known; give TORCH=cpu" in done.stderr

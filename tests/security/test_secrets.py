@@ -14,6 +14,7 @@ from pipelines.cli import main
 from tests.builders.toy import toy_dataset
 from tests.fuzz.test_checkpoints import CONFIG, write
 from vtr_core.errors import VtrError
+from vtr_core.ray_private import read_token_settings
 from vtr_core.storage import locate
 from vtr_core.tracking.event_log import EventLog
 from vtr_core.tracking.metric_log import MetricLog
@@ -179,5 +180,5 @@ def _connect(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, o
         patch.setattr("ray.is_initialized", lambda: False)
         patch.setattr("ray.init", init)
         pipelines.ray_session.connect()
-    pipelines.ray_session.Config.initialize("")
+    read_token_settings()
     return asked

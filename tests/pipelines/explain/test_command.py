@@ -10,7 +10,6 @@ from mlflow import MlflowClient
 from pipelines.cli import run
 from pipelines.explain.command import ExplainFlags, explain, main
 from tests.builders.toy import toy_dataset
-from tests.pipelines.test_cli import vtr
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
@@ -97,11 +96,6 @@ def test_faults_are_named(
     assert not (tmp_path / "o").exists()
 
 
-def test_help_imports_nothing_heavy(capsys: pytest.CaptureFixture[str]) -> None:
-    done = vtr("explain", "--help")
-    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
-    assert done.returncode == 0
-    assert "--capsules" in done.stdout
-    assert not imported & {"torch", "ray", "mlflow", "pandas", "sklearn", "jinja2"}
+def test_without_words_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     main([])
     assert "usage: vtr explain" in capsys.readouterr().out

