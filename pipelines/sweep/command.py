@@ -97,10 +97,10 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     from tune_spaces.check import check_space, require_equal_shapes
     from vtr_core.run.inputs import with_inputs
     from vtr_core.storage import check_writable, locate
-    from vtr_core.systems.dual.concept_labels import usable_concepts
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
+    from vtr_core.train.concept_labels import usable_concepts
     from vtr_core.train.fleet.lease import Lease
 
     search = _search(flags)

@@ -127,10 +127,10 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
     from vtr_core.storage import check_writable
-    from vtr_core.systems.dual.concept_labels import usable_concepts
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
+    from vtr_core.train.concept_labels import usable_concepts
     from vtr_core.train.fleet.lease import Lease
 
     _check_register(flags.register)

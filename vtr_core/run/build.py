@@ -1,7 +1,7 @@
 """The model that a configuration names."""
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,19 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
-from vtr_core.run.models import ModelConfig
-from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig
-from vtr_core.systems.capsules.fully_connected import FullyConnected
-from vtr_core.systems.capsules.model import CapsuleNet
-from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
-from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.dual.config import HybridEncoderConfig
-from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.muse.config import MuseConfig
-from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.model import Siamese
+from vtr_core.run.models import ModelConfig, system_of
 
 
 def build_model(
@@ -35,23 +23,9 @@ def build_model(
 
     word_vectors: given vectors of the vocabulary's words; without them a model learns its own, if it reads words.
     statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
-    A captioner has vectors of its own for the words that it says, whatever is given.
     Raises ConfigError where the parts of `config` do not fit together.
     """
-    model = _fresh(config)
-    if isinstance(model, Siamese):
-        return model
-    if isinstance(model, Captioner):
-        if statistics is not None:
-            model.load_statistics(statistics)
-        return model
-    words = model.words if isinstance(model, HybridEncoder | Muse) else model.inputs
-    if word_vectors is not None and words is not None:
-        words.load_word_vectors(torch.from_numpy(word_vectors.copy()))
-    if statistics is not None:
-        assert not isinstance(model, HybridEncoder | Muse), "a model of whole videos takes features as they are"
-        model.inputs.load_statistics(statistics)
-    return model
+    return system_of(config).builder()(config, word_vectors, statistics)
 
 
 def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
@@ -59,9 +33,10 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
     Raises ConfigError where the parts of `config` do not fit together.
     """
+    build = system_of(config).builder()  # here: modules that were imported below would hold tensors without values
     try:
         with torch.device("meta"), _Unfilled():
-            return {name: tuple(tensor.shape) for name, tensor in _fresh(config).state_dict().items()}
+            return {name: tuple(tensor.shape) for name, tensor in build(config, None, None).state_dict().items()}
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as error:  # sizes and names torch cannot take
         raise ConfigError(f"the model cannot be built: {error}") from error
 
@@ -76,26 +51,3 @@ class _Unfilled(TorchFunctionMode):
         if func in (nn.init.normal_, Tensor.normal_):
             return args[0] if args else given["tensor"]
         return func(*args, **given)
-
-
-_Model = CapsuleNet | FullyConnected | SelfAttentionBaseline | HybridEncoder | Muse | Siamese | Captioner
-
-
-def _fresh(config: ModelConfig) -> _Model:
-    match config:
-        case CapsuleNetConfig():
-            return CapsuleNet(config)
-        case FullyConnectedConfig():
-            return FullyConnected(config)
-        case SelfAttentionBaselineConfig():
-            return SelfAttentionBaseline(config)
-        case HybridEncoderConfig():
-            return HybridEncoder(config)
-        case MuseConfig():
-            return Muse(config)
-        case SiameseConfig():
-            return Siamese(config)
-        case CaptionerConfig():
-            return Captioner(config)
-        case _:
-            assert_never(config)

@@ -13,8 +13,7 @@ from vtr_core.config.settings import Settings
 from vtr_core.config.shards import OnBadShard
 from vtr_core.config.training import TrainingConfig
 from vtr_core.run.losses import LossConfig
-from vtr_core.run.models import ModelConfig
-from vtr_core.systems.capsules.config import CapsuleNetConfig
+from vtr_core.run.models import ModelConfig, default_model
 
 
 class TrainConfig(Settings):
@@ -27,7 +26,7 @@ class TrainConfig(Settings):
     on_bad_shard: OnBadShard = "fail"
     """When a shard's row group cannot be read or fails its checksum: `fail` ends the run, `skip` puts rows of the
     batch's next row group in place of its rows, and counts them."""
-    model: ModelConfig = CapsuleNetConfig()
+    model: ModelConfig = default_model()
     loss: LossConfig = MaskedMarginSoftmaxConfig()
     batch: BatchConfig = BatchConfig()
     optimizer: OptimizerConfig = OptimizerConfig()

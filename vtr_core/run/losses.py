@@ -1,37 +1,24 @@
-"""The union of all systems' loss configurations."""
+"""The union of all loss configurations: those of one joint space, and those that systems have of their own."""
 
-from typing import Annotated
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pydantic import Field
 
-from vtr_core.config.losses.contrastive import (
-    GramVolumeConfig,
-    InfoNceConfig,
-    MaskedMarginSoftmaxConfig,
-    MaxMarginRankingConfig,
-    MilNceConfig,
-    SigmoidConfig,
-)
-from vtr_core.config.losses.granularity import GranularityMarginConfig
-from vtr_core.systems.captioning.config import CaptioningLossConfig
-from vtr_core.systems.dual.config import DualTripletConfig
-from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
+from vtr_core.config.losses.contrastive import ObjectiveConfig
+from vtr_core.systems.all import SYSTEMS
 
-LossConfig = Annotated[
-    MaskedMarginSoftmaxConfig
-    | InfoNceConfig
-    | MilNceConfig
-    | MaxMarginRankingConfig
-    | SigmoidConfig
-    | GramVolumeConfig
-    | DualTripletConfig
-    | PairContrastiveConfig
-    | PairDoubleMarginConfig
-    | CaptioningLossConfig,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
 
+    class LossConfig(Protocol):
+        """What a loss's configuration is to code that knows no system."""
 
-def margin_of(loss: LossConfig) -> GranularityMarginConfig | None:
-    """The loss's margin from the captions' granularity; None where it has none, or can have none."""
-    return None if isinstance(loss, PairContrastiveConfig | PairDoubleMarginConfig) else loss.granularity_margin
+        @property
+        def kind(self) -> str:
+            """What tells losses apart in a configuration."""
+            ...
+else:
+    _OWN = [loss for system in SYSTEMS for loss in system.losses]
+    LossConfig = Annotated[reduce(operator.or_, _OWN, ObjectiveConfig), Field(discriminator="kind")]
+    """The union of all losses, tagged by `kind`."""

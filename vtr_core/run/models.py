@@ -1,31 +1,46 @@
 """The union of all systems' model configurations, and what the rest of the code asks of one."""
 
-from typing import Annotated, assert_never
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pydantic import Field
 
-from vtr_core.systems.capsules.config import (
-    CapsuleNetConfig,
-    FullyConnectedConfig,
-    JointSpaceSettings,
-    SelfAttentionBaselineConfig,
-)
-from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.dual.config import HybridEncoderConfig
-from vtr_core.systems.muse.config import MuseConfig, TextWords
-from vtr_core.systems.siamese.config import SiameseConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.settings import Settings
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.system import System
 
-ModelConfig = Annotated[
-    CapsuleNetConfig
-    | FullyConnectedConfig
-    | SelfAttentionBaselineConfig
-    | HybridEncoderConfig
-    | MuseConfig
-    | SiameseConfig
-    | CaptionerConfig,
-    Field(discriminator="kind"),
-]
-"""The union of all systems' models, tagged by `kind`."""
+_SYSTEM_OF: dict[type[Settings], System] = {config: system for system in SYSTEMS for config in system.configs}
+
+if TYPE_CHECKING:
+
+    class ModelConfig(Protocol):
+        """What a model's configuration is to code that knows no system."""
+
+        @property
+        def kind(self) -> str:
+            """What tells models apart in a configuration."""
+            ...
+
+        @property
+        def inputs(self) -> ModelInputs:
+            """What the data set delivers."""
+            ...
+else:
+    ModelConfig = Annotated[reduce(operator.or_, _SYSTEM_OF), Field(discriminator="kind")]
+    """The union of all systems' models, tagged by `kind`."""
+
+
+def default_model() -> ModelConfig:
+    """That of an empty configuration: the first system's main model."""
+    model: ModelConfig = SYSTEMS[0].configs[0]()  # type: ignore[assignment]
+    return model
+
+
+def system_of(model: ModelConfig) -> System:
+    """The system that a model is of."""
+    return _SYSTEM_OF[type(model)]  # type: ignore[index]
 
 
 def trained_vectors(model: ModelConfig) -> str | None:
@@ -33,29 +48,14 @@ def trained_vectors(model: ModelConfig) -> str | None:
 
     None for a model that reads no given word vectors.
     """
-    match model:
-        case HybridEncoderConfig():
-            return "model.train_vectors"
-        case MuseConfig():
-            return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
-        case CapsuleNetConfig() | FullyConnectedConfig() | SelfAttentionBaselineConfig():
-            return "model.words.train_vectors"
-        case SiameseConfig() | CaptionerConfig():
-            return None
-        case _:
-            assert_never(model)
+    return system_of(model).trained_vectors(model)
 
 
 def reads_videos(model: ModelConfig) -> bool:
     """Whether the model reads whole videos with their frames, and not clips."""
-    return isinstance(model, HybridEncoderConfig | MuseConfig | CaptionerConfig)
+    return system_of(model).reads == "videos"
 
 
 def reads_images(model: ModelConfig) -> bool:
     """Whether the model reads images of subjects."""
-    return isinstance(model, SiameseConfig)
-
-
-def standardizes(model: ModelConfig) -> bool:
-    """Whether the model keeps the training data's mean and deviation of its features."""
-    return isinstance(model, JointSpaceSettings | CaptionerConfig) and model.standardize
+    return system_of(model).reads == "images"

@@ -6,16 +6,15 @@ import torch
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.sentence import SentenceEncoder
-from vtr_core.systems.dual.config import HybridEncoderConfig
 
 WORDS, WORD_DIM = 5, 4
 START, END, UNKNOWN = 6, 7, 8
 LEVELS = TemporalLevelsConfig(hidden_dim=3, num_filters=2, kernel_sizes=(2, 3))
 
 
-def _encoder(**changes: object) -> SentenceEncoder:
+def _encoder(train_vectors: bool = True) -> SentenceEncoder:
     torch.manual_seed(0)
-    return SentenceEncoder(WORDS, WORD_DIM, HybridEncoderConfig(text=LEVELS, dropout=0.0, **changes))
+    return SentenceEncoder(WORDS, WORD_DIM, LEVELS, dropout=0.0, train_vectors=train_vectors)
 
 
 TOKENS = torch.tensor([[2, 5, 2, 0], [0, 0, 0, 0], [1, 2, 3, 4], [UNKNOWN, 3, 0, 0], [UNKNOWN, 0, 0, 0]])

@@ -13,8 +13,8 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.run.build import check_model
+from vtr_core.run.parts import check_parts
 from vtr_core.run.presets import preset
-from vtr_core.systems.joint_space.task import check_learner
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 from vtr_core.systems.muse.model import Muse, mean_direction
 from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
@@ -286,7 +286,7 @@ FEATURES = {
 def test_a_preset_builds_for_the_inputs_of_a_data_set(base, name):
     config = override(preset(base + name), {"model.inputs.features": FEATURES[base], "model.inputs.num_words": 9})
     assert config.preset == base + name
-    check_learner(config.model)
+    check_parts(config)
     assert bool(check_model(config.model)) != (name == "-no-learner" and "text" in FEATURES[base])
 
 

@@ -85,3 +85,9 @@ class GramVolumeConfig(TemperatureConfig):
     pair_weight: NonNegativeFloat = 1.0
     """Weight of InfoNCE between text and each other modality. 0 is the published loss, which goes on with aligned
     encoders: between orthogonal directions, where untrained ones are, the volume is flat, and it sees no sign."""
+
+
+ObjectiveConfig = (
+    MaskedMarginSoftmaxConfig | InfoNceConfig | MilNceConfig | MaxMarginRankingConfig | SigmoidConfig | GramVolumeConfig
+)
+"""The losses of one joint space, which any system of one can take."""

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
+from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
-from vtr_core.systems.dual.config import HybridEncoderConfig
 
 PADDING = 0
 NUM_SPECIAL = 4
@@ -18,15 +18,24 @@ class SentenceEncoder(nn.Module):
 
     Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
     <end>. A token `num_words` + 3 stands for an unknown word, which levels 2 and 3 read and level 1 does not count.
+    train_vectors: given word vectors too; padded_windows: windows of padding alone take part in the maximum over time.
     """
 
-    def __init__(self, num_words: int, word_dim: int, config: HybridEncoderConfig) -> None:
+    def __init__(
+        self,
+        num_words: int,
+        word_dim: int,
+        levels: TemporalLevelsConfig,
+        *,
+        dropout: float,
+        train_vectors: bool,
+        padded_windows: bool = False,
+    ) -> None:
         super().__init__()
         self.num_words = num_words
-        self._train_vectors = config.train_vectors
+        self._train_vectors = train_vectors
         self.vectors = nn.Embedding(num_words + NUM_SPECIAL, word_dim, padding_idx=PADDING)
-        padded_windows = config.compat == "hybrid_space"
-        self.levels = TemporalLevels(word_dim, config.text, config.dropout, False, padded_windows)
+        self.levels = TemporalLevels(word_dim, levels, dropout, False, padded_windows)
         self.out_dim = num_words + self.levels.out_dim
 
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:

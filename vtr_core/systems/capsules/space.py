@@ -1,5 +1,8 @@
 """Spaces of the capsule network: the loss with its margin or temperature, capsules, routing, learning rate."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from vtr_core.config.domains import Choice, Integer, LogUniform, Uniform, Variant
 from vtr_core.run.space import OnlyWith, Parameter, Space
 
@@ -97,3 +100,8 @@ def msrvtt() -> Space:
         },
         cost="weights",
     )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
+    {"capsule-howto": howto, "capsule-howto-tiny": howto_tiny, "capsule-msrvtt": msrvtt}
+)

@@ -1,5 +1,8 @@
 """Spaces of the captioner: how much is masked, how pairs are scored, what the contrasts weigh, how it speaks."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.run.space import Parameter, Space
 
@@ -38,3 +41,8 @@ def msrvtt_tiny() -> Space:
         },
         cost="weights",
     )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
+    {"caption-msrvtt": msrvtt, "caption-msrvtt-tiny": msrvtt_tiny}
+)

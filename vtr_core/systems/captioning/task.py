@@ -10,7 +10,6 @@ from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import GranularityLosses
 from vtr_core.losses.share import Share
 from vtr_core.run.config import TrainConfig
@@ -39,7 +38,6 @@ class CaptioningTask:
     """
 
     def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None) -> None:
-        check_captioning(config)
         assert isinstance(config.model, CaptionerConfig)
         assert isinstance(config.loss, CaptioningLossConfig)
         assert (information is None) == (config.loss.granularity_margin is None), "a margin needs information"
@@ -88,18 +86,3 @@ class CaptioningTask:
         shared = gather_objects(values)[0]
         assert shared is not None
         return shared
-
-
-def check_captioning(config: TrainConfig) -> None:
-    """ConfigError unless the parts of a configuration go together, be it of a captioner or not."""
-    is_captioner = isinstance(config.model, CaptionerConfig)
-    if is_captioner != isinstance(config.loss, CaptioningLossConfig):
-        raise ConfigError(
-            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
-            "'captioner' and 'captioning' go together, and with no other"
-        )
-    if is_captioner and config.batch.micro_rows is not None:
-        raise ConfigError(
-            "batch.micro_rows with model.kind = 'captioner': its loss is no function of embeddings alone; leave it "
-            "out, and lower batch.videos or loss.score.block_pairs where memory is short"
-        )

@@ -29,7 +29,14 @@ class HybridEncoder(nn.Module):
         self.config = config
         inputs = config.inputs
         self.frames = FrameEncoder(_frame_dim(config), config)
-        self.words = SentenceEncoder(inputs.num_words, inputs.word_dim, config)
+        self.words = SentenceEncoder(
+            inputs.num_words,
+            inputs.word_dim,
+            config.text,
+            dropout=config.dropout,
+            train_vectors=config.train_vectors,
+            padded_windows=config.compat == "hybrid_space",
+        )
         self.video_heads = _Heads(self.frames.out_dim, config)
         self.text_heads = _Heads(self.words.out_dim, config)
         self.register_buffer("ranges", torch.zeros(2, 2))

@@ -1,5 +1,8 @@
 """Spaces of the dual encoder: dimensions of both spaces, α, similarity, margin, learning rate."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.run.space import Parameter, Space
 
@@ -58,3 +61,13 @@ def concept_dimensions() -> Space:
         parameters={"model.num_concepts": Parameter(Choice(_LOG_GRID))},
         cost="weights",
     )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
+    {
+        "hybrid-msrvtt": msrvtt,
+        "hybrid-msrvtt-tiny": msrvtt_tiny,
+        "latent-dimensions": latent_dimensions,
+        "concept-dimensions": concept_dimensions,
+    }
+)

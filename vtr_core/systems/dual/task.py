@@ -11,7 +11,6 @@ from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.share import Share
 from vtr_core.run.config import TrainConfig
@@ -28,8 +27,7 @@ from vtr_core.train.distributed.gather import gather_dual, gather_keys, gather_o
 class DualEncodingTask:
     """L = L_lat + L_con over the whole batch; see `DualObjective`.
 
-    concepts: the soft labels of the videos, where the model has a concept space. Raises ConfigError for a configuration
-    whose parts do not go together.
+    concepts: the soft labels of the videos, where the model has a concept space.
     With `loss.granularity_margin` also L_b and L_mcl of captions and videos, by the cosine of the latent space, or of
     the concept scores where there is none; information: of the training captions.
     """
@@ -42,7 +40,6 @@ class DualEncodingTask:
         concepts: ConceptTable | None,
         information: InformationTable | None = None,
     ) -> None:
-        check_dual(config)
         assert isinstance(config.model, HybridEncoderConfig)
         assert isinstance(config.loss, DualTripletConfig)
         assert (concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
@@ -89,21 +86,6 @@ class DualEncodingTask:
         shared = gather_objects(values)[0]
         assert shared is not None
         return shared
-
-
-def check_dual(config: TrainConfig) -> None:
-    """ConfigError unless the parts of a configuration go together, be it of a dual encoder or not."""
-    is_dual = isinstance(config.model, HybridEncoderConfig)
-    if is_dual != isinstance(config.loss, DualTripletConfig):
-        raise ConfigError(
-            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
-            "'hybrid_encoder' and 'dual_triplet' go together, and with no other"
-        )
-    if is_dual and config.batch.micro_rows is not None:
-        raise ConfigError(
-            "batch.micro_rows with model.kind = 'hybrid_encoder': its batch normalisation needs all rows at once; "
-            "leave it out, and lower batch.videos or batch.max_frames where memory is short"
-        )
 
 
 def _bare(model: nn.Module) -> HybridEncoder:

@@ -1,16 +1,17 @@
 """Contrastive training of joint embeddings, and retrieval as its validation."""
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
 
-from vtr_core.config.blocks.learners import NoLearner
-from vtr_core.data.batches.batch import ClipBatch, clip_batch
-from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.config.losses.contrastive import ObjectiveConfig
+from vtr_core.data.batches.batch import ClipBatch
+from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.errors import ConfigError
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
@@ -18,9 +19,6 @@ from vtr_core.retrieval.embed.clips import concatenate
 from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.losses import margin_of
-from vtr_core.run.models import ModelConfig
-from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
@@ -30,14 +28,24 @@ class RetrievalTask:
     """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
 
     With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
+    batch: what the model takes of a batch's columns.
     """
 
-    def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None = None) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        rank: int,
+        world: int,
+        batch: Callable[[Columns], ClipBatch | FrameBatch],
+        information: InformationTable | None = None,
+    ) -> None:
+        assert isinstance(config.loss, ObjectiveConfig), "a joint space takes losses of one"
         self._config = config
         self._rank = rank
         self._world = world
+        self._batch = batch
         self._losses = build_objective(config.loss)
-        self._margin = granularity_margin(margin_of(config.loss), information)
+        self._margin = granularity_margin(config.loss.granularity_margin, information)
         self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
@@ -54,12 +62,6 @@ class RetrievalTask:
         logged = {**losses.metrics, **margin.metrics}
         return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()})
 
-    def _batch(self, columns: Columns) -> ClipBatch | FrameBatch:
-        model = self._config.model
-        if isinstance(model, MuseConfig):
-            return frame_batch(columns, model.columns)
-        return clip_batch(columns, list(model.inputs.features))
-
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
         places = row_groups(manifest)[self._rank :: self._world]
@@ -70,14 +72,3 @@ class RetrievalTask:
         shared = gather_objects(values)[0]
         assert shared is not None
         return shared
-
-
-def check_learner(model: ModelConfig) -> None:
-    """ConfigError where parts of MUSE could never be trained: tokens that nothing reads."""
-    if not isinstance(model, MuseConfig) or not isinstance(model.learner, NoLearner):
-        return
-    if model.scales != (1,) or model.temporal_scales:
-        raise ConfigError(
-            f"model.learner.kind = 'none' keeps the [CLS] tokens as they are: nothing reads scales = {model.scales} "
-            f"with temporal_scales = {model.temporal_scales}; use --model.scales [1] and --model.temporal_scales []"
-        )

@@ -18,7 +18,6 @@ from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.scan import ScanChoice, scan_backend
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.nn.precision import at_least_float32
-from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 
 
@@ -126,8 +125,13 @@ class _Words(nn.Module):
 
     def __init__(self, config: MuseConfig, text: TextWords, dim: int) -> None:
         super().__init__()
-        levels = HybridEncoderConfig(text=text.levels, dropout=text.dropout, train_vectors=text.train_vectors)
-        self.encoder = SentenceEncoder(config.inputs.num_words, config.inputs.word_dim, levels)
+        self.encoder = SentenceEncoder(
+            config.inputs.num_words,
+            config.inputs.word_dim,
+            text.levels,
+            dropout=text.dropout,
+            train_vectors=text.train_vectors,
+        )
         self.linear = nn.Linear(self.encoder.out_dim, dim)
 
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:

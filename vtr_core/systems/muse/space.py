@@ -1,5 +1,8 @@
 """Spaces of MUSE: scales, layers, scan, order of the tokens, rates."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from vtr_core.config.domains import Choice, LogUniform, Variant
 from vtr_core.run.space import Parameter, Space
 
@@ -40,3 +43,6 @@ def msrvtt_tiny() -> Space:
         },
         cost="weights",
     )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType({"muse-msrvtt": msrvtt, "muse-msrvtt-tiny": msrvtt_tiny})

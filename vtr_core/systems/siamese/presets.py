@@ -159,15 +159,3 @@ SIAMESE_VARIANTS: Mapping[str, Callable[[SiameseConfig], Changes]] = MappingProx
     }
 )
 """A row of the paper's table, or one of its remarks: what it changes in the base."""
-
-
-def siamese_presets() -> dict[str, Callable[[], TrainConfig]]:
-    """The bases, and of each the variants."""
-    return {
-        **SIAMESE_BASES,
-        **{f"{b}-{name}": partial(_variant, b, name) for b in SIAMESE_BASES for name in SIAMESE_VARIANTS},
-    }
-
-
-def _variant(base: str, name: str) -> TrainConfig:
-    return siamese_variant(SIAMESE_BASES[base](), name)

@@ -1,5 +1,8 @@
 """Spaces of Siamese networks: margin and distance, capsules and their routing, dropout, rate."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from vtr_core.config.domains import Choice, LogUniform, Uniform, Variant
 from vtr_core.run.space import Parameter, Space
 
@@ -41,3 +44,6 @@ def _space(name: str, faces: Choice) -> Space:
         },
         cost="weights",
     )
+
+
+SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType({"siamese-att": att, "siamese-att-tiny": att_tiny})

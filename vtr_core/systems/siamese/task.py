@@ -9,11 +9,10 @@ from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
-from vtr_core.errors import ConfigError
 from vtr_core.losses.share import Share
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 from vtr_core.run.config import TrainConfig
-from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.systems.siamese.images import Moves, draw_moves
 from vtr_core.systems.siamese.loss import PairObjective
 from vtr_core.systems.siamese.made_subjects import make_subjects
@@ -34,12 +33,10 @@ from vtr_core.train.distributed.gather import gather_integers, gather_objects, g
 class VerificationTask:
     """L = Σ over pairs of the whole batch + the tower's own penalties; see `PairObjective`.
 
-    A batch has `batch.clips_per_video` images of each of `batch.videos` subjects. Raises ConfigError for a
-    configuration whose parts do not go together.
+    A batch has `batch.clips_per_video` images of each of `batch.videos` subjects.
     """
 
     def __init__(self, config: TrainConfig, rank: int, world: int) -> None:
-        check_siamese(config)
         assert isinstance(config.model, SiameseConfig)
         self._config, self._model = config, config.model
         self._rank, self._world = rank, world
@@ -92,25 +89,3 @@ class VerificationTask:
         assert shared is not None
         model.decides_at(shared["val/threshold"])
         return shared
-
-
-def check_siamese(config: TrainConfig) -> None:
-    """ConfigError unless the parts of a configuration go together, be it of a Siamese network or not."""
-    is_siamese = isinstance(config.model, SiameseConfig)
-    if is_siamese != isinstance(config.loss, PairContrastiveConfig | PairDoubleMarginConfig):
-        raise ConfigError(
-            f"model.kind = {config.model.kind!r} with loss.kind = {config.loss.kind!r}: "
-            "'siamese' and 'pair_contrastive' or 'pair_double_margin' go together, and with no other"
-        )
-    if not is_siamese:
-        return
-    if config.batch.micro_rows is not None:
-        raise ConfigError(
-            "batch.micro_rows with model.kind = 'siamese': its batch normalisation needs all rows at once; "
-            "leave it out, and lower batch.videos or batch.clips_per_video where memory is short"
-        )
-    if config.batch.videos < 2 or config.batch.clips_per_video < 2:
-        raise ConfigError(
-            f"batch.videos = {config.batch.videos} subjects with batch.clips_per_video = "
-            f"{config.batch.clips_per_video} images each make no pairs of both kinds; use 2 or more of each"
-        )

@@ -11,8 +11,8 @@ from vtr_core import storage
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
 from vtr_core.storage import Location, locate
-from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Progress, complete_checkpoints, find_checkpoint
@@ -79,7 +79,7 @@ def _load(place: Location, device: torch.device | str, average: int = 1) -> Load
 
 def _check_concepts(config: TrainConfig, found: ConceptNames | None, where: Location) -> None:
     """CheckpointError where the names of the concepts are not those of the model's concept space."""
-    wanted = config.model.num_concepts or 0 if isinstance(config.model, HybridEncoderConfig) else 0
+    wanted = system_of(config.model).num_concepts(config.model) or 0
     held = 0 if found is None else len(found.names)
     if held != wanted:
         raise CheckpointError(

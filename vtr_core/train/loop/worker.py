@@ -16,14 +16,12 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.losses import margin_of
-from vtr_core.run.models import standardizes
+from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
-from vtr_core.systems.dual.concept_labels import concept_table, names_of, require_names
-from vtr_core.systems.muse.model import Muse
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.loop.bad_shards import BadShards
 from vtr_core.train.loop.context import WorkerContext
@@ -68,6 +66,7 @@ class Worker:
         self._context, self._channel, self._stop = context, context.channel, context.channel.watch()
         self._rank, self._world, self._device = context.rank, context.world, context.device
         self._job, self._config = job, job.config
+        self._system = system_of(job.config.model)
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)
         self._words = WordTable.load(self._manifest)
@@ -81,14 +80,14 @@ class Worker:
 
     def _information(self) -> InformationTable | None:
         """Of the training captions, where the loss has their granularity as margin."""
-        margin = margin_of(self._config.loss)
+        margin = self._system.granularity(self._config.loss)
         return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
     def _build(self) -> None:
         """Initial weights from the seed; then the newest checkpoint's, where there is one."""
         found = self._folder.latest()
         # A checkpoint holds the statistics; without one every worker reads the same part of the data.
-        wanted = standardizes(self._config.model) and found is None
+        wanted = self._system.standardizes(self._config.model) and found is None
         bad = self._config.on_bad_shard
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
@@ -121,15 +120,14 @@ class Worker:
         job, step = self._job, self._progress.step
         recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s)
         recorder.begin(self._progress.step, self._world)
-        self._report_scan(recorder)
+        self._report_choices(recorder)
         return recorder
 
-    def _report_scan(self, recorder: Recorder) -> None:
-        """Say where selective scans are computed, which `auto` leaves open."""
-        model, dtype = self._learner.bare, torch.bfloat16 if self._uses_bf16() else torch.float32
-        scan = model.scan(self._device, dtype) if isinstance(model, Muse) else None
-        if scan is not None:
-            recorder.event("scan", backend=scan.name, reason=scan.reason)
+    def _report_choices(self, recorder: Recorder) -> None:
+        """Say what the model decides by itself, on this device."""
+        dtype = torch.bfloat16 if self._uses_bf16() else torch.float32
+        for name, values in self._system.events(self._learner.bare, self._device, dtype).items():
+            recorder.event(name, **values)
 
     def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)

@@ -81,10 +81,12 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
 
 def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The changes that a row has settings for: one without a margin has none of its."""
-    from vtr_core.run.losses import margin_of
     from vtr_core.run.presets import preset
+    from vtr_core.systems.captioning.config import CaptioningLossConfig
 
-    has_margin = margin_of(preset(name).loss) is not None
+    loss = preset(name).loss
+    assert isinstance(loss, CaptioningLossConfig)
+    has_margin = loss.granularity_margin is not None
     return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
 
 

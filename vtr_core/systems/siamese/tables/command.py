@@ -147,9 +147,11 @@ def _config(flags: SiameseTableFlags, changes: Mapping[str, Any], variant: str) 
     """The row's configuration; changes of settings that a row's tower lacks are for the others."""
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
+    from vtr_core.systems.siamese.config import SiameseConfig
 
     config = preset(f"{flags.preset}-{variant}" if variant else flags.preset)
-    capsules = config.model.model_dump()["tower"]["kind"] == "capsules"
+    assert isinstance(config.model, SiameseConfig)
+    capsules = config.model.tower.kind == "capsules"
     return override(config, {n: v for n, v in changes.items() if capsules or not n.startswith("model.tower.")})
 
 

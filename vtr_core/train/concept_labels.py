@@ -5,8 +5,8 @@ from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
 from vtr_core.storage import Location, locate
-from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint.files import Checkpoint
 
@@ -15,7 +15,7 @@ FOLDER = "concepts"
 
 def num_concepts(config: TrainConfig) -> int | None:
     """K of a model with a concept space, else None."""
-    return config.model.num_concepts if isinstance(config.model, HybridEncoderConfig) else None
+    return system_of(config.model).num_concepts(config.model)
 
 
 def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str | None) -> str | None:

@@ -15,12 +15,12 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
-from vtr_core.systems.dual.concept_labels import concept_table, names_of, require_names, usable_concepts
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
 from vtr_core.train.checkpoint.reader import load_checkpoint
+from vtr_core.train.concept_labels import concept_table, names_of, require_names, usable_concepts
 
 NAMES = ("cat", "dog", "run")
 

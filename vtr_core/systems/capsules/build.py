@@ -1,0 +1,41 @@
+"""A model of captions and features in one joint space, with what the training data give it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.systems.capsules.config import (
+    CapsuleNetConfig,
+    FullyConnectedConfig,
+    JointSpaceSettings,
+    SelfAttentionBaselineConfig,
+)
+from vtr_core.systems.capsules.fully_connected import FullyConnected
+from vtr_core.systems.capsules.model import CapsuleNet
+from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
+
+
+def build(
+    config: JointSpaceSettings, vectors: np.ndarray | None, statistics: Mapping[str, FeatureStatistics] | None
+) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
+    """The network that `config` is of; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
+    model = _fresh(config)
+    if vectors is not None:
+        model.inputs.load_word_vectors(torch.from_numpy(vectors.copy()))
+    if statistics is not None:
+        model.inputs.load_statistics(statistics)
+    return model
+
+
+def _fresh(config: JointSpaceSettings) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
+    match config:
+        case CapsuleNetConfig():
+            return CapsuleNet(config)
+        case FullyConnectedConfig():
+            return FullyConnected(config)
+        case SelfAttentionBaselineConfig():
+            return SelfAttentionBaseline(config)
+        case _:
+            raise AssertionError(f"{type(config).__name__} is no configuration of a capsule network or its baselines")
