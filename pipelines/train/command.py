@@ -12,7 +12,7 @@ from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.models import ModelConfig, reads_images
+from vtr_core.run.models import reads_images, system_of
 from vtr_core.run.presets import describe_presets, preset
 
 if TYPE_CHECKING:
@@ -195,7 +195,6 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
     from vtr_core.data.manifest import splits
     from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.run.inputs import usable_data
-    from vtr_core.run.models import reads_images
 
     inner = splits(flags.data)
     data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
@@ -258,14 +257,8 @@ def _run(
         mlflow_run_id=tracking.run_id,
         faults=counts_line(events.counts),
         registered=registered,
-        task=_task(config.model),
+        task=system_of(config.model).evaluation,
     )
-
-
-def _task(model: ModelConfig) -> str:
-    if reads_images(model):
-        return "verification"
-    return "captioning" if model.kind == "captioner" else "retrieval"
 
 
 def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.space import Space
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
     Build = Callable[[Any, np.ndarray | None, Mapping[str, FeatureStatistics] | None], nn.Module]
@@ -70,9 +71,13 @@ class System:
     """What trains it, for worker `rank` of `world`, with the labels and values that were prepared."""
     predict: "Callable[[LoadedModel, pd.DataFrame], pd.DataFrame]"
     """What a registered model makes of a table's rows; InputError where a column or a value is not what it takes."""
+    use: "Callable[[Any], Use]"
+    """How a registered model is used: its columns, and what its page says."""
     presets: Callable[[], Presets]
     spaces: "Callable[[], Mapping[str, Callable[[], Space]]]"
     """What sweeps vary, by name."""
+    evaluation: str = "retrieval"
+    """What `vtr evaluate --task` measures it by."""
     losses: tuple[type[Settings], ...] = ()
     """The configurations of losses of its own, which go with it alone, and it with them; () for a system of one joint
     space, which takes any contrastive loss."""

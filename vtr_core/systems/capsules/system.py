@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.system import Build
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -47,6 +48,12 @@ def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
     from vtr_core.systems.capsules.served import predict
 
     return predict(loaded, table)
+
+
+def _use(model: JointSpaceSettings) -> "Use":
+    from vtr_core.systems.capsules.use import use
+
+    return use(model)
 
 
 def _presets() -> Presets:
@@ -77,6 +84,7 @@ CAPSULES = System(
     builder=_builder,
     task=_task,
     predict=_predict,
+    use=_use,
     presets=_presets,
     spaces=_spaces,
     trained_vectors=_trained_vectors,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.system import Build
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -42,6 +43,12 @@ def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
     from vtr_core.systems.captioning.served import predict
 
     return predict(loaded, table)
+
+
+def _use(model: CaptionerConfig) -> "Use":
+    from vtr_core.systems.captioning.use import use
+
+    return use(model)
 
 
 def _presets() -> Presets:
@@ -84,6 +91,8 @@ CAPTIONING = System(
     builder=_builder,
     task=_task,
     predict=_predict,
+    use=_use,
+    evaluation="captioning",
     presets=_presets,
     spaces=_spaces,
     check=_check,

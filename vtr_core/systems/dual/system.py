@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.system import Build
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -41,6 +42,12 @@ def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
     from vtr_core.systems.dual.served import predict
 
     return predict(loaded, table)
+
+
+def _use(model: HybridEncoderConfig) -> "Use":
+    from vtr_core.systems.dual.use import use
+
+    return use(model)
 
 
 def _presets() -> Presets:
@@ -79,6 +86,7 @@ DUAL = System(
     builder=_builder,
     task=_task,
     predict=_predict,
+    use=_use,
     presets=_presets,
     spaces=_spaces,
     check=_check,

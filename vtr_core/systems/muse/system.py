@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.system import Build
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -47,6 +48,12 @@ def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
     from vtr_core.systems.muse.served import predict
 
     return predict(loaded, table)
+
+
+def _use(model: MuseConfig) -> "Use":
+    from vtr_core.systems.muse.use import use
+
+    return use(model)
 
 
 def _presets() -> Presets:
@@ -92,6 +99,7 @@ MUSE = System(
     builder=_builder,
     task=_task,
     predict=_predict,
+    use=_use,
     presets=_presets,
     spaces=_spaces,
     check=_check,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.system import Build
     from vtr_core.systems.task import Task
+    from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -43,6 +44,12 @@ def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
     from vtr_core.systems.siamese.served import predict
 
     return predict(loaded, table)
+
+
+def _use(model: SiameseConfig) -> "Use":
+    from vtr_core.systems.siamese.use import use
+
+    return use(model)
 
 
 def _presets() -> Presets:
@@ -87,6 +94,8 @@ SIAMESE = System(
     builder=_builder,
     task=_task,
     predict=_predict,
+    use=_use,
+    evaluation="verification",
     presets=_presets,
     spaces=_spaces,
     check=_check,
