@@ -1,4 +1,4 @@
 """A run's whole configuration, its presets by name, its model and its task.
 
-Imports all systems, and is what the rest imports in their place.
+Asks the systems of `systems/all.py`, and is what the rest asks in their place.
 """

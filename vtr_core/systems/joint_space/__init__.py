@@ -1,4 +1,4 @@
 """What systems of one joint space share: the task of training and validating them.
 
-Imported by run.
+Imported by the systems' `system.py`.
 """
