@@ -1,0 +1,44 @@
+"""The list of the systems: one for each folder, whose configurations are told apart by their kinds."""
+
+from pathlib import Path
+
+import pytest
+
+import vtr_core.systems
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
+from vtr_core.run.presets import preset
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.system import System
+
+(FOLDER,) = map(Path, vtr_core.systems.__path__)
+
+
+def test_every_folder_of_a_system_is_listed() -> None:
+    assert {system.name for system in SYSTEMS} == {place.parent.name for place in FOLDER.glob("*/system.py")}
+
+
+def test_kinds_tell_models_apart_and_losses() -> None:
+    for configs in (
+        [config for system in SYSTEMS for config in system.configs],
+        [config for system in SYSTEMS for config in system.losses],
+    ):
+        kinds = [config.model_fields["kind"].default for config in configs]
+        assert len(set(kinds)) == len(kinds)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_its_presets_and_spaces_are_of_the_system(system: System) -> None:
+    presets = system.presets()
+    for base in presets.bases:
+        for name in (base, *(f"{base}-{variant}" for variant in presets.variants)):
+            config = preset(name)
+            assert config.preset == name
+            assert system_of(config.model) is system
+    for name, space in system.spaces().items():
+        assert space().name == name
+        assert system_of(preset(space().preset).model) is system
+
+
+def test_an_empty_configuration_is_of_the_first_one() -> None:
+    assert system_of(TrainConfig().model) is SYSTEMS[0]
