@@ -5,6 +5,7 @@ machines that are shared are slow at times.
 """
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -74,3 +75,19 @@ def own_tracking_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         patch.setenv("MLFLOW_TRACKING_URI", uri)
         patch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "false")
         yield uri
+
+
+@pytest.fixture(scope="session")
+def empty_tracking_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an MLflow store without runs: its making takes a second or more, its copying none."""
+    from mlflow import MlflowClient
+
+    file = tmp_path_factory.mktemp("empty-store") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file
+
+
+@pytest.fixture
+def tracking_store(tmp_path: Path, empty_tracking_store: Path) -> str:
+    """The URI of an MLflow store of the test's own, in its folder."""
+    return f"sqlite:///{shutil.copy(empty_tracking_store, tmp_path / 'mlflow.db')}"

@@ -51,18 +51,18 @@ def leaks(folder: Path) -> list[str]:
 @pytest.mark.usefixtures("secrets")
 def test_a_run_writes_no_secret(
     tmp_path: Path,
+    tracking_store: str,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What a run writes of itself: configuration, record, provenance, checkpoint, events, metrics, MLflow's store."""
     caplog.set_level(logging.DEBUG)
     (manifest,) = toy_dataset(tmp_path / "data")
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
     folder = RunFolder.at(str(tmp_path / "run"))
-    record = RunRecord(str(tmp_path / "data"), None, manifest.fingerprint, redact(uri), "vtr")
+    record = RunRecord(str(tmp_path / "data"), None, manifest.fingerprint, redact(tracking_store), "vtr")
     folder.claim(record, CONFIG)
     events = EventLog(folder.location / "events.jsonl")
-    with tracked_run(folder, record, CONFIG, provenance(), uri) as tracking:
+    with tracked_run(folder, record, CONFIG, provenance(), tracking_store) as tracking:
         assert tracking.for_workers is not None
         events.add("started", step=0, workers=1)
         log = MetricLog(folder.location / "metrics.jsonl", tracking.for_workers)
@@ -73,9 +73,9 @@ def test_a_run_writes_no_secret(
     assert SECRET not in "".join(capsys.readouterr()) + caplog.text
 
 
-def test_uris_with_passwords_are_logged_without_them(tmp_path: Path) -> None:
+def test_uris_with_passwords_are_logged_without_them(tmp_path: Path, tracking_store: str) -> None:
     (manifest,) = toy_dataset(tmp_path / "data")
-    tracked = open_run(f"sqlite:///{tmp_path}/mlflow.db", "vtr", "name", {"place": f"https://user:{SECRET}@host/tag"})
+    tracked = open_run(tracking_store, "vtr", "name", {"place": f"https://user:{SECRET}@host/tag"})
     assert tracked is not None
     tracked.log_params({"data": f"https://user:{SECRET}@host/data", "words": f"postgresql://u:{SECRET}@h/db"})
     tracked.set_tags({"run.folder": f"https://{SECRET}@host/run?token={SECRET}"})

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.s3.store import running_store
 
 _PASSWORD = "mlflow-test-password"
 _WAIT_S = 600
+_ATTEMPTS = 3
 
 
 def postgres_programs() -> Path | None:
@@ -31,21 +32,34 @@ def postgres_programs() -> Path | None:
 def running_server() -> Iterator[str]:
     """The URI of a server of our own, for as long as the context lasts."""
     with running_store() as store, _postgres() as database:
-        port = free_port()
-        words = ["server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-        words += ["--artifacts-destination", f"{store.folder()}/artifacts"]
+        words = ["-m", "mlflow", "server", "--workers", "1", "--artifacts-destination", f"{store.folder()}/artifacts"]
         env = {**os.environ, **store.env, "MLFLOW_BACKEND_STORE_URI": database, "AWS_DEFAULT_REGION": "us-east-1"}
         env["MLFLOW_S3_ENDPOINT_URL"] = store.endpoint
         for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
             env.pop(name, None)
-        process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], env=env, start_new_session=True)
+        with serving([sys.executable, *words], env, "/health") as uri:
+            yield uri
+
+
+@contextmanager
+def serving(words: list[str], env: Mapping[str, str], path: str, cwd: Path | None = None) -> Iterator[str]:
+    """The URI of a server of MLflow on the loopback address that answers at `path`, for as long as the context lasts.
+
+    Where somebody else took the port in the moment between choosing and using it, another one is tried.
+    """
+    for _ in range(_ATTEMPTS):
+        port = _free_port()
+        listening = [*words, "--host", "127.0.0.1", "--port", str(port)]
+        process = subprocess.Popen(listening, env=env, cwd=cwd, start_new_session=True)
         try:
-            wait_for(f"http://127.0.0.1:{port}/health", process)
-            yield f"http://127.0.0.1:{port}"
+            if _answers(f"http://127.0.0.1:{port}{path}", process):
+                yield f"http://127.0.0.1:{port}"
+                return
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, 15)
             process.wait()
+    raise AssertionError("the MLflow server ended")
 
 
 @contextmanager
@@ -54,7 +68,7 @@ def _postgres() -> Iterator[str]:
     programs = postgres_programs()
     assert programs is not None
     user = "postgres" if os.geteuid() == 0 else getpass.getuser()
-    folder, port = Path(tempfile.mkdtemp(prefix="vtr-postgres-")), free_port()
+    folder = Path(tempfile.mkdtemp(prefix="vtr-postgres-"))
     (folder / "password").write_text(_PASSWORD)
     if os.geteuid() == 0:
         for place in (folder, folder / "password"):
@@ -64,33 +78,32 @@ def _postgres() -> Iterator[str]:
         quiet = subprocess.DEVNULL
         subprocess.run([programs / program, *words], check=True, user=user, cwd=folder, stdout=quiet, timeout=_WAIT_S)
 
-    data, options = str(folder / "data"), f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    data, options = str(folder / "data"), f"-k {folder} -c listen_addresses='' -c fsync=off"
     try:
         run("initdb", "-D", data, "-U", "mlflow", "-A", "scram-sha-256", f"--pwfile={folder}/password")
         run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
         try:
-            yield f"postgresql+psycopg2://mlflow:{_PASSWORD}@127.0.0.1:{port}/postgres"
+            yield f"postgresql+psycopg2://mlflow:{_PASSWORD}@/postgres?host={folder}"
         finally:
             run("pg_ctl", "-D", data, "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)
 
 
-def free_port() -> int:
-    """A port of the loopback address that nothing listens on."""
+def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
-def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until a server answers at `url`; AssertionError where it ends before."""
+def _answers(url: str, process: "subprocess.Popen[bytes]") -> bool:
+    """Whether the server comes to answer at `url`; False where it ends before."""
     deadline = time.monotonic() + _WAIT_S
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while True:
-        assert process.poll() is None, "the MLflow server ended"
+    while process.poll() is None:
         with suppress(OSError), direct.open(url, timeout=60) as answer:
             if answer.status == 200:
-                return
+                return True
         assert time.monotonic() < deadline
         time.sleep(0.2)
+    return False

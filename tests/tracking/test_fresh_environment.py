@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import mlflow.pyfunc
@@ -15,7 +13,7 @@ import pytest
 
 from tests.builders.toy import toy_dataset
 from tests.tracking.models.test_registry import LOADS, NAME, close, saved, table
-from tests.tracking.server import free_port, wait_for
+from tests.tracking.server import serving
 from vtr_core.tracking.models.registry import register_checkpoint
 from vtr_core.tracking.run import open_run
 
@@ -23,26 +21,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 MODEL = f"models:/{NAME}@champion"
 
 
-@contextmanager
-def served(fresh: Path, port: int, environment: dict[str, str], cwd: Path) -> Iterator[None]:
-    """The model behind `mlflow models serve` on the loopback address."""
-    words = ["models", "serve", "--model-uri", MODEL, "--env-manager", "local", "--host", "127.0.0.1"]
-    process = subprocess.Popen(
-        [str(fresh / "mlflow"), *words, "--port", str(port)], env=environment, cwd=cwd, start_new_session=True
-    )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/ping", process)
-        yield
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, 15)
-        process.wait()
-
-
-def asked(port: int, rows: dict[str, object]) -> list[dict[str, list[float] | None]]:
+def asked(server: str, rows: dict[str, object]) -> list[dict[str, list[float] | None]]:
     """The server's answer to a table."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/invocations",
+        f"{server}/invocations",
         data=json.dumps({"dataframe_split": rows}).encode(),
         headers={"Content-Type": "application/json"},
     )
@@ -84,9 +66,9 @@ def test_it_is_loaded_and_served_without_this_package(tmp_path: Path, monkeypatc
     for name in ("text", "video", "audio"):
         close(found[name], np.array([np.zeros(4) if value is None else value for value in expected[name]]))
 
-    port = free_port()
-    with served(fresh, port, environment, elsewhere):
-        answer = asked(port, json.loads((tmp_path / "rows.json").read_text()))
+    words = [str(fresh / "mlflow"), "models", "serve", "--model-uri", MODEL, "--env-manager", "local"]
+    with serving(words, environment, "/ping", elsewhere) as server:
+        answer = asked(server, json.loads((tmp_path / "rows.json").read_text()))
     assert len(answer) == len(rows)
     for name in ("text", "video", "audio"):
         told = [row[name] for row in answer]

@@ -36,16 +36,15 @@ def test_a_resumed_run_drops_what_came_after_its_checkpoint(tmp_path: Path) -> N
     assert [line["step"] for line in lines(path)] == [1, 2, 3]
 
 
-def test_mlflow_gets_every_point(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    run = open_run(uri, "vtr", "name", {"preset": "p"})
+def test_mlflow_gets_every_point(tmp_path: Path, tracking_store: str) -> None:
+    run = open_run(tracking_store, "vtr", "name", {"preset": "p"})
     assert run is not None
     log = MetricLog(locate(str(tmp_path / "metrics.jsonl")), run)
     for step in range(5):
         log.add({"train/loss": float(step), "val/t2v/r1": 1.0}, step)
     log.close()
     run.finish("FINISHED")
-    client = MlflowClient(uri)
+    client = MlflowClient(tracking_store)
     assert [m.value for m in client.get_metric_history(run.run_id, "train/loss")] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert client.get_run(run.run_id).info.status == "FINISHED"
     assert client.get_run(run.run_id).info.run_name == "name"
@@ -91,9 +90,9 @@ def test_a_store_that_stays_away_does_not_hold_the_end_of_a_run(tmp_path: Path) 
     assert [line["step"] for line in lines(tmp_path / "metrics.jsonl")] == [1]
 
 
-def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path) -> None:
-    uri, path = f"sqlite:///{tmp_path}/mlflow.db", tmp_path / "metrics.jsonl"
-    run = open_run(uri, "vtr", "name", {})
+def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path, tracking_store: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    run = open_run(tracking_store, "vtr", "name", {})
     assert run is not None
     path.write_text("".join(json.dumps({"step": s, "time": 10.0 + s, "a": s / 2}) + "\n" for s in (1, 2, 3, 4)))
     run.log_metrics({"a": 1.0}, 2, 12_000)
@@ -102,33 +101,31 @@ def test_a_resumed_log_sends_what_mlflow_lacks_and_nothing_twice(tmp_path: Path)
     assert log.steps_lost == 1
     log.add({"a": 2.0, "b": 7.0}, 4)
     assert log.close()
-    history = MlflowClient(uri).get_metric_history(run.run_id, "a")
+    history = MlflowClient(tracking_store).get_metric_history(run.run_id, "a")
     assert sorted((m.step, m.value, m.timestamp) for m in history) == [
         (1, 0.5, 11_000),
         (2, 1.0, 12_000),
         (3, 1.5, 13_000),
         (4, 2.0, 14_000),
     ]
-    assert [m.value for m in MlflowClient(uri).get_metric_history(run.run_id, "b")] == [7.0]
+    assert [m.value for m in MlflowClient(tracking_store).get_metric_history(run.run_id, "b")] == [7.0]
 
 
-def test_many_points_are_sent_in_pieces_that_mlflow_takes(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    run = open_run(uri, "vtr", "name", {})
+def test_many_points_are_sent_in_pieces_that_mlflow_takes(tracking_store: str) -> None:
+    run = open_run(tracking_store, "vtr", "name", {})
     assert run is not None
     points = [{"step": s, "time": float(s), "a": float(s), "b": -float(s)} for s in range(1, 701)]
     for _ in range(2):
         PointSender(run).send(points)
     assert run.steps("a") == run.steps("b") == set(range(1, 701))
-    assert len(MlflowClient(uri).get_metric_history(run.run_id, "a")) == 700
+    assert len(MlflowClient(tracking_store).get_metric_history(run.run_id, "a")) == 700
 
 
-def test_no_secret_reaches_mlflow_or_a_message(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    run = open_run(uri, "vtr", "name", {"where": "s3://key:hidden@bucket"})
+def test_no_secret_reaches_mlflow_or_a_message(tracking_store: str, caplog: pytest.LogCaptureFixture) -> None:
+    run = open_run(tracking_store, "vtr", "name", {"where": "s3://key:hidden@bucket"})
     assert run is not None
     run.log_params({"data": "s3://key:hidden@bucket/x"})
-    data = MlflowClient(uri).get_run(run.run_id).data
+    data = MlflowClient(tracking_store).get_run(run.run_id).data
     assert data.tags["where"] == "s3://key:***@bucket"
     assert data.params["data"] == "s3://key:***@bucket/x"
     assert open_run("http://user:hidden@127.0.0.1:9", "vtr", "name", {}) is None

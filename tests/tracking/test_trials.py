@@ -13,19 +13,18 @@ PAGE = SweepPage("sweep-tiny", {"space": "tiny"}, {"num_samples": 2}, {})
 OUTCOME = Outcome({"val/t2v/sum_r": 60.0}, 12, {"best_trial": "003"}, {"figures/a.svg": "<svg/>"})
 
 
-def test_parent_and_children(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
+def test_parent_and_children(tmp_path: Path, tracking_store: str) -> None:
     data = toy_dataset(tmp_path / "data")[0]
-    parent = open_sweep(uri, "e", None, replace(PAGE, inputs={"training": data}))
+    parent = open_sweep(tracking_store, "e", None, replace(PAGE, inputs={"training": data}))
     assert parent is not None
-    late = open_run(uri, "e", "trial-000", {})
-    known = open_run(uri, "e", "trial-001", {PARENT: parent.run_id})
+    late = open_run(tracking_store, "e", "trial-000", {})
+    known = open_run(tracking_store, "e", "trial-001", {PARENT: parent.run_id})
     assert late is not None
     assert known is not None
-    again = open_sweep(uri, "e", parent.run_id, PAGE)
+    again = open_sweep(tracking_store, "e", parent.run_id, PAGE)
     assert again == parent
     assert close_sweep(parent, "FINISHED", OUTCOME, [late.run_id, known.run_id])
-    client = MlflowClient(uri)
+    client = MlflowClient(tracking_store)
     run = client.get_run(parent.run_id)
     assert (run.info.status, run.info.run_name) == ("FINISHED", "sweep-tiny")
     assert run.data.metrics == {"val/t2v/sum_r": 60.0}
@@ -38,12 +37,11 @@ def test_parent_and_children(tmp_path: Path) -> None:
     assert [item.path for item in client.list_artifacts(parent.run_id, "figures")] == ["figures/a.svg"]
 
 
-def test_an_interrupted_sweep_has_no_findings(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    parent = open_sweep(uri, "e", None, PAGE)
+def test_an_interrupted_sweep_has_no_findings(tracking_store: str) -> None:
+    parent = open_sweep(tracking_store, "e", None, PAGE)
     assert parent is not None
     assert close_sweep(parent, "KILLED", None, [])
-    assert MlflowClient(uri).get_run(parent.run_id).info.status == "KILLED"
+    assert MlflowClient(tracking_store).get_run(parent.run_id).info.status == "KILLED"
 
 
 def test_a_store_that_is_away_costs_the_log_only(tmp_path: Path) -> None:

@@ -160,15 +160,24 @@ class Manifest:
 
     @classmethod
     def _from_json(cls, uri: str, value: dict[str, Any]) -> "Manifest":
+        made = record(_Made, value)
         return cls(
             uri=uri,
             schema=read_schema(value, uri),
             vocabulary=record(VocabularyRecord, value["vocabulary"]),
             shards=tuple(Shard.from_json(record) for record in value["shards"]),
-            source=value["source"],
-            dropped=value["dropped"],
+            source=made.source,
+            dropped=made.dropped,
             stored_at=record(StoredAt, value["stored_at"]) if "stored_at" in value else None,
         )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a manifest says of its making."""
+
+    source: dict[str, Any]
+    dropped: dict[str, int]
 
 
 def splits(uri: str) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """A registered captioner describes the videos of a table, and is evaluated by its name."""
 
-from pathlib import Path
-
 import mlflow.pyfunc
 import numpy as np
 import pandas as pd
@@ -75,11 +73,10 @@ def frames(data: Manifest) -> pd.DataFrame:
 
 
 def test_it_is_loaded_by_mlflow_and_says_what_the_checkpoint_says(
-    data: Manifest, checkpoint: str, loaded: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Manifest, checkpoint: str, loaded: LoadedModel, tracking_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    run = open_run(uri, "vtr", "a run", {})
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking_store)
+    run = open_run(tracking_store, "vtr", "a run", {})
     assert run is not None
     assert register_checkpoint(run, checkpoint, "speaker") == "1"
     served = mlflow.pyfunc.load_model("models:/speaker@champion")

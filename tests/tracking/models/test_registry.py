@@ -1,6 +1,7 @@
 """A registered checkpoint loads through MLflow alone, anywhere, and embeds what the checkpoint itself embeds."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,9 +54,9 @@ def saved(data: Manifest, place: Path, seed: int) -> str:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrackedRun:
-    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
+def run(tmp_path: Path, empty_tracking_store: Path, monkeypatch: pytest.MonkeyPatch) -> TrackedRun:
     (tmp_path / "store").mkdir()
+    uri = f"sqlite:///{shutil.copy(empty_tracking_store, tmp_path / 'store')}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     found = open_run(uri, "vtr", "a run", {})
     assert found is not None
