@@ -1,7 +1,7 @@
 """Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
-No generated example has a deadline, and commands wait for what they depend on for longer than they do elsewhere:
-machines that are shared are slow at times.
+No generated example has a deadline or is too slow to make, and commands wait for what they depend on for longer than
+they do elsewhere: machines that are shared are slow at times.
 """
 
 import os
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.checked_calls import check_calls
 
 check_calls("vtr_core")  # works on modules imported from here on
 torch.set_num_threads(1)
-settings.register_profile("shared-machine", deadline=None)
+settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared-machine")
 for name in ("MLFLOW", "RAY", "SWEEP"):
     os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from vtr_core.errors import VtrError
 
-CPU_SECONDS, SECONDS = 10, 120
+CPU_SECONDS, SECONDS = 60, 600
 """Of the process, and on the clock: a machine may be busy with other things."""
 LONGEST_MESSAGE = 1200
 MEMORY = 1 << 30
