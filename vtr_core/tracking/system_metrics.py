@@ -68,7 +68,7 @@ class SystemMeter:
         self._thread.join(timeout=self._every_s)
 
     def _sample(self) -> None:
-        while not self._closing.is_set():
+        while True:
             try:
                 with self._lock:
                     for one in self._monitors:
@@ -77,7 +77,8 @@ class SystemMeter:
             except Exception as error:  # whatever a driver or the kernel's tables raise, training does not end for it
                 logger.warning("no more system metrics: %s", error)
                 return
-            self._closing.wait(self._every_s)
+            if self._closing.wait(self._every_s):
+                return
 
 
 def _monitors() -> list[BaseMetricsMonitor]:

@@ -127,8 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
         except VtrError as error:
             answer = _fault(HTTPStatus.BAD_REQUEST, str(error))
         except Exception:
-            self._send(_fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why"))
-            raise
+            self.server.handle_error(self.request, self.client_address)  # first, so that the terminal does say why
+            answer = _fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why")
         self._send(answer)
 
     def _answer(self) -> _Answer:
