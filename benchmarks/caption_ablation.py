@@ -1,6 +1,6 @@
 """What each loss of the granularity-bias paper adds where it can be tried: Table 2's rows on MSR-VTT-800.
 
-Every row is trained with the same seeds and compared with the others seed by seed; the yardstick is the most typical
+Every row is trained with the same seeds and compared with the others seed by seed; the baseline is the most typical
 caption of the training video that looks most like the one asked for:
 
     python -m benchmarks.caption_ablation --data ../shared/data
@@ -20,7 +20,7 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
 from vtr_core.systems.captioning.nearest_caption import nearest_captions
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
-from vtr_core.systems.captioning.tables.paper import YARDSTICK
+from vtr_core.systems.captioning.tables.paper import BASELINE
 
 MSRVTT = World(
     "msrvtt-800",
@@ -31,7 +31,7 @@ MSRVTT = World(
     compared="cider",
     metrics={"bleu1": "B@1", "bleu4": "B@4", "rouge_l": "ROUGE-L", "cider": "CIDEr"},
     kind="captioning",
-    yardstick=YARDSTICK,
+    baseline=BASELINE,
 )
 """The paper has full > fusion > baseline > margin on MSVD: 138.68, 137.10, 135.10, 97.56."""
 

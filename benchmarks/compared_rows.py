@@ -32,7 +32,7 @@ class World:
     """By metric name its heading."""
     kind: str = "retrieval"
     """Of evaluation, as `TestSet` has it."""
-    yardstick: str = "chance"
+    baseline: str = "chance"
     """What `Results.chance` holds the figures of."""
 
 
@@ -96,7 +96,7 @@ def _rows(world: World, results: Results) -> list[str]:
         lines.append(f"| {row} | {' | '.join(cells)} | {found[0].seeds} |")
     chance = [results.chance.get(f"{world.name}/{metric}") for metric in world.metrics]
     cells = ["–" if one is None else f"{one:.1f}" for one in chance]
-    return [*lines, f"| *{world.yardstick}* | {' | '.join(cells)} | |"]
+    return [*lines, f"| *{world.baseline}* | {' | '.join(cells)} | |"]
 
 
 def _claims(world: World, results: Results) -> list[str]:

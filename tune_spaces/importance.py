@@ -1,4 +1,4 @@
-"""How much of the differences between trials a setting accounts for by itself."""
+"""Importance of a setting: the share of the variance between trials that it explains by itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

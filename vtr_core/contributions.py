@@ -1,4 +1,4 @@
-"""Which concepts a similarity of two rows comes from."""
+"""Contributions of concepts to the similarity of two rows."""
 
 from typing import assert_never
 

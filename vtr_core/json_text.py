@@ -1,4 +1,4 @@
-"""JSON that was written by others."""
+"""Parsing of JSON from outside: a ValueError for whatever is not valid, nothing else."""
 
 import json
 import re

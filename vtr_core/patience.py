@@ -1,4 +1,4 @@
-"""How long commands wait for what they depend on: environment variables, in seconds.
+"""Time-outs of what commands depend on: environment variables, in seconds.
 
 The defaults are those that a slow, busy machine needs. What fails is reported when it fails; only what does not answer
 at all, or goes on failing in a way that may pass, is waited for as long as this.

@@ -242,8 +242,8 @@ def _panel(result: LocalizationResult) -> "Panel":
     for decoding, figures in result.decodings.items():
         even, chance = figures.even_parts.flat(), figures.chance.flat()
         for name, value in figures.model.flat().items():
-            yardsticks = {"chance": 100 * chance[name], "even parts": 100 * even[name]}
-            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, yardsticks))
+            baselines = {"chance": 100 * chance[name], "even parts": 100 * even[name]}
+            bars.append(Bar(f"{_TITLES[decoding]}: {name.replace('_', ' ')}", 100 * value, baselines))
     return Panel(result.name, bars)
 
 

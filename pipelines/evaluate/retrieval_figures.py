@@ -140,10 +140,10 @@ def _panel(result: Result) -> "Panel":
     for direction in result.directions:
         best = result.best_possible.get(direction.name, {})
         for k, recall in direction.metrics.recall.items():
-            yardsticks = {"chance": 100 * direction.chance.recall[k]}
+            baselines = {"chance": 100 * direction.chance.recall[k]}
             if k in best:
-                yardsticks["best possible"] = 100 * best[k]
-            bars.append(Bar(f"{direction.title}  R@{k}", 100 * recall, yardsticks))
+                baselines["best possible"] = 100 * best[k]
+            bars.append(Bar(f"{direction.title}  R@{k}", 100 * recall, baselines))
     return Panel(f"{result.name}, {result.similarity} similarity", bars)
 
 

@@ -1,4 +1,4 @@
-"""Figures in percent as bars, each beside what chance and other yardsticks reach."""
+"""Horizontal bars of percentages, with marks at chance and other baselines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _COLOURS = {"chance": "#c44e52", "best possible": "#55a868", "even parts": "#dd8
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure in percent, and yardsticks by name ("chance", "best possible", "even parts") in percent."""
+    """A figure in percent, and baselines by name ("chance", "best possible", "even parts") in percent."""
 
     label: str
     value: float
-    yardsticks: Mapping[str, float]
+    baselines: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Panel:
 
 
 def bar_figure(panels: Sequence[Panel]) -> "Figure":
-    """One panel below another: a horizontal bar for each figure, with a mark where each yardstick is."""
+    """One panel below another: a horizontal bar for each figure, with a mark where each baseline is."""
     from matplotlib.figure import Figure
 
     heights = [_ROW_INCHES * len(panel.bars) + _FRAME_INCHES for panel in panels]
@@ -47,15 +47,15 @@ def _draw(panel: Panel, axes: "Axes") -> None:
     rows = range(len(panel.bars))
     axes.barh(rows, [bar.value for bar in panel.bars], color="#4c72b0", height=0.7)
     for row, bar in zip(rows, panel.bars, strict=True):
-        near = [mark for mark in bar.yardsticks.values() if 0 <= mark - bar.value < _LABEL_WIDTH]
+        near = [mark for mark in bar.baselines.values() if 0 <= mark - bar.value < _LABEL_WIDTH]
         axes.text(max([bar.value, *near]) + 0.8, row, f"{bar.value:.1f}", va="center", fontsize=7)
-    for name in dict.fromkeys(name for bar in panel.bars for name in bar.yardsticks):
-        where = [row for row, bar in zip(rows, panel.bars, strict=True) if name in bar.yardsticks]
-        values = [panel.bars[row].yardsticks[name] for row in where]
+    for name in dict.fromkeys(name for bar in panel.bars for name in bar.baselines):
+        where = [row for row, bar in zip(rows, panel.bars, strict=True) if name in bar.baselines]
+        values = [panel.bars[row].baselines[name] for row in where]
         axes.plot(values, where, "|", markersize=11, markeredgewidth=2, color=_COLOURS.get(name, "black"), label=name)
     axes.set_yticks(rows, [bar.label for bar in panel.bars], fontsize=8)
     axes.set(xlim=(0, 100), xlabel="%", ylim=(len(panel.bars) - 0.5, -0.5))
     axes.set_title(panel.title, parse_math=False, loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    if any(bar.yardsticks for bar in panel.bars):
+    if any(bar.baselines for bar in panel.bars):
         axes.legend(loc="lower right", fontsize=8)

@@ -1,4 +1,4 @@
-"""Rows of the captioning ablation are configurations that exist, and the page has the yardstick."""
+"""Rows of the captioning ablation are configurations that exist, and the page has the baseline."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whether concept probabilities mean what they say, and which concepts were learned (thesis, section 5.6.2)."""
+"""Calibration of concept probabilities, and which concepts were learned (thesis, section 5.6.2)."""
 
 from dataclasses import dataclass
 from typing import Literal

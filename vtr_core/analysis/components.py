@@ -1,4 +1,4 @@
-"""How many linear dimensions a space uses: principal components, and retrieval with the first of them."""
+"""The effective dimension of a space: principal components, and retrieval with the first of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What trainings that differ in their seed reach on average, and whether two ways of training differ (Table 4.1)."""
+"""Mean and spread over seeds, and whether two ways of training differ significantly (Table 4.1)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How long a run trains, and when it looks."""
+"""Length of training, validation interval, early stopping."""
 
 from typing import Annotated, Literal
 

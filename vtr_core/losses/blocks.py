@@ -1,4 +1,4 @@
-"""Blocks of a similarity matrix: the rows of a few items against all, and their columns.
+"""Blocks of a similarity matrix: some rows against all columns, and the same columns against all rows.
 
 A block is a slice of the n items. Its rows S[i, :] and its columns S[:, i]ᵀ are both (block, items), with the match of
 the block's item k at [k, block.start + k]. Weights of the same shape say how much every entry counts.

@@ -70,8 +70,8 @@ class PairScorer(nn.Module):
         """The scores, in [−1, 1]."""
         match self._config.score:
             case "cosine":
-                sides = self.video(videos.mean()), self.caption(captions.mean())
-                return _cosines(*sides)
+                pooled = self.video(videos.mean()), self.caption(captions.mean())
+                return _cosines(*pooled)
             case "fusion":
                 if self._config.pooled:
                     videos, captions = videos.pooled(), captions.pooled()

@@ -18,7 +18,7 @@ class Group:
     """The vectors that are contrasted, by place, and the rows that take part; `name` joins the modalities by "_"."""
 
     name: str
-    sides: tuple[Float[Tensor, "batch ..."], ...]
+    modalities: tuple[Float[Tensor, "batch ..."], ...]
     rows: Bool[Tensor, " batch"]
 
 

@@ -1,4 +1,4 @@
-"""How much every pair of rows of a batch counts as negatives of each other."""
+"""Weights of the negatives: how much each pair of different rows of a batch counts in a contrastive loss."""
 
 from typing import assert_never
 

@@ -1,4 +1,4 @@
-"""Losses of pairs: matching pairs are drawn together, different ones driven apart up to a margin."""
+"""Contrastive losses of pairs: the distance of matching pairs is minimised, that of others pushed beyond a margin."""
 
 from typing import Literal, assert_never
 

@@ -1,4 +1,4 @@
-"""Triplet ranking losses: a match should beat the hardest negative, or every one, of its row and of its column."""
+"""Triplet ranking losses over all negatives or the hardest one, in both directions."""
 
 from typing import Literal, assert_never
 

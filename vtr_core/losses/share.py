@@ -1,4 +1,4 @@
-"""Which part of a batch's loss a worker computes."""
+"""The share of a batch's loss that one worker computes."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Average precision over the full list of items, with all relevant items, from where they stand."""
+"""Average precision over the full ranking, from the ranks of all relevant items."""
 
 import numpy as np
 from jaxtyping import Float, Int

@@ -1,4 +1,4 @@
-"""What a random ranking scores: the number to print next to a result."""
+"""Expected scores of a random ranking, to be printed next to a result."""
 
 from collections.abc import Sequence
 

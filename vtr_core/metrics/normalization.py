@@ -1,4 +1,4 @@
-"""Rankings corrected for hubs, items that are near to every query: dual softmax and query-bank normalisation.
+"""Hubness correction of a similarity matrix: dual softmax and query-bank normalisation.
 
 Both look at more than the one query that is answered, and so belong beside the plain figures, never in their place.
 Similarities can leave the range in which their exponentials are finite, so everything is computed from logarithms.

@@ -1,4 +1,4 @@
-"""Where the relevant items of each query stand among all items, counted chunk by chunk.
+"""Ranks of the relevant items of each query, counted chunk by chunk.
 
 Everything is a count of comparisons, so the result does not depend on how queries and items are cut into chunks.
 """

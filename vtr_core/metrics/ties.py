@@ -1,4 +1,4 @@
-"""What a tie is worth: the three policies for items that score exactly like the best relevant item."""
+"""Tie policies: the rank of a relevant item among items of exactly the same score."""
 
 from typing import Literal
 

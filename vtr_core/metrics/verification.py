@@ -1,4 +1,4 @@
-"""Whether pairs of images show the same face, decided by a threshold on their distance."""
+"""Verification metrics of face pairs: accuracy at a threshold on their distance, ROC, EER, TAR at FAR."""
 
 import math
 from collections.abc import Sequence

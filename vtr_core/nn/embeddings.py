@@ -1,4 +1,4 @@
-"""What a retrieval model makes of a batch: one vector per row and modality in the joint space."""
+"""The embeddings of a batch: one vector per row and modality in the joint space, and which are present."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From an encoder's vector to the two spaces: a latent vector, and a score for each concept."""
+"""Heads of the latent and the concept space on an encoder's vector."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What every model of a joint space ends with: vectors that losses and searches may use."""
+"""Outputs of joint-space models: embeddings, normalised where configured, exactly 0 where a modality is missing."""
 
 from collections.abc import Mapping
 

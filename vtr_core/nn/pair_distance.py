@@ -1,4 +1,4 @@
-"""How far apart the encodings of two images are: small where they show the same face."""
+"""Distance of the encodings of two images."""
 
 from typing import Literal, assert_never
 

@@ -1,4 +1,4 @@
-"""A transformer block that can go on from the keys and values of earlier tokens."""
+"""A transformer block with a key-value cache."""
 
 from dataclasses import dataclass
 

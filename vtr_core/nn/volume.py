@@ -1,4 +1,4 @@
-"""The volume that vectors span: how far several modalities are from all pointing the same way."""
+"""The volume of the parallelotope that several embeddings span (Gram determinant)."""
 
 from jaxtyping import Float
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""A mean and how far it can be trusted."""
+"""Mean and confidence interval."""
 
 import math
 from collections.abc import Sequence

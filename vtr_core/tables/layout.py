@@ -50,7 +50,7 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
         cells = [_cell(table, row, column, figure, results) for column, figure in zip(columns, printed, strict=True)]
         lines.append(_line([row.title, *cells]))
     if own and results.chance:
-        lines.append(_line([f"*{table.yardstick}*", *(_chance(column, results) for column in columns)]))
+        lines.append(_line([f"*{table.baseline}*", *(_chance(column, results) for column in columns)]))
     return "\n".join([*lines, "", *_remarks(table, results), ""])
 
 

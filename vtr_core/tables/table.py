@@ -43,7 +43,7 @@ class Table:
     """The variant whose time and memory are 1 in the columns of the benchmark."""
     kind: str = RETRIEVAL
     """The task: own sets of the same one have columns here."""
-    yardstick: str = "chance"
+    baseline: str = "chance"
     """What the row below our own sets' figures is of."""
 
     def __post_init__(self) -> None:
@@ -57,6 +57,6 @@ class Results:
 
     figures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     chance: Mapping[str, float] = field(default_factory=dict)
-    """By metric name, the figure of a random ranking, or of the table's yardstick."""
+    """By metric name, the figure of a random ranking, or of the table's baseline."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """By data set, why there is nothing to show."""

@@ -1,4 +1,4 @@
-"""Nested settings as flat names, the form in which MLflow holds parameters."""
+"""Nested settings as flat dotted names, the form of MLflow's parameters."""
 
 from collections.abc import Mapping
 from typing import Any

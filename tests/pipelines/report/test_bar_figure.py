@@ -1,4 +1,4 @@
-"""A bar stands for its figure, and a mark for what a yardstick reaches in the same row."""
+"""A bar stands for its figure, and a mark for what a baseline reaches in the same row."""
 
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
 

@@ -1,4 +1,4 @@
-"""The concept profile of every capsule: how much its activity tells about each concept, and how sure that is."""
+"""The concept profile of every capsule: mutual information between its activity and each concept, with q-values."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Whether a concept goes with a capsule by more than chance: exact tests, and control of false discoveries."""
+"""Whether a concept co-occurs with a capsule more than chance allows: Fisher's exact test, false discovery rate."""
 
 import numpy as np
 from jaxtyping import Float64, Int64

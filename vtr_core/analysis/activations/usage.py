@@ -1,4 +1,4 @@
-"""How much each capsule is used: mean and spread of its activation, and how often it leads."""
+"""Capsule usage: mean and spread of each activation, and how often a capsule has the highest one."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A sequence at three levels: its mean, a recurrent network, and convolutions over its outputs."""
+"""Multi-level sequence encoding: mean pooling, a recurrent network, and convolutions over its outputs."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Networks that both images of a pair go through, and their dropout: one class per tower, a tagged union over them."""
+"""Image encoders (towers) of Siamese networks, and their dropout: one class per tower, a tagged union over them."""
 
 from typing import Annotated, Literal
 

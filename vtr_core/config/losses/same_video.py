@@ -1,4 +1,4 @@
-"""What other clips of the same video are to a loss: negatives, none, or weighted ones."""
+"""How a loss treats other clips of the same video: as negatives, masked, or weighted."""
 
 from typing import Annotated, Literal
 

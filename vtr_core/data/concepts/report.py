@@ -1,4 +1,4 @@
-"""What a concept table says of its captions: words by part of speech, top concepts, coverage, overlap, ambiguity."""
+"""Statistics of a concept table: words by part of speech, top concepts, coverage, overlap, ambiguity."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

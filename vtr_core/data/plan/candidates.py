@@ -1,4 +1,4 @@
-"""Candidate captions: what was said near a clip may describe it as well as what was said during it."""
+"""Candidate captions of a clip (MIL-NCE): those of the nearest clips of the same video."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Which rows of which batches a row group delivers."""
+"""Which rows of which batches each row group provides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

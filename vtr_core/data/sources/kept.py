@@ -1,4 +1,4 @@
-"""Rows that stay in a test set though their features cannot be had, so that its number of queries is fixed.
+"""Rows without features that stay in a test set, so that its number of queries is that of the protocol.
 
 Training data drops such rows. A test set must not: the figures of two models would be means over different queries.
 """

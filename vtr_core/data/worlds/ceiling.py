@@ -1,4 +1,4 @@
-"""The best possible retrieval in the synthetic world: the ranking of someone who knows every clip's truth."""
+"""The best possible retrieval in the synthetic world: ranking by the true concepts of every clip."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The synthetic world: videos of an invented life whose clips, narrations and truths follow from (seed, video index).
+"""The synthetic world: videos whose clips, narrations and true concepts are a function of (seed, video index).
 
 A clip's truth is one concept per slot: who, does what, to what, with what, where. Nothing depends on any other video,
 so any part of the world can be made anywhere, in any order.

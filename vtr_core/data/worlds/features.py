@@ -1,4 +1,4 @@
-"""What the synthetic world's cameras and microphones record: concept vectors, a video's look and noise, rectified."""
+"""Features of the synthetic world: sums of concept vectors, a vector of the video, noise, rectified."""
 
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""What the camera of the synthetic world of described videos records, frame by frame."""
+"""Frame features of the synthetic world of described videos."""
 
 from functools import cached_property
 

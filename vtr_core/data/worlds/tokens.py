@@ -1,4 +1,4 @@
-"""The synthetic world of small things: frames as tokens of patches, in which something small decides what is told.
+"""The synthetic world of small objects: patch tokens of frames in which a small object decides the caption.
 
 A video shows one thing at one place. The place fills every patch and the frame's [CLS] token; the thing covers a few
 patches and moves, and [CLS] has hardly a trace of it. Captions name both, and come with the vector that a text encoder

@@ -1,4 +1,4 @@
-"""The synthetic world of described videos: scenes, frame counts and captions that follow from (seed, video index).
+"""The synthetic world of described videos: scenes, frame counts and captions as a function of (seed, video index).
 
 A video shows somebody of a certain look at a place who does one thing after the other, each in a scene of its own. A
 scene's truth is one concept per slot. Nothing depends on any other video.

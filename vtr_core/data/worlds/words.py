@@ -1,4 +1,4 @@
-"""The words of the synthetic world: each concept of a slot has one to three names, and no word names two concepts."""
+"""The vocabulary of the synthetic world: each concept has one to three names, and no word names two concepts."""
 
 from functools import cache
 

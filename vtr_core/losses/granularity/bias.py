@@ -1,4 +1,4 @@
-"""The bias extractor: how well the information content of a caption goes with that of a video."""
+"""The bias extractor: similarity of a caption and a video from their information content alone."""
 
 import numpy as np
 import torch

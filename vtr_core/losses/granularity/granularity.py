@@ -61,8 +61,8 @@ class GranularityMargin(nn.Module):
             if warm or not config.freeze_bias:
                 terms["bias"] = row_cross_entropy(bias / config.bias_temperature, block.start, negatives).sum() / items
             if not warm:
-                sides = (video, sentence) if config.compat == "bcloss" else unit
-                matched = (sides[0] * sides[1]).sum(dim=1)[block]
+                compared = (video, sentence) if config.compat == "bcloss" else unit
+                matched = (compared[0] * compared[1]).sum(dim=1)[block]
                 terms["margin"] = config.weight * self._margin(similarity, matched, negatives, block) / items
             return GranularityLosses(terms, self._health(*unit, keys))
 

@@ -1,4 +1,4 @@
-"""The contrastive loss whose margin is an angle: cos(θ̂ + M) in place of cos θ̂ at the positive."""
+"""Contrastive loss with an additive angular margin: cos(θ̂ + M) in place of cos θ̂ at the positive."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,4 @@
-"""GRAM's loss: a clip's modalities should span a small volume, those of different clips a large one."""
+"""GRAM: contrastive loss on the volume spanned by the embeddings of a clip's modalities."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -51,26 +51,26 @@ class GramVolume(Objective):
             groups.append(Group(f"{text}_{name}", (vectors[text], vectors[name]), rows))
         return groups
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
         """Text i against all clips, and all texts against clip i."""
-        scale = self.temperature(sides[0])
-        text, others = sides[0], sides[1:]
+        scale = self.temperature(modalities[0])
+        text, others = modalities[0], modalities[1:]
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             rows = _volumes(text[block], others)
-            columns = rows if len(rows) == len(text) else _volumes(text, tuple(side[block] for side in others))
+            columns = rows if len(rows) == len(text) else _volumes(text, tuple(vectors[block] for vectors in others))
             of_rows = cross_entropies(-scale * rows, weights, block.start)
             of_columns = cross_entropies(-scale * columns.T, weights, block.start)
-            return of_rows + of_columns + self._pair_terms(scale, sides, block, weights)
+            return of_rows + of_columns + self._pair_terms(scale, modalities, block, weights)
 
         return terms
 
     def _pair_terms(
-        self, scale: Tensor, sides: tuple[Tensor, ...], block: slice, weights: Tensor
+        self, scale: Tensor, modalities: tuple[Tensor, ...], block: slice, weights: Tensor
     ) -> float | Float[Tensor, " block"]:
         if self._pair_weight == 0:
             return 0.0
-        text, *others = (normalize(side, dim=1) for side in sides)
+        text, *others = (normalize(vectors, dim=1) for vectors in modalities)
         blocks = [part for other in others for part in both_blocks(scale * text, other, block)]
         return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
 

@@ -32,10 +32,10 @@ class InfoNce(Objective):
         super().__init__(config)
         self.temperature = Temperature(config)
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
         """Both directions' cross-entropies of S/τ."""
-        scale = self.temperature(sides[0])
-        a, b = normalize(sides[0], dim=1) * scale, normalize(sides[1], dim=1)
+        scale = self.temperature(modalities[0])
+        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             rows, columns = both_blocks(a, b, block)

@@ -60,9 +60,9 @@ class MaskedMarginSoftmax(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:
+    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:
         """Both directions' cross-entropies; δ_i stands in row i and in column i."""
-        a, b = sides
+        a, b = modalities
         margins = per_row(margin_at(self._margin, step, a, b), a)
 
         def terms(block: slice, weights: Tensor) -> Tensor:

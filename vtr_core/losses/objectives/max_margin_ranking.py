@@ -41,9 +41,9 @@ class MaxMarginRanking(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
         """Both directions' hinges."""
-        a, b = (normalize(side, dim=1) for side in sides)
+        a, b = (normalize(vectors, dim=1) for vectors in modalities)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             rows, columns = both_blocks(a, b, block)

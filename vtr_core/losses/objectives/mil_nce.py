@@ -1,4 +1,4 @@
-"""MIL-NCE: contrast with bags of candidate texts."""
+"""MIL-NCE: contrastive loss with a bag of candidate captions per clip."""
 
 from itertools import combinations
 
@@ -58,17 +58,17 @@ class MilNce(Objective):
     """
 
     def groups(self, embeddings: Embeddings) -> list[Group]:
-        """Every pair of modalities as (clips, bags); text is always the side of the bags."""
+        """Every pair of modalities as (clips, bags); text makes the bags."""
         present, groups = embeddings.present, []
         for a, b in combinations(in_order(embeddings.vectors), 2):
             clips, bags = (b, a) if a == TEXT else (a, b)
-            sides = (embeddings.vectors[clips], _bags(embeddings, bags))
-            groups.append(Group(f"{a}_{b}", sides, present[a] & present[b]))
+            modalities = (embeddings.vectors[clips], _bags(embeddings, bags))
+            groups.append(Group(f"{a}_{b}", modalities, present[a] & present[b]))
         return groups
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(self, modalities: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:  # noqa: ARG002
         """Clip i against all bags, and all clips against the bag of i."""
-        clips, bags = sides
+        clips, bags = modalities
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             size = bags.shape[1]

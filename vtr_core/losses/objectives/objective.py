@@ -52,7 +52,7 @@ class Objective(nn.Module, ABC):
         self._block_rows = config.block_rows
 
     @abstractmethod
-    def item_terms(self, sides: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:
+    def item_terms(self, modalities: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:
         """The function that computes the terms of any block of a group's items."""
 
     def groups(self, embeddings: Embeddings) -> list[Group]:
@@ -71,12 +71,12 @@ class Objective(nn.Module, ABC):
         return PairLosses(torch.stack(list(by_pair.values())).sum(), by_pair, self.metrics(step))
 
     def _loss(self, group: Group, keys: RowKeys, step: int, share: Share) -> Float[Tensor, ""]:
-        sides = tuple(at_least_float32(side[group.rows]) for side in group.sides)
-        items, loss = len(sides[0]), self._zero(sides)
+        modalities = tuple(at_least_float32(vectors[group.rows]) for vectors in group.modalities)
+        items, loss = len(modalities[0]), self._zero(modalities)
         own = share.rows(items)
         if items < 2 or not own:
             return loss
-        terms, present = self.item_terms(sides, step), keys[group.rows]
+        terms, present = self.item_terms(modalities, step), keys[group.rows]
 
         def block_sum(block: slice) -> Tensor:
             return terms(block, negative_weights(present, block, self._same_video, loss.dtype)).sum()
@@ -89,10 +89,11 @@ class Objective(nn.Module, ABC):
             loss = loss + part / items
         return loss
 
-    def _zero(self, sides: tuple[Tensor, ...]) -> Float[Tensor, ""]:
-        """0 with the graph of the sides and of the parameters, whose gradients it makes 0 and not None."""
-        nothing = [*(side[:0].sum() for side in sides), *(p.reshape(-1)[:0].sum() for p in self.parameters())]
-        return torch.stack([value.to(sides[0]) for value in nothing]).sum()
+    def _zero(self, modalities: tuple[Tensor, ...]) -> Float[Tensor, ""]:
+        """0 with the graph of the embeddings and of the parameters, whose gradients it makes 0 and not None."""
+        empty = [vectors[:0].sum() for vectors in modalities]
+        nothing = [*empty, *(p.reshape(-1)[:0].sum() for p in self.parameters())]
+        return torch.stack([value.to(modalities[0]) for value in nothing]).sum()
 
 
 def _recomputed(block_sum: Callable[[slice], Tensor], block: slice) -> Tensor:

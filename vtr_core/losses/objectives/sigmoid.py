@@ -50,10 +50,10 @@ class Sigmoid(Objective):
         self.log_scale = nn.Parameter(torch.tensor(log(config.scale)), requires_grad=config.learnable)
         self.bias = nn.Parameter(torch.tensor(config.bias), requires_grad=config.learnable)
 
-    def item_terms(self, sides: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
         """The binary losses of the rows t S + b."""
-        scale, bias = self.log_scale.to(sides[0]).exp(), self.bias.to(sides[0])
-        a, b = normalize(sides[0], dim=1) * scale, normalize(sides[1], dim=1)
+        scale, bias = self.log_scale.to(modalities[0]).exp(), self.bias.to(modalities[0])
+        a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             return binary_terms(row_block(a, b, block) + bias, weights, block.start)

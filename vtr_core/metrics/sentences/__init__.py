@@ -1,4 +1,4 @@
-"""Figures of sentences against references: BLEU, ROUGE, and what runs in Java.
+"""Caption metrics against references: BLEU, ROUGE, and those that run in Java.
 
 Imports n-grams of text.
 """

@@ -1,4 +1,4 @@
-"""What needs Java: METEOR, and the Penn Treebank tokeniser of published captioning figures, by pycocoevalcap."""
+"""Caption metrics that need Java: METEOR, and the Penn Treebank tokeniser, by pycocoevalcap."""
 
 import shutil
 from collections.abc import Mapping, Sequence

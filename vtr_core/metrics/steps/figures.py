@@ -1,4 +1,4 @@
-"""All figures of step localisation over a data set, and what they are without a model: by chance, and by even parts."""
+"""All metrics of step localisation over a data set, beside chance and an even division of the video."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace

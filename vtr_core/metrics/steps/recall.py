@@ -1,4 +1,4 @@
-"""Recall of localised steps: how many of a video's annotated steps were placed where they happen."""
+"""Recall of step localisation: the share of annotated steps that were placed inside their segment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

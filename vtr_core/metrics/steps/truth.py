@@ -1,4 +1,4 @@
-"""What happens when in a video: the ordered steps it was searched for, and the annotated segments, in whole seconds."""
+"""Ground truth of step localisation: the ordered steps of a video and their annotated segments, in whole seconds."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Agreement between votes, round by round, with a backward pass that writes the votes' gradient once."""
+"""Routing by agreement over coupling coefficients, with a backward pass that writes the votes' gradient once."""
 
 from typing import Any, Literal, assert_never
 

@@ -1,4 +1,4 @@
-"""A set of capsules: what each entity is like (pose) and whether it is there (activation)."""
+"""A set of capsules: pose (properties of an entity) and activation (its presence)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Primary capsules: the first capsules, straight from a feature vector."""
+"""Primary capsules: poses and activations from a feature vector."""
 
 import torch
 from jaxtyping import Float

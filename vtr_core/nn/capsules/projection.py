@@ -1,4 +1,4 @@
-"""From capsules to the joint space."""
+"""Projection of capsules to the joint space (f_out)."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A caption's words to one vector, at three levels."""
+"""Multi-level sentence encoder: bag of words, biGRU, convolutions."""
 
 import torch
 from jaxtyping import Bool, Float, Int64

@@ -1,4 +1,4 @@
-"""Levels 2 and 3 of a sequence of vectors: its flow in time, and its local patterns."""
+"""Levels 2 and 3 of multi-level encoding: a biGRU over the sequence, and convolutions over its outputs."""
 
 import torch
 from jaxtyping import Bool, Float, Int64

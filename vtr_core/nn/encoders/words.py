@@ -1,4 +1,4 @@
-"""A caption's words to one vector, whatever their order."""
+"""Caption encoder without word order: a linear layer on word vectors, pooled over the words."""
 
 from typing import assert_never
 

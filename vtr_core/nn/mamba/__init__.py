@@ -1,4 +1,4 @@
-"""MUSE's block, to be put behind anybody's frame features: a pyramid of scales, and gated Mamba over their tokens.
+"""MUSE's block for any frame features: a pyramid of scales, and gated Mamba over their tokens.
 
 In the place of a mean over frames, given [CLS] tokens (videos, frames, dim), patches (videos, frames, 7 × 7, dim), row
 by row of the grid, and a mask of the frames there are:

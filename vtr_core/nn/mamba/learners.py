@@ -1,4 +1,4 @@
-"""What can stand in Mamba's place over a sequence of tokens (Tang et al. 2025, Table 4)."""
+"""Sequence learners in the place of Mamba: self-attention and gated convolution (Tang et al. 2025, Table 4)."""
 
 from typing import assert_never
 

@@ -1,4 +1,4 @@
-"""Sequences with gaps as sequences whose tokens come first."""
+"""Packing of padded sequences: valid tokens first."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How long the steps of a fresh state space model are."""
+"""Initial step sizes (Δ) of a state space model."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A sequence of frames at a coarser scale in time."""
+"""Temporal down-sampling of a sequence of frames."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A model while it is evaluated."""
+"""A model in evaluation mode, restored afterwards."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

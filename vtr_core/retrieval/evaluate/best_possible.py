@@ -1,4 +1,4 @@
-"""The best recall that any model could reach, where the data set's truth is known."""
+"""Upper bound of recall from the data set's ground truth."""
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -1,4 +1,4 @@
-"""The score of every step of a task at every second of a video, by a trained model that has seen neither."""
+"""Scores of every step of a task at every second of a video, by a trained retrieval model (zero-shot)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The plain baseline: two linear layers per modality."""
+"""The fully connected baseline: two linear layers per modality."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""What every model of a joint space begins with: one vector per modality, ready for its first layer."""
+"""Input layers of joint-space models: one vector per modality, standardised where configured."""
 
 from collections.abc import Mapping
 from typing import cast

@@ -1,4 +1,4 @@
-"""The baseline of self-attention without capsules."""
+"""The self-attention baseline without capsules."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""The captioner's configurations: a transformer over video and text tokens, its losses, and how it speaks."""
+"""The captioner's configurations: a transformer over video and text tokens, its losses, and decoding."""
 
 from typing import Annotated, Literal
 

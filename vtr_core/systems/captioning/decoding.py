@@ -1,4 +1,4 @@
-"""Captions word by word: beam search over [MASK], with the keys and values of video and words kept."""
+"""Caption decoding: beam search over [MASK] with a key-value cache."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a captioner's contrasts cost: L_bfc, L_b and L_mcl of the scores of all pairs, in shares of workers."""
+"""The captioner's contrastive losses L_bfc, L_b and L_mcl on the scores of all pairs, in shares of workers."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,4 @@
-"""A captioner: video tokens and text tokens in one transformer, in which text sees the video and what was said."""
+"""The captioner: video and text tokens in one transformer with a causal mask on text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The yardstick of captioning: say of a video what was said of the training video that looks most like it."""
+"""The nearest-neighbour baseline of captioning: the caption of the most similar training video."""
 
 from collections.abc import Mapping
 

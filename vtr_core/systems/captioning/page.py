@@ -1,4 +1,4 @@
-"""A page of generated captions beside what people said of the same videos: one HTML file that runs no script."""
+"""A page of generated captions beside their references: one HTML file without scripts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

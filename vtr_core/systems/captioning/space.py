@@ -1,4 +1,4 @@
-"""Spaces of the captioner: how much is masked, how pairs are scored, what the contrasts weigh, how it speaks."""
+"""Search spaces of the captioner: masking, pair scoring, contrastive weights, decoding."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Training of a captioner: masked words, contrasts of videos and captions, and generated captions as validation."""
+"""Training of a captioner: masked language modelling, contrastive losses, generated captions as validation."""
 
 import numpy as np
 import torch

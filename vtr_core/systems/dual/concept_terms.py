@@ -1,4 +1,4 @@
-"""Losses of the concept space by row: the detection of concepts, and how much of a match comes from few of them."""
+"""Concept-space losses by row: concept detection, and concentration of a match on few concepts."""
 
 from jaxtyping import Float
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""A video's frames to one vector, at three levels."""
+"""Multi-level video encoder: mean pooling, biGRU, convolutions."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,4 @@
-"""Dual encoding: frames and sentences at three levels each, in a latent space, a concept space, or both."""
+"""Dual encoding: multi-level encoders of frames and sentences, in a latent space, a concept space, or both."""
 
 import torch
 from jaxtyping import Bool, Float, Int64

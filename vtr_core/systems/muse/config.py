@@ -1,4 +1,4 @@
-"""MUSE's configuration: a pyramid of scales over frame tokens, one sequence of them, and what learns over it."""
+"""MUSE's configuration: a pyramid of scales over frame tokens, and the learner over their sequence."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Siamese networks of faces: the tower that both images go through, what regularises it, and what images become."""
+"""Siamese networks of faces: the tower, its regularisation, and image preprocessing."""
 
 from typing import Annotated, Literal
 

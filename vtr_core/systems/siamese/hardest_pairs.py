@@ -1,4 +1,4 @@
-"""The page of the pairs that are hardest to decide: matching ones far apart, different ones near each other."""
+"""A page of the hardest pairs: matching ones far apart, different ones close together."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Images before a tower sees them: of one size, of mean 0 and deviation 1, and in training moved a little."""
+"""Image preprocessing: resizing, standardisation, and augmentation in training."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""More people to tell apart: faces mirrored or stretched are faces of others."""
+"""Augmentation by new identities: mirrored or stretched faces count as other subjects."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Siamese networks: one tower encodes both images of a pair (Siamese Capsule Networks)."""
+"""Siamese networks: one tower encodes both images of a pair."""
 
 from dataclasses import dataclass
 

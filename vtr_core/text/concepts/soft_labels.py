@@ -1,4 +1,4 @@
-"""How strongly each concept belongs to a video, from the counts of its captions that mention it."""
+"""Soft concept labels of a video, from the share of its captions that mention each concept."""
 
 import numpy as np
 from jaxtyping import Float32, Int64

@@ -1,4 +1,4 @@
-"""How far captions agree with others, and how much each tells.
+"""Statistics of captions: consensus, information content, overlap between videos.
 
 Imports tokens.
 """

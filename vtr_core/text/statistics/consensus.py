@@ -1,4 +1,4 @@
-"""How far captions agree with others: tf-idf vectors of their n-grams, and their similarities (CIDEr)."""
+"""Consensus of captions: tf-idf vectors of n-grams and their cosine similarities (CIDEr)."""
 
 from dataclasses import dataclass
 from itertools import pairwise

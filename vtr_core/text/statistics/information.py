@@ -1,4 +1,4 @@
-"""How much a caption tells: three readings of its n-grams' document frequencies."""
+"""Information content of captions, in three definitions over n-gram document frequencies."""
 
 from collections.abc import Sequence
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""Sentences of a treebank retold as captions tell: somebody does something, in the present."""
+"""Treebank sentences rewritten in the style of captions: third person, present tense."""
 
 import random
 from collections.abc import Iterator

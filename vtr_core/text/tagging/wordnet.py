@@ -1,4 +1,4 @@
-"""Tags from a WordNet dictionary: a word is what it most often is, whatever stands around it."""
+"""Tags from a WordNet dictionary: the most frequent part of speech of a word, regardless of context."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

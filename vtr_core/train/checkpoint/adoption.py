@@ -1,4 +1,4 @@
-"""A trial that goes on from another trial's weights, as population based training has it."""
+"""A trial of population based training that continues from another trial's weights."""
 
 from vtr_core import storage
 from vtr_core.errors import CheckpointError

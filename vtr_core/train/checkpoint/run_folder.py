@@ -1,4 +1,4 @@
-"""A run's folder: what was asked, its checkpoints and its metrics, on a disk or an object store.
+"""A run's folder: configuration, checkpoints and metrics, on a disk or an object store.
 
 run.json            data sets, MLflow run; its presence claims the folder
 config.json         the resolved configuration

@@ -1,4 +1,4 @@
-"""What driver and workers say to each other during a run: reports one way, a request to stop the other."""
+"""Messages between driver and workers during a run: reports one way, a request to stop the other."""
 
 import asyncio
 from dataclasses import dataclass, replace

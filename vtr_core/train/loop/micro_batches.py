@@ -1,4 +1,4 @@
-"""Batches that do not fit: gradient caching."""
+"""Gradient caching: batches whose activations do not fit, in micro-batches."""
 
 from torch import nn
 from torch.utils.checkpoint import checkpoint

@@ -1,4 +1,4 @@
-"""Where the numbers of a batch whose loss is not finite may come from."""
+"""Where non-finite values in a batch may come from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

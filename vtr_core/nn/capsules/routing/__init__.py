@@ -1,4 +1,4 @@
-"""How primary capsules become secondary ones, one file for each way.
+"""Routing of primary to secondary capsules, one file per algorithm.
 
 Imports config.
 """

@@ -1,4 +1,4 @@
-"""Routing by agreement: a primary capsule sends more to the secondary capsules that its votes agree with."""
+"""Dynamic routing by agreement (Sabour et al. 2017)."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""The ablation without routing: no capsule hears of another before the activations compete."""
+"""The ablation without routing: secondary capsules from their own primary capsule alone."""
 
 from torch import nn
 

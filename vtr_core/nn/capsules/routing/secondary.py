@@ -1,4 +1,4 @@
-"""What every routing without iterations shares: the MLP over a pose and the activations read off the new poses."""
+"""The last step of routings without iterations: an MLP on each pose, and activations from the new poses."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""Routing by self-attention: every secondary capsule asks all primary capsules, in one pass."""
+"""Routing by self-attention over all primary capsules, in one pass."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Routing by a set transformer: every secondary capsule is a learned question to the set of primary capsules."""
+"""Routing by a set transformer: secondary capsules are learned queries over the primary capsules."""
 
 import torch
 from jaxtyping import Float

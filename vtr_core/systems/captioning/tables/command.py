@@ -70,11 +70,11 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
             sweep.run(variant, override(preset(name), _own(changes, name)))
     results = read_results(flags.out, variants, test_sets, flags.seeds)
     missing = {name: _missing(name, flags) for name in PAPER_SETS if name not in {one.name for one in test_sets}}
-    results = replace(results, missing=missing, chance=_yardstick(flags, test_sets))
+    results = replace(results, missing=missing, chance=_baseline(flags, test_sets))
     own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in PAPER_SETS]
     page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
     storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
-    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "yardstick": results.chance})
+    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "baseline": results.chance})
     print_link(locate(flags.out) / "tables.md")
     return page
 
@@ -90,7 +90,7 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in changes.items() if has_margin or "granularity_margin" not in key}
 
 
-def _yardstick(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
+def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
     """By metric name, what the caption of the nearest training video reaches."""
     from vtr_core.data.manifest import Manifest, splits
     from vtr_core.run.presets import preset

@@ -2,7 +2,7 @@
 
 from vtr_core.tables.table import CAPTIONING, Column, Row, Table
 
-YARDSTICK = "nearest training video's caption"
+BASELINE = "nearest training video's caption"
 _HEADINGS = {"bleu1": "B@1", "bleu4": "B@4", "meteor": "METEOR", "rouge_l": "ROUGE-L", "cider": "CIDEr"}
 
 
@@ -30,7 +30,7 @@ TABLE_1 = Table(
         Row("Ours", (82.44, 44.34, 29.88, 62.94, 57.17, 88.96, 64.43, 43.37, 80.27, 138.68), ""),
     ),
     kind=CAPTIONING,
-    yardstick=YARDSTICK,
+    baseline=BASELINE,
 )
 
 TABLE_2 = Table(
@@ -49,7 +49,7 @@ TABLE_2 = Table(
         Row("+ all", (88.96, 64.43, 43.37, 80.27, 138.68), ""),
     ),
     kind=CAPTIONING,
-    yardstick=YARDSTICK,
+    baseline=BASELINE,
 )
 
 TABLES = (TABLE_1, TABLE_2)
