@@ -3,15 +3,15 @@
 import difflib
 import textwrap
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from vtr_core.config.domains import describe
 from vtr_core.errors import ConfigError
 from vtr_core.run.space import Space
 from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.names import by_name
 
-SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
-    {name: space for system in SYSTEMS for name, space in system.spaces().items()}
+SPACES: Mapping[str, Callable[[], Space]] = by_name(
+    (pair for system in SYSTEMS for pair in system.presets().spaces.items()), "a space"
 )
 
 

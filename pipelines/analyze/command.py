@@ -3,36 +3,42 @@
 from collections.abc import Sequence
 
 from vtr_core.errors import ConfigError
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.subcommands import Subcommand
 
-ANALYSES = ("causality", "complementarity", "information")
-HELP = """\
+
+def _information(argv: Sequence[str]) -> None:
+    from pipelines.analyze import information as analyze_information
+
+    analyze_information.main(argv)
+
+
+ANALYSES: tuple[Subcommand, ...] = (
+    *(analysis for system in SYSTEMS for analysis in system.analyses),
+    Subcommand(
+        "information",
+        "how much the captions of a corpus tell, as three readings of CIDEr's statistics: their distribution,\n"
+        "head and tail captions; takes a data set or annotations in place of checkpoints",
+        _information,
+    ),
+)
+_LINES = "\n".join(f"  {one.name:18}" + one.summary.replace("\n", "\n" + " " * 20) for one in ANALYSES)
+HELP = f"""\
 usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> --help
 
-  causality         how much of each decision of a dual encoder its strongest concepts carry, and how much they can:
-                    contributions, C@k, a search for the best transform, calibration of the concept detectors
-  complementarity   what the latent and the concept space add to each other: dimensions, principal components,
-                    canonical correlations, ensembles of several trainings with their significance
-  information       how much the captions of a corpus tell, as three readings of CIDEr's statistics: their distribution,
-                    head and tail captions; takes a data set or annotations in place of checkpoints
+{_LINES}
 """
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the analysis that the first word names."""
-    match list(argv):
-        case [] | ["-h" | "--help"]:
-            print(HELP, end="")
-        case ["causality", *rest]:
-            from vtr_core.systems.dual.analyze.causality import command as analyze_causality
-
-            analyze_causality.main(rest)
-        case ["complementarity", *rest]:
-            from vtr_core.systems.dual.analyze.complementarity import command as analyze_complementarity
-
-            analyze_complementarity.main(rest)
-        case ["information", *rest]:
-            from pipelines.analyze import information as analyze_information
-
-            analyze_information.main(rest)
-        case [word, *_]:
-            raise ConfigError(f"vtr analyze {word}: there is no such analysis; analyses: {', '.join(ANALYSES)}")
+    if not argv or list(argv) in (["-h"], ["--help"]):
+        print(HELP, end="")
+        return
+    word, *rest = argv
+    for analysis in ANALYSES:
+        if analysis.name == word:
+            analysis.run(rest)
+            return
+    names = ", ".join(one.name for one in ANALYSES)
+    raise ConfigError(f"vtr analyze {word}: there is no such analysis; analyses: {names}")

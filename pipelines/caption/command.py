@@ -11,7 +11,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.systems.captioning.evaluation import CaptionedVideos
+    from vtr_core.systems.descriptions import CaptionedVideos
 
 LINES, PAGE = "captions.jsonl", "captions.html"
 
@@ -46,24 +46,29 @@ def main(argv: Sequence[str]) -> None:
 
 def caption(flags: CaptionFlags) -> "CaptionedVideos":
     """Describe every video, write both files, and return what was generated."""
+    from pipelines.caption.decoding import decoding_changes
+    from pipelines.evaluation_inputs import device
     from pipelines.report.links import print_link
     from vtr_core import storage
+    from vtr_core.run.lacking import lacking
+    from vtr_core.run.models import system_of
     from vtr_core.storage import check_writable, locate
-    from vtr_core.systems.captioning.commands.evaluate import captioner_of, decoding_changes, describable, describe
-    from vtr_core.systems.captioning.page import examples, render_captions
+    from vtr_core.train.checkpoint.load import load_model
 
     if flags.examples < 1:
         raise ConfigError(f"vtr caption: --examples is {flags.examples}; it must be 1 or more")
     folder = locate(flags.out)
     check_writable(folder)
-    loaded, decoding = captioner_of(flags.checkpoint, 1, decoding_changes(flags))
-    manifest = describable(loaded, flags.data)
-    videos = describe(loaded, manifest, decoding)
-    shown = examples(videos, flags.examples)
+    loaded = load_model(flags.checkpoint, device())
+    describe = system_of(loaded.config.model).implementation().describe
+    if describe is None:
+        raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
+    changes = decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams)
+    found = describe(loaded, flags.data, changes, flags.examples)
+    videos = found.videos
     storage.write_bytes(folder / LINES, _lines(videos).encode())
-    page = render_captions(shown, checkpoint=loaded.uri, data=manifest.uri, decoding=decoding.model_dump())
-    storage.write_bytes(folder / PAGE, page.encode())
-    print(f"written     {folder.uri}: {LINES} ({len(videos.hypotheses)} captions), {PAGE} ({len(shown)} examples)")
+    storage.write_bytes(folder / PAGE, found.page.encode())
+    print(f"written     {folder.uri}: {LINES} ({len(videos.hypotheses)} captions), {PAGE} ({found.num_shown} examples)")
     print_link(folder / PAGE)
     return videos
 

@@ -4,43 +4,54 @@ from collections.abc import Sequence
 
 from pipelines.arguments import wants_help
 from vtr_core.errors import ConfigError
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.subcommands import Subcommand
 
-TASKS = ("retrieval", "localization", "verification", "captioning")
-HELP = """\
-usage: vtr evaluate CHECKPOINT --data URI… [--task retrieval|localization|verification|captioning] [flags]
 
-  --task retrieval      (default) text->video and video->text on clips or whole videos; its flags are below
-  --task localization   steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags
-  --task verification   whether pairs of images show the same face; vtr evaluate --task verification --help
-  --task captioning     generated captions of whole videos; vtr evaluate --task captioning --help
+def _retrieval(argv: Sequence[str]) -> None:
+    from pipelines.evaluate import retrieval as evaluate_retrieval
 
-"""
+    if not argv or wants_help(argv):
+        print(HELP, end="")
+    evaluate_retrieval.main(argv)
+
+
+def _localization(argv: Sequence[str]) -> None:
+    from pipelines.evaluate import localization as evaluate_localization
+
+    evaluate_localization.main(argv)
+
+
+TASKS: tuple[Subcommand, ...] = (
+    Subcommand(
+        "retrieval", "(default) text->video and video->text on clips or whole videos; its flags are below", _retrieval
+    ),
+    Subcommand(
+        "localization",
+        "steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags",
+        _localization,
+    ),
+    *(evaluation for system in SYSTEMS for evaluation in system.evaluations),
+)
+_NAMES = [task.name for task in TASKS]
+HELP = "\n".join(
+    [
+        f"usage: vtr evaluate CHECKPOINT --data URI… [--task {'|'.join(_NAMES)}] [flags]",
+        "",
+        *(f"  --task {task.name:15}{task.summary}" for task in TASKS),
+        "\n",
+    ]
+)
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the task that `--task` names, retrieval without one, with the other words."""
-    task, rest = split_task(argv)
-    match task:
-        case "retrieval":
-            from pipelines.evaluate import retrieval as evaluate_retrieval
-
-            if not rest or wants_help(rest):
-                print(HELP, end="")
-            evaluate_retrieval.main(rest)
-        case "localization":
-            from pipelines.evaluate import localization as evaluate_localization
-
-            evaluate_localization.main(rest)
-        case "verification":
-            from vtr_core.systems.siamese.commands import evaluate as evaluate_verification
-
-            evaluate_verification.main(rest)
-        case "captioning":
-            from vtr_core.systems.captioning.commands import evaluate as evaluate_captioning
-
-            evaluate_captioning.main(rest)
-        case _:
-            raise ConfigError(f"there is no task {task!r}; tasks: {', '.join(TASKS)}")
+    name, rest = split_task(argv)
+    for task in TASKS:
+        if task.name == name:
+            task.run(rest)
+            return
+    raise ConfigError(f"there is no task {name!r}; tasks: {', '.join(_NAMES)}")
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -54,5 +65,5 @@ def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:
             continue
         task = value if equals else next(words, "")
         if not task:
-            raise ConfigError(f"vtr evaluate: --task needs a value; tasks: {', '.join(TASKS)}")
+            raise ConfigError(f"vtr evaluate: --task needs a value; tasks: {', '.join(_NAMES)}")
     return task, rest

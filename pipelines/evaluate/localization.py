@@ -97,11 +97,11 @@ def main(argv: Sequence[str]) -> None:
 
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluation_inputs import device, require_joint_space, short_names
+    from pipelines.evaluation_inputs import device, short_names
     from pipelines.report.links import print_link
     from vtr_core import storage
     from vtr_core.data.reading.steps import usable_steps
-    from vtr_core.retrieval.embed.clips import check_features
+    from vtr_core.retrieval.spaces import clip_space_of
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.load import load_model
 
@@ -110,9 +110,9 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
             raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
     manifests = [usable_steps(uri) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
-    require_joint_space(loaded, "localisation")
+    space = clip_space_of(loaded, "localisation")
     for manifest in manifests:
-        check_features(manifest, loaded.config.model.inputs.features)
+        space.check(loaded.config, manifest)
     similarity = flags.similarity or loaded.config.evaluation.similarity
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):

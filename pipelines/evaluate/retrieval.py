@@ -26,14 +26,14 @@ def main(argv: Sequence[str]) -> None:
 
 def evaluate(flags: EvaluateFlags) -> "list[Result]":
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
+    from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
     from pipelines.evaluate.retrieval_figures import log, print_result, write_json
     from pipelines.evaluation_inputs import device, short_names
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.embed.rows import check_rows
     from vtr_core.retrieval.evaluate.bank import check_bank
+    from vtr_core.retrieval.search.dual_spaces import DualSpaces
+    from vtr_core.retrieval.spaces import spaces_of
     from vtr_core.run.inputs import usable_data
-    from vtr_core.systems.captioning.model import Captioner
-    from vtr_core.systems.dual.model import HybridEncoder
     from vtr_core.train.checkpoint.load import load_model
 
     _check(flags)
@@ -42,17 +42,12 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     if bank_data is not None:
         check_bank(bank_data, found)
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
-    if isinstance(loaded.model, HybridEncoder):
-        from vtr_core.systems.dual.commands.evaluate import evaluate_dual_encoder
-
-        return evaluate_dual_encoder(loaded, flags)
-    if isinstance(loaded.model, Captioner):
-        raise ConfigError(
-            f"{loaded.uri} is a captioner, which finds nothing; use vtr evaluate --task captioning, or vtr caption"
-        )
+    space = spaces_of(loaded, "retrieval")
+    if isinstance(space, DualSpaces):
+        return evaluate_dual_spaces(loaded, space, flags)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
-        check_rows(loaded.model, loaded.config, manifest)
+        space.check(loaded.config, manifest)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     results = []

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from vtr_core.analysis.transforms import Transform
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.explain.report import Described
+    from vtr_core.retrieval.search.dual_spaces import DualSpaces
     from vtr_core.retrieval.search.search import DualVideos, Scoring
     from vtr_core.train.checkpoint.load import LoadedModel
 
@@ -54,6 +55,7 @@ class Ready:
     """A model and its videos, ready for queries."""
 
     loaded: "LoadedModel"
+    spaces: "DualSpaces"
     manifest: "Manifest"
     videos: "DualVideos"
     captions: "tuple[tuple[str, ...], tuple[int, ...]]"

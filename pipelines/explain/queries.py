@@ -53,8 +53,8 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     from vtr_core.retrieval.explain.queries import asked_queries
     from vtr_core.retrieval.explain.report import explain_report
     from vtr_core.retrieval.explain.values import ExplainOptions
+    from vtr_core.retrieval.search.dual_spaces import known_queries
     from vtr_core.storage import check_writable, locate
-    from vtr_core.systems.dual.search import dual_queries
 
     assert flags.out is not None
     options = ExplainOptions(hits=flags.k, tags=flags.tags)
@@ -64,7 +64,7 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     check_frames(frames)
     found = ready(flags)
     asked = asked_queries(given, found.videos.video_id, *found.captions)
-    queries = dual_queries(found.loaded, [one.text for one in asked])
+    queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
     report = explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
     shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
     page = render_explanations(report, read_pictures(frames, shown))
@@ -82,29 +82,26 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
     from vtr_core.data.shards.checks import usable_videos
-    from vtr_core.retrieval.embed.frames import check_frames
     from vtr_core.retrieval.explain.report import Described, explainable
     from vtr_core.retrieval.search.search import Scoring
-    from vtr_core.systems.dual.rows import dual_encoder, embed_dual
-    from vtr_core.systems.dual.search import dual_videos
+    from vtr_core.retrieval.spaces import dual_spaces_of
     from vtr_core.train.checkpoint.load import load_model
 
     manifest = usable_videos(flags.data)
     loaded = load_model(flags.checkpoint, device())
-    config = dual_encoder(loaded).config
-    check_frames(manifest, config)
-    kind = config.concept_similarity
+    spaces = dual_spaces_of(loaded, "an explanation by concepts")
+    spaces.check(loaded.config, manifest)
+    kind = spaces.concept_similarity(loaded.config)
     improved = None if flags.transform is None else read_transform(flags.transform, kind)
-    rows = embed_dual(loaded, manifest)
-    videos, position = dual_videos(rows, loaded)
+    embedded = spaces.videos(loaded, manifest)
+    videos = embedded.videos
     weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
     scoring = Scoring(flags.space or videos.default_space, Transform(kind), weight)
     explainable(videos, scoring)
-    told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
-    known = [(text, place) for text, place in told if place >= 0]
-    captions = (tuple(text for text, _ in known), tuple(place for _, place in known))
     described = Described(loaded.uri, loaded.config.preset, loaded.progress.step, manifest.uri)
-    return Ready(loaded, manifest, videos, captions, scoring, improved, described)
+    return Ready(
+        loaded, spaces, manifest, videos, (embedded.captions, embedded.caption_video), scoring, improved, described
+    )
 
 
 def _given(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:

@@ -37,8 +37,8 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServ
     from vtr_core.retrieval.explain.queries import LONGEST_QUERY
     from vtr_core.retrieval.explain.session import ExplainSession
     from vtr_core.retrieval.explain.values import ExplainOptions
+    from vtr_core.retrieval.search.dual_spaces import known_queries
     from vtr_core.storage import locate
-    from vtr_core.systems.dual.search import dual_queries
 
     frames = None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(frames)
@@ -48,7 +48,7 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServ
     session = ExplainSession(
         videos=found.videos,
         scoring=found.scoring,
-        embed=lambda text: dual_queries(found.loaded, [text])[0],
+        embed=lambda text: known_queries(found.spaces, found.loaded, [text])[0],
         captions=captions,
         options=ExplainOptions(hits=flags.k, tags=flags.tags),
     )

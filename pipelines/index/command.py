@@ -9,9 +9,7 @@ import tyro
 from pipelines.arguments import parse, print_help, wants_help
 
 if TYPE_CHECKING:
-    from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.index.index import IndexRecord
-    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ def index(flags: IndexFlags) -> "IndexRecord":
     from vtr_core.retrieval.index.build import build_index
     from vtr_core.retrieval.index.faiss import check_faiss
     from vtr_core.retrieval.index.index import save_index
+    from vtr_core.retrieval.spaces import spaces_of
+    from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.load import load_model
 
@@ -51,7 +51,9 @@ def index(flags: IndexFlags) -> "IndexRecord":
     if flags.backend == "faiss":
         check_faiss()
     loaded = load_model(flags.checkpoint, device())
-    record = save_index(out, build_index(loaded, loaded.uri, _manifest(loaded, flags.data), flags.backend))
+    spaces_of(loaded, "an index")
+    manifest = usable_data(loaded.config.model, flags.data)
+    record = save_index(out, build_index(loaded, manifest, flags.backend))
     sizes = ", ".join(f"{name} {size}" for name, size in record.sizes.items())
     total = sum(file.bytes for file in record.files.values())
     print(f"{record.num_items} items ({sizes}), compared by {record.similarity}; {total / 1e6:.1f} MB, {flags.backend}")
@@ -60,18 +62,3 @@ def index(flags: IndexFlags) -> "IndexRecord":
     print(f"index       {out}")
     print(f'next        vtr search "a query" --index {flags.out}')
     return record
-
-
-def _manifest(loaded: "LoadedModel", uri: str) -> "Manifest":
-    """The data set, of the kind that the model reads."""
-    from vtr_core.retrieval.embed.frames import check_frames
-    from vtr_core.retrieval.embed.rows import check_rows
-    from vtr_core.run.inputs import usable_data
-    from vtr_core.systems.dual.config import HybridEncoderConfig
-
-    manifest, config = usable_data(loaded.config.model, uri), loaded.config.model
-    if isinstance(config, HybridEncoderConfig):
-        check_frames(manifest, config)
-    else:
-        check_rows(loaded.model, loaded.config, manifest)
-    return manifest

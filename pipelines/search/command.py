@@ -93,13 +93,12 @@ def _check(flags: SearchFlags) -> None:
 def _options(flags: SearchFlags, loaded: "LoadedModel") -> "SearchOptions":
     from vtr_core.analysis.transforms import read_transform
     from vtr_core.retrieval.search.index import SearchOptions
-    from vtr_core.systems.dual.config import HybridEncoderConfig
+    from vtr_core.retrieval.spaces import dual_spaces_of
 
     transform = None
     if flags.transform is not None:
-        if not isinstance(loaded.config.model, HybridEncoderConfig):
-            raise ConfigError(f"--transform changes concepts, which a {loaded.config.model.kind!r} model does not have")
-        transform = read_transform(flags.transform, loaded.config.model.concept_similarity)
+        spaces = dual_spaces_of(loaded, "--transform, which changes concepts,")
+        transform = read_transform(flags.transform, spaces.concept_similarity(loaded.config))
     return SearchOptions(
         space=flags.space,
         latent_weight=flags.latent_weight,
@@ -114,7 +113,7 @@ def _k(flags: SearchFlags) -> int:
 
 
 def _answer(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
-    from vtr_core.systems.dual.search import unknown_words
+    from vtr_core.retrieval.search.queries import unknown_words
 
     assert flags.query is not None
     (hits,) = ready.search([flags.query], _k(flags))
@@ -129,10 +128,10 @@ def _answer(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", re
 
 def _batch(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
     from vtr_core import storage
+    from vtr_core.retrieval.search.queries import unknown_words
     from vtr_core.retrieval.search.runs import RankedTopic, inferred_scores, parse_judgements, run_lines
     from vtr_core.retrieval.search.topics import parse_topics
     from vtr_core.storage import locate
-    from vtr_core.systems.dual.search import unknown_words
 
     assert flags.topics is not None
     topics = parse_topics(_read(flags.topics), flags.topics)

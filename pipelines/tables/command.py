@@ -3,40 +3,28 @@
 from collections.abc import Sequence
 
 from vtr_core.errors import ConfigError
+from vtr_core.systems.all import SYSTEMS
 
-PAPERS = ("capsules", "gmc", "muse", "siamese")
+PAPERS = sorted((tables for system in SYSTEMS for tables in system.tables), key=lambda tables: tables.name)
+_NAMES = ", ".join(paper.name for paper in PAPERS)
+_LINES = "\n".join(f"  {paper.name:11}{paper.summary}" for paper in PAPERS)
 HELP = f"""\
 usage: vtr tables <paper> [flags]      vtr tables <paper> --help
 
-  capsules   the multimodal capsule network, Tables 1 to 6
-  gmc        video captioning with granularity bias as the margin, Tables 1 and 2
-  muse       MUSE's ablations, Tables 4 to 8
-  siamese    face verification by Siamese capsule networks, Table 1 on AT&T
+{_LINES}
 
-papers: {", ".join(PAPERS)}
+papers: {_NAMES}
 """
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    match argv[0] if argv else "--help":
-        case "-h" | "--help":
-            print(HELP, end="")
-        case "capsules":
-            from vtr_core.systems.capsules.tables import command as tables_capsules
-
-            tables_capsules.main(argv[1:])
-        case "gmc":
-            from vtr_core.systems.captioning.tables import command as tables_gmc
-
-            tables_gmc.main(argv[1:])
-        case "muse":
-            from vtr_core.systems.muse.tables import command as tables_muse
-
-            tables_muse.main(argv[1:])
-        case "siamese":
-            from vtr_core.systems.siamese.tables import command as tables_siamese
-
-            tables_siamese.main(argv[1:])
-        case other:
-            raise ConfigError(f"there are no tables of {other!r}; papers: {', '.join(PAPERS)}")
+    name = argv[0] if argv else "--help"
+    if name in ("-h", "--help"):
+        print(HELP, end="")
+        return
+    for paper in PAPERS:
+        if paper.name == name:
+            paper.run(argv[1:])
+            return
+    raise ConfigError(f"there are no tables of {name!r}; papers: {_NAMES}")

@@ -16,7 +16,7 @@ class TestSet:
     name: str
     uri: str
     kind: str
-    """"retrieval", "localization" or "captioning"."""
+    """A task of `vtr evaluate`: "retrieval", "localization", or that of a system."""
 
 
 def parse_test_set(word: str, kind: str) -> TestSet:
@@ -77,10 +77,10 @@ class Sweep:
         match one.kind:
             case "localization":
                 return _localization(checkpoint, one, self.experiment)
-            case "captioning":
-                return _captioning(checkpoint, one, self.experiment)
-            case _:
+            case "retrieval":
                 return _retrieval(checkpoint, one, self.experiment)
+            case task:
+                return _of_a_system(task, checkpoint, one, self.experiment)
 
 
 def _folder(out: str, variant: str, seed: int) -> str:
@@ -109,11 +109,13 @@ def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, A
     return {"uri": one.uri, "figures": result.metric_values(one.name), "chance": result.chance_values(one.name)}
 
 
-def _captioning(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags, evaluate
+def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
+    """By the evaluation `task` of the system that has it."""
+    from vtr_core.systems.all import SYSTEMS
 
-    (result,) = evaluate(CaptioningFlags(checkpoint, (one.uri,), experiment=experiment))
-    return {"uri": one.uri, "figures": result.metrics(one.name), "chance": {}}
+    (evaluation,) = (found for system in SYSTEMS for found in system.evaluations if found.name == task)
+    assert evaluation.figures is not None, f"{task} has no figures for tables"
+    return {"uri": one.uri, "figures": evaluation.figures(checkpoint, one.uri, one.name, experiment), "chance": {}}
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:

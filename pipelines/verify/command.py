@@ -47,22 +47,14 @@ def main(argv: Sequence[str]) -> None:
 
 def verify(flags: VerifyFlags) -> Verified:
     """The distance of two images, and whether it is at most the threshold."""
-    import torch
-
     from pipelines.evaluation_inputs import device
-    from vtr_core.data.sources.faces.image_file import read_sized
-    from vtr_core.nn.pair_distance import pair_distance
-    from vtr_core.storage import locate
-    from vtr_core.systems.siamese.commands.evaluate import decision_threshold, siamese
-    from vtr_core.systems.siamese.verification import encode_pixels, pair_loss
+    from vtr_core.run.lacking import lacking
+    from vtr_core.run.models import system_of
     from vtr_core.train.checkpoint.load import load_model
 
     loaded = load_model(flags.checkpoint, device())
-    model, threshold = siamese(loaded), decision_threshold(loaded, flags.threshold)
-    image = model.config.image
-    shape = image.height, image.width, image.channels
-    arrays = [read_sized(locate(place), shape, flags.resize) for place in (flags.first, flags.second)]
-    pixels = torch.stack([torch.from_numpy(array.copy()).permute(2, 0, 1) for array in arrays])
-    vectors = torch.from_numpy(encode_pixels(model, pixels, 2))
-    distance = float(pair_distance(vectors[0], vectors[1], pair_loss(loaded.config).distance))
-    return Verified(distance <= threshold, distance, threshold)
+    decide = system_of(loaded.config.model).implementation().decide
+    if decide is None:
+        raise lacking(loaded, PROG, lambda system: system.implementation().decide is not None)
+    found = decide(loaded, flags.first, flags.second, flags.threshold, flags.resize)
+    return Verified(found.distance <= found.threshold, found.distance, found.threshold)

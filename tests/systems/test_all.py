@@ -5,17 +5,19 @@ from pathlib import Path
 import pytest
 
 import vtr_core.systems
+from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
-from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.all import OWN, SYSTEMS
+from vtr_core.systems.names import by_name
 from vtr_core.systems.system import System
 
 (FOLDER,) = map(Path, vtr_core.systems.__path__)
 
 
 def test_every_folder_of_a_system_is_listed() -> None:
-    assert {system.name for system in SYSTEMS} == {place.parent.name for place in FOLDER.glob("*/system.py")}
+    assert {system.name for system in OWN} == {place.parent.name for place in FOLDER.glob("*/system.py")}
 
 
 def test_kinds_tell_models_apart_and_losses() -> None:
@@ -35,9 +37,15 @@ def test_its_presets_and_spaces_are_of_the_system(system: System) -> None:
             config = preset(name)
             assert config.preset == name
             assert system_of(config.model) is system
-    for name, space in system.spaces().items():
+    for name, space in presets.spaces.items():
         assert space().name == name
         assert system_of(preset(space().preset).model) is system
+
+
+def test_a_name_is_of_one_system() -> None:
+    assert by_name([("a", 1), ("b", 2)], "a preset") == {"a": 1, "b": 2}
+    with pytest.raises(ConfigError, match="two systems have a preset called 'a'; rename one"):
+        by_name([("a", 1), ("a", 2)], "a preset")
 
 
 def test_an_empty_configuration_is_of_the_first_one() -> None:

@@ -25,7 +25,7 @@ def build_model(
     statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
     Raises ConfigError where the parts of `config` do not fit together.
     """
-    return system_of(config).builder()(config, word_vectors, statistics)
+    return system_of(config).implementation().build(config, word_vectors, statistics)
 
 
 def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
@@ -33,7 +33,9 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
     Raises ConfigError where the parts of `config` do not fit together.
     """
-    build = system_of(config).builder()  # here: modules that were imported below would hold tensors without values
+    build = (
+        system_of(config).implementation().build
+    )  # here: modules that were imported below would hold tensors without values
     try:
         with torch.device("meta"), _Unfilled():
             return {name: tuple(tensor.shape) for name, tensor in build(config, None, None).state_dict().items()}

@@ -3,11 +3,11 @@
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.names import by_name
 from vtr_core.systems.system import Presets
 
 _FAMILIES: tuple[Presets, ...] = tuple(system.presets() for system in SYSTEMS)
@@ -24,8 +24,8 @@ def _presets(family: Presets) -> Iterator[tuple[str, Callable[[], TrainConfig]]]
             yield f"{base}-{name}", partial(_variant, family, base, name)
 
 
-PRESETS: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
-    {name: function for family in _FAMILIES for name, function in _presets(family)}
+PRESETS: Mapping[str, Callable[[], TrainConfig]] = by_name(
+    (pair for family in _FAMILIES for pair in _presets(family)), "a preset"
 )
 """The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
 

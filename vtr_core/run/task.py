@@ -21,4 +21,4 @@ def build_task(
     as margin. Raises ConfigError for a configuration whose parts do not go together.
     """
     check_parts(config)
-    return system_of(config.model).task(config, rank, world, concepts, information)
+    return system_of(config.model).implementation().task(config, rank, world, concepts, information)

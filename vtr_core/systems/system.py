@@ -9,38 +9,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vtr_core.config.losses.granularity import GranularityMarginConfig
 from vtr_core.config.settings import Settings
+from vtr_core.systems.subcommands import Evaluation, Subcommand
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    import torch
-    from torch import nn
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.data.manifest import Manifest
-    from vtr_core.data.reading.statistics import FeatureStatistics
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.space import Space
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
-
-    Build = Callable[[Any, np.ndarray | None, Mapping[str, FeatureStatistics] | None], nn.Module]
-    """A model with fresh weights of its configuration; given word vectors (words, word_dim) of the vocabulary, and
-    statistics of the training data's features, where it takes them. ConfigError for parts that do not fit together."""
+    from vtr_core.systems.implementation import Implementation
 
 RecordKind = Literal["clips", "videos", "images"]
 
 
 @dataclass(frozen=True)
 class Presets:
-    """Complete configurations by name, and changes that make a variant, `<base>-<name>`, of each of them."""
+    """Complete configurations by name, changes that make a variant, `<base>-<name>`, of each of them, and
+    what sweeps vary."""
 
     bases: Mapping[str, Callable[[], "TrainConfig"]]
     variants: tuple[str, ...]
     variant: Callable[["TrainConfig", str], "TrainConfig"]
     """The variant of a base by its name."""
+    spaces: "Mapping[str, Callable[[], Space]]"
+    """What sweeps vary, by name."""
 
 
 def _nothing(*_: Any) -> None:
@@ -49,10 +39,6 @@ def _nothing(*_: Any) -> None:
 
 def _never(*_: Any) -> bool:
     return False
-
-
-def _no_events(*_: Any) -> "Mapping[str, Mapping[str, str]]":
-    return {}
 
 
 @dataclass(frozen=True)
@@ -65,19 +51,21 @@ class System:
     """Its models' configurations; each has its `kind`."""
     reads: RecordKind
     """The records that it is trained on."""
-    builder: "Callable[[], Build]"
-    """Imports the model's code, and returns what makes a model."""
-    task: "Callable[[TrainConfig, int, int, ConceptTable | None, InformationTable | None], Task]"
-    """What trains it, for worker `rank` of `world`, with the labels and values that were prepared."""
-    predict: "Callable[[LoadedModel, pd.DataFrame], pd.DataFrame]"
-    """What a registered model makes of a table's rows; InputError where a column or a value is not what it takes."""
-    use: "Callable[[Any], Use]"
-    """How a registered model is used: its columns, and what its page says."""
+    implementation: "Callable[[], Implementation]"
+    """Imports what it does with torch."""
     presets: Callable[[], Presets]
-    spaces: "Callable[[], Mapping[str, Callable[[], Space]]]"
-    """What sweeps vary, by name."""
+    used_by: str = "vtr evaluate, vtr index and vtr search"
+    """The commands that there are for its models, for the error of one that is for others."""
     evaluation: str = "retrieval"
     """What `vtr evaluate --task` measures it by."""
+    evaluations: tuple[Evaluation, ...] = ()
+    """Tasks of `vtr evaluate`, beyond those that all systems share."""
+    tables: tuple[Subcommand, ...] = ()
+    """Papers of `vtr tables`."""
+    analyses: tuple[Subcommand, ...] = ()
+    """Of `vtr analyze`."""
+    explanations: tuple[Subcommand, ...] = ()
+    """Flags of `vtr explain`, which run with all its words."""
     losses: tuple[type[Settings], ...] = ()
     """The configurations of losses of its own, which go with it alone, and it with them; () for a system of one joint
     space, which takes any contrastive loss."""
@@ -96,8 +84,11 @@ class System:
     """How many concepts a model detects, of which it needs labels; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's margin from the captions' granularity, which needs their information content; None where it has none."""
-    events: "Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]]" = _no_events
-    """What a model decides by itself on a device, for the log of a run: values by event."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of its models, in a configuration."""
+        return tuple(config.model_fields["kind"].default for config in self.configs)
 
 
 def margin_setting(loss: Any) -> GranularityMarginConfig | None:

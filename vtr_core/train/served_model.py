@@ -30,7 +30,7 @@ class ServedModel:
         """What the model makes of a table's rows; InputError where a column or a value is not what the model takes."""
         if params:
             raise InputError(f"the model has no parameters, {', '.join(params)} were given")
-        return system_of(self._loaded.config.model).predict(self._loaded, model_input)
+        return system_of(self._loaded.config.model).implementation().predict(self._loaded, model_input)
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:

@@ -102,7 +102,7 @@ def test_it_is_served(data: Manifest, checkpoint: str) -> None:
         (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out and --queries"),
         (["{c}", "--data", "{d}", "--serve", "--port", "99999"], "give another --port"),
         (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
-        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "needs one of a 'hybrid_encoder'"),
+        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "needs one of 'hybrid_encoder'"),
         (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
     ],
 )

@@ -11,7 +11,6 @@ from mlflow import MlflowClient
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.evaluation_inputs import require_joint_space
 from pipelines.index.command import IndexFlags, index
 from pipelines.search.command import SearchFlags, search
 from tests.builders.token_videos import token_videos
@@ -22,6 +21,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
 from vtr_core.retrieval.embed.rows import embed_queries
+from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
@@ -123,5 +123,7 @@ def test_data_and_tasks_of_other_models_are_refused(data: Manifest, checkpoint: 
     bank = EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), normalize=("query_bank",), query_bank=clips.uri)
     with pytest.raises(ConfigError, match="--query-bank is for models of clips, not for 'muse'"):
         evaluate(bank)
-    with pytest.raises(ConfigError, match=r"localisation needs a model of clips; .* 'muse' model of whole videos"):
-        require_joint_space(load_model(checkpoint), "localisation")
+    with pytest.raises(
+        ConfigError, match=r"is of a 'muse' model, .* and vtr search; localisation needs one of 'capsule_net' or"
+    ):
+        clip_space_of(load_model(checkpoint), "localisation")

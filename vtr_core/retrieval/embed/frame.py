@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import torch
 from jaxtyping import Bool, Float16
 
 from vtr_core.data.records.schema import FEATURE_DTYPE
@@ -13,7 +12,6 @@ from vtr_core.data.stream.assemble import Columns
 from vtr_core.errors import InputError
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.clips import EmbeddedRows, caption_columns
-from vtr_core.systems.dual.rows import DualCaptions
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 CAPTION = "caption"
@@ -56,18 +54,6 @@ def captions_of(frame: pd.DataFrame) -> list[str]:
             f"column {CAPTION} alone (whole videos are embedded by vtr index)"
         )
     return [_caption(value, place) for place, value in _places(frame, CAPTION)]
-
-
-def dual_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns `latent` and `concepts` (probabilities), as far as there are these spaces, under the index of `frame`."""
-    probabilities = None if found.concept is None else torch.sigmoid(torch.from_numpy(found.concept)).numpy()
-    spaces = {"latent": found.latent, "concepts": probabilities}
-    cells = {
-        name: [vector if known else None for vector, known in zip(values, found.present, strict=True)]
-        for name, values in spaces.items()
-        if values is not None
-    }
-    return pd.DataFrame(cells, index=frame.index, dtype=object)
 
 
 def is_missing(value: Any) -> bool:

@@ -1,16 +1,31 @@
 """Whether a data set has the frames that a model of whole videos takes."""
 
+from typing import Protocol, runtime_checkable
+
+from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError
-from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.dual.config import HybridEncoderConfig
-from vtr_core.systems.muse.config import MuseConfig
 
 
-def check_frames(manifest: Manifest, config: HybridEncoderConfig | MuseConfig | CaptionerConfig) -> None:
+@runtime_checkable
+class ReadsFrames(Protocol):
+    """The configuration of a model of whole videos."""
+
+    @property
+    def inputs(self) -> ModelInputs:
+        """What its training data delivered."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that it reads."""
+        ...
+
+
+def check_frames(manifest: Manifest, config: ReadsFrames) -> None:
     """DatasetError unless the data set has the features that the model takes, in their dimensions."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
-    for name in config.columns if isinstance(config, MuseConfig) else (config.feature,):
+    for name in config.columns:
         dim = config.inputs.features[name]
         if held.get(name) != dim:
             shown = ", ".join(f"{feature} ({size})" for feature, size in held.items())

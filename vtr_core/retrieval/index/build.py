@@ -6,37 +6,37 @@ from torch import Tensor
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.index.faiss import build_graph
 from vtr_core.retrieval.index.index import Backend, IndexRecord, Item, Kind, VideoIndex, model_fingerprint, sizes
+from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.search.joint import joint_clips
-from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.rows import DualModel, embed_dual
-from vtr_core.systems.dual.search import dual_videos
+from vtr_core.retrieval.spaces import spaces_of
+from vtr_core.systems.loaded_model import TrainedModel
 
 
-def build_index(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> VideoIndex:
-    """The index of `manifest`, whole videos for a dual encoder and for MUSE, clips for any other model.
+def build_index(loaded: TrainedModel, manifest: Manifest, backend: Backend) -> VideoIndex:
+    """The index of `manifest`, of the whole videos or clips that the model reads.
 
-    loaded: the model of the checkpoint `uri`. Raises ConfigError for a faiss index of a space that has no inner
-    product, and whatever embedding raises.
+    Raises ConfigError for a model without vectors to search and for a faiss index of a space that has no inner product,
+    DatasetError for data without the model's features, and whatever embedding raises.
     """
-    if isinstance(loaded.model, Captioner):
-        raise ConfigError(f"{uri} is a captioner, which has no vectors to search; index a model of retrieval")
-    if isinstance(loaded.model, HybridEncoder):
-        return _dual(loaded, uri, manifest, backend)
-    return _joint(loaded, uri, manifest, backend)
+    match spaces_of(loaded, "an index"):
+        case DualSpaces() as spaces:
+            return _dual(loaded, spaces, manifest, backend)
+        case JointSpace() as space:
+            return _joint(loaded, space, manifest, backend)
 
 
-def _dual(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> VideoIndex:
-    if backend == "faiss" and (not isinstance(loaded.model, HybridEncoder) or loaded.model.config.latent_dim is None):
+def _dual(loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend) -> VideoIndex:
+    spaces.check(loaded.config, manifest)
+    if backend == "faiss" and not spaces.has_latent(loaded.config):
         raise ConfigError("--backend faiss finds candidates in latent space, which the model does not have")
-    videos, _ = dual_videos(embed_dual(loaded, manifest), loaded)
-    spaces: dict[str, Tensor | None] = {"latent": videos.latent, "concept": videos.concept}
-    tensors = {name: space.numpy() for name, space in spaces.items() if space is not None}
+    videos = spaces.videos(loaded, manifest).videos
+    vectors: dict[str, Tensor | None] = {"latent": videos.latent, "concept": videos.concept}
+    tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
     return VideoIndex(
-        record=_record(loaded, uri, manifest, "dual", tensors, videos.similarity, backend),
+        record=_record(loaded, manifest, "dual", tensors, videos.similarity, backend),
         tensors=tensors,
         items=tuple(Item(name, name) for name in videos.video_id),
         concepts=videos.concepts,
@@ -44,17 +44,18 @@ def _dual(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> 
     )
 
 
-def _joint(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) -> VideoIndex:
+def _joint(loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend: Backend) -> VideoIndex:
     config = loaded.config
+    space.check(config, manifest)
     similarity = config.evaluation.similarity
     if backend == "faiss" and similarity != "cosine":
         raise ConfigError(f"--backend faiss finds candidates by cosine, the model compares by {similarity}; use exact")
-    rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
+    rows = space.rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     clips = joint_clips(rows, manifest)
     tensors = {**clips.vectors, **{f"has_{name}": present for name, present in clips.present.items()}}
     whole = np.stack(list(clips.vectors.values())).sum(axis=0, dtype=np.float32)
     return VideoIndex(
-        record=_record(loaded, uri, manifest, "joint", tensors, similarity, backend),
+        record=_record(loaded, manifest, "joint", tensors, similarity, backend),
         tensors=tensors,
         items=tuple(Item(*pair) for pair in zip(clips.item_id, clips.video_id, strict=True)),
         candidates=build_graph(whole) if backend == "faiss" else None,
@@ -62,8 +63,7 @@ def _joint(loaded: DualModel, uri: str, manifest: Manifest, backend: Backend) ->
 
 
 def _record(
-    loaded: DualModel,
-    uri: str,
+    loaded: TrainedModel,
     manifest: Manifest,
     kind: Kind,
     tensors: dict[str, np.ndarray],
@@ -72,7 +72,7 @@ def _record(
 ) -> IndexRecord:
     return IndexRecord(
         kind=kind,
-        checkpoint=uri,
+        checkpoint=loaded.uri,
         model_fingerprint=model_fingerprint(loaded.model),
         preset=loaded.config.preset,
         data=manifest.uri,

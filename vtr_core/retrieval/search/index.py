@@ -13,11 +13,12 @@ from vtr_core.contributions import contributions
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
-from vtr_core.retrieval.embed.rows import embed_queries
+from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.explain.hits import percent, strongest
 from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.index.faiss import Graph
 from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, model_fingerprint
+from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.search.joint import joint_scores
 from vtr_core.retrieval.search.search import (
     DualQuery,
@@ -31,10 +32,10 @@ from vtr_core.retrieval.search.search import (
     prepare,
     ranked,
 )
+from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
-from vtr_core.systems.dual.rows import DualModel, dual_encoder
-from vtr_core.systems.dual.search import known_dual_queries
+from vtr_core.systems.loaded_model import TrainedModel
 
 NUM_TAGS = 5
 
@@ -79,15 +80,17 @@ class Searcher(ABC):
         """The k best items for each query, best first; None for a query without a word that the model knows."""
 
 
-def searcher(index: VideoIndex, loaded: DualModel, options: SearchOptions) -> Searcher:
+def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) -> Searcher:
     """A searcher of `index`, if `loaded` is its model; DatasetError or ConfigError where something does not suit."""
     check_model(index.record, loaded)
-    if index.record.kind == "dual":
-        return DualSearcher(index, loaded, options)
-    return JointSearcher(index, loaded, options)
+    match spaces_of(loaded, "search"):
+        case DualSpaces() as spaces:
+            return DualSearcher(index, loaded, spaces, options)
+        case JointSpace() as space:
+            return JointSearcher(index, loaded, space, options)
 
 
-def check_model(record: IndexRecord, loaded: DualModel) -> None:
+def check_model(record: IndexRecord, loaded: TrainedModel) -> None:
     """DatasetError unless the vectors of the index are the model's."""
     found = model_fingerprint(loaded.model)
     if found != record.model_fingerprint:
@@ -119,9 +122,8 @@ def check_data(record: IndexRecord) -> bool:
 class DualSearcher(Searcher):
     """Candidates from latent space, ranked by the hybrid score; or one of the spaces alone."""
 
-    def __init__(self, index: VideoIndex, loaded: DualModel, options: SearchOptions) -> None:
-        model = dual_encoder(loaded)
-        kind = model.config.concept_similarity
+    def __init__(self, index: VideoIndex, loaded: TrainedModel, spaces: DualSpaces, options: SearchOptions) -> None:
+        kind = spaces.concept_similarity(loaded.config)
         latent, concept = (as_tensor(index.tensors.get(name)) for name in ("latent", "concept"))
         videos = DualVideos(tuple(item.video_id for item in index.items), latent, concept, index.concepts, kind)
         weight = index.record.latent_weight if options.latent_weight is None else options.latent_weight
@@ -133,17 +135,17 @@ class DualSearcher(Searcher):
             transform=options.transform or Transform(kind),
             latent_weight=weight,
             normalise=options.normalise,
-            ranges=model.ranges.detach().float().cpu(),
+            ranges=spaces.ranges(loaded),
             candidates=options.candidates if space == "hybrid" else None,
         )
-        self._loaded, self._index = loaded, index
+        self._loaded, self._spaces, self._index = loaded, spaces, index
         self._prepared = prepare(videos, scoring)
         self._graph = _graph(index, "latent")
         self.description = _described(scoring, len(index.items), self._graph is not None)
 
     def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
-        queries = known_dual_queries(self._loaded, texts)
+        queries = self._spaces.queries(self._loaded, texts)
         return [None if query is None else self._hits(query, k) for query in queries]
 
     def _hits(self, query: DualQuery, k: int) -> tuple[Hit, ...]:
@@ -199,7 +201,7 @@ _SCALES = {"query": "scores of each query", "train": "training scores"}
 class JointSearcher(Searcher):
     """The similarity of training in one joint space."""
 
-    def __init__(self, index: VideoIndex, loaded: DualModel, options: SearchOptions) -> None:
+    def __init__(self, index: VideoIndex, loaded: TrainedModel, space: JointSpace, options: SearchOptions) -> None:
         if options.space is not None or options.transform is not None or options.latent_weight is not None:
             raise ConfigError(
                 f"the index is of a {loaded.config.model.kind!r} model, which has one space and no concepts: "
@@ -209,7 +211,7 @@ class JointSearcher(Searcher):
         self._kind = next((kind for kind in kinds if kind == index.record.similarity), None)
         if self._kind is None:
             raise DatasetError(f"the index compares by {index.record.similarity!r}, which this code does not know")
-        self._loaded, self._index, self._candidates = loaded, index, options.candidates
+        self._loaded, self._space, self._index, self._candidates = loaded, space, index, options.candidates
         names = list(index.record.sizes)
         self._vectors = {name: index.tensors[name] for name in names}
         self._present = {name: index.tensors[f"has_{name}"] for name in names}
@@ -219,7 +221,8 @@ class JointSearcher(Searcher):
 
     def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
-        vectors, known = embed_queries(self._loaded.model, self._loaded.config, self._loaded.vocabulary, texts)
+        loaded = self._loaded
+        vectors, known = self._space.queries(loaded.model, loaded.config, loaded.vocabulary, texts)
         return [self._hits(vectors[i], k) if known[i] else None for i in range(len(texts))]
 
     def _hits(self, query: np.ndarray, k: int) -> tuple[Hit, ...]:

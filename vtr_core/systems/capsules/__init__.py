@@ -1,4 +1,4 @@
 """The multimodal capsule network and its baselines (Duarte et al.).
 
-Imported through `system.py`; its explanations and tables by pipelines.
+Imported through `system.py`.
 """

@@ -1,6 +1,6 @@
 """The capsule network and its baselines: clips in one joint space of captions and features."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.systems.capsules.config import (
@@ -9,64 +9,37 @@ from vtr_core.systems.capsules.config import (
     JointSpaceSettings,
     SelfAttentionBaselineConfig,
 )
+from vtr_core.systems.subcommands import Subcommand
 from vtr_core.systems.system import Presets, System, margin_setting
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
-    from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.systems.system import Build
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.systems.implementation import Implementation
 
 
-def _builder() -> "Build":
-    from vtr_core.systems.capsules.build import build
+def _implementation() -> "Implementation":
+    from vtr_core.systems.capsules.implementation import IMPLEMENTATION
 
-    return build
-
-
-def _task(
-    config: "TrainConfig",
-    rank: int,
-    world: int,
-    concepts: "ConceptTable | None",  # noqa: ARG001  all systems' are called alike
-    information: "InformationTable | None",
-) -> "Task":
-    from vtr_core.data.batches.batch import clip_batch
-    from vtr_core.systems.joint_space.task import RetrievalTask
-
-    features = list(config.model.inputs.features)
-    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features), information)
-
-
-def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
-    from vtr_core.systems.capsules.served import predict
-
-    return predict(loaded, table)
-
-
-def _use(model: JointSpaceSettings) -> "Use":
-    from vtr_core.systems.capsules.use import use
-
-    return use(model)
+    return IMPLEMENTATION
 
 
 def _presets() -> Presets:
     from vtr_core.systems.capsules.presets import BASES
+    from vtr_core.systems.capsules.space import SPACES
     from vtr_core.systems.capsules.variants import VARIANTS, variant
 
-    return Presets(BASES, tuple(VARIANTS), variant)
+    return Presets(BASES, tuple(VARIANTS), variant, SPACES)
 
 
-def _spaces() -> "Mapping[str, Callable[[], Space]]":
-    from vtr_core.systems.capsules.space import SPACES
+def _activations(argv: Sequence[str]) -> None:
+    from vtr_core.systems.capsules.commands.explain import main
 
-    return SPACES
+    main(argv)
+
+
+def _tables(argv: Sequence[str]) -> None:
+    from vtr_core.systems.capsules.tables.command import main
+
+    main(argv)
 
 
 def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of them has it
@@ -80,13 +53,12 @@ def _standardizes(model: JointSpaceSettings) -> bool:
 CAPSULES = System(
     name="capsules",
     configs=(CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig),
+    used_by="vtr evaluate, vtr index, vtr search and vtr explain --capsules",
     reads="clips",
-    builder=_builder,
-    task=_task,
-    predict=_predict,
-    use=_use,
+    implementation=_implementation,
+    tables=(Subcommand("capsules", "the multimodal capsule network, Tables 1 to 6", _tables),),
+    explanations=(Subcommand("capsules", "what each capsule responds to", _activations),),
     presets=_presets,
-    spaces=_spaces,
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
     granularity=margin_setting,

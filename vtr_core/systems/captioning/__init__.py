@@ -1,4 +1,4 @@
 """The captioner, whose contrasts have the captions' granularity as margin (Gu and Yao 2023).
 
-Imported through `system.py`; its commands and tables by pipelines.
+Imported through `system.py`.
 """

@@ -50,6 +50,11 @@ class CaptionerConfig(Settings):
     """Tokens of a caption, its end among them; longer ones are cut."""
     decoding: DecodingConfig = DecodingConfig()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that the model reads."""
+        return (self.feature,)
+
 
 class CaptioningLossConfig(Settings):
     """L = L_gen + L_bfc + L_b + L_mcl; each of the last three can be left out (Gu and Yao 2023, Eq. 7 and Table 2)."""

@@ -1,7 +1,6 @@
 """Captions that a model generates for the videos of a data set, and their figures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -18,20 +17,11 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.decoding import generate
 from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
 KNOWN_SHARE = 0.5
 """Of the references' words, what a captioner must know at least: below that its vocabulary is another corpus's."""
-
-
-@dataclass(frozen=True)
-class CaptionedVideos:
-    """By video id, in file order: what was generated, what there is to compare it with, perhaps nothing, and whether
-    the video has frames to be described."""
-
-    hypotheses: dict[str, str] = field(default_factory=dict)
-    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    seen: dict[str, bool] = field(default_factory=dict)
 
 
 def require_captioner(model: nn.Module, where: str) -> Captioner:

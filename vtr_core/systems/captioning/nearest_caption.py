@@ -12,7 +12,7 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.frames import video_rows
 from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
-from vtr_core.systems.captioning.evaluation import CaptionedVideos
+from vtr_core.systems.descriptions import CaptionedVideos
 
 
 def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> CaptionedVideos:

@@ -7,7 +7,7 @@ import jinja2
 import numpy as np
 
 from vtr_core.metrics.captioning import CaptionTokenizer, cider
-from vtr_core.systems.captioning.evaluation import CaptionedVideos
+from vtr_core.systems.descriptions import CaptionedVideos
 
 TEMPLATE = "captions.html"
 _TOKENIZER: CaptionTokenizer = "words"

@@ -6,10 +6,10 @@ from vtr_core.retrieval.embed.frame import CAPTION
 from vtr_core.retrieval.embed.frame_sequences import frames_of
 from vtr_core.systems.captioning.evaluation import caption_frames
 from vtr_core.systems.captioning.model import Captioner
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.systems.loaded_model import TrainedModel
 
 
-def predict(loaded: LoadedModel, table: pd.DataFrame) -> pd.DataFrame:
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: the column of the model's feature, of each video a list of its frames' vectors; out: `caption`.
 
     None for a video without frames.

@@ -1,66 +1,49 @@
 """The captioner: whole videos, and the sentences that it generates for them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.errors import ConfigError
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.subcommands import Evaluation, Subcommand
 from vtr_core.systems.system import Presets, System, margin_setting
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.data.manifest import Manifest
     from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.systems.system import Build
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.systems.implementation import Implementation
 
 
-def _builder() -> "Build":
-    from vtr_core.systems.captioning.build import build
+def _implementation() -> "Implementation":
+    from vtr_core.systems.captioning.implementation import IMPLEMENTATION
 
-    return build
-
-
-def _task(
-    config: "TrainConfig",
-    rank: int,
-    world: int,
-    concepts: "ConceptTable | None",  # noqa: ARG001  all systems' are called alike
-    information: "InformationTable | None",
-) -> "Task":
-    from vtr_core.systems.captioning.task import CaptioningTask
-
-    return CaptioningTask(config, rank, world, information)
-
-
-def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
-    from vtr_core.systems.captioning.served import predict
-
-    return predict(loaded, table)
-
-
-def _use(model: CaptionerConfig) -> "Use":
-    from vtr_core.systems.captioning.use import use
-
-    return use(model)
+    return IMPLEMENTATION
 
 
 def _presets() -> Presets:
     from vtr_core.systems.captioning.presets import CAPTION_BASES, CAPTION_VARIANTS, caption_variant
-
-    return Presets(CAPTION_BASES, tuple(CAPTION_VARIANTS), caption_variant)
-
-
-def _spaces() -> "Mapping[str, Callable[[], Space]]":
     from vtr_core.systems.captioning.space import SPACES
 
-    return SPACES
+    return Presets(CAPTION_BASES, tuple(CAPTION_VARIANTS), caption_variant, SPACES)
+
+
+def _captioning(argv: Sequence[str]) -> None:
+    from vtr_core.systems.captioning.commands.evaluate import main
+
+    main(argv)
+
+
+def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
+    from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags, evaluate
+
+    (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
+    return result.metrics(prefix)
+
+
+def _tables(argv: Sequence[str]) -> None:
+    from vtr_core.systems.captioning.tables.command import main
+
+    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -87,14 +70,20 @@ CAPTIONING = System(
     name="captioning",
     configs=(CaptionerConfig,),
     losses=(CaptioningLossConfig,),
+    used_by="vtr evaluate --task captioning and vtr caption",
     reads="videos",
-    builder=_builder,
-    task=_task,
-    predict=_predict,
-    use=_use,
+    implementation=_implementation,
     evaluation="captioning",
+    evaluations=(
+        Evaluation(
+            "captioning",
+            "generated captions of whole videos; vtr evaluate --task captioning --help",
+            _captioning,
+            _figures,
+        ),
+    ),
+    tables=(Subcommand("gmc", "video captioning with granularity bias as the margin, Tables 1 and 2", _tables),),
     presets=_presets,
-    spaces=_spaces,
     check=_check,
     check_data=_check_data,
     standardizes=_standardizes,

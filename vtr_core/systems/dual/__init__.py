@@ -1,4 +1,4 @@
 """Dual encoding in a latent space, a concept space, or both (Dong et al. 2021).
 
-Imported through `system.py`; its commands and analyses by pipelines.
+Imported through `system.py`.
 """

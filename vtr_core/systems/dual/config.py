@@ -38,6 +38,11 @@ class HybridEncoderConfig(Settings):
     """`hybrid_space`: padding counts as in the published code: the backward GRU of frames begins with it, and windows
     of padding alone take part in the maximum over time."""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that the model reads."""
+        return (self.feature,)
+
     @model_validator(mode="after")
     def _has_a_space(self) -> "HybridEncoderConfig":
         if self.latent_dim is None and self.num_concepts is None:

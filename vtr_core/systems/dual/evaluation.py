@@ -1,26 +1,21 @@
 """Retrieval figures of a dual encoder: both directions, in each space and by the hybrid score."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from vtr_core.config.concept_similarity import ConceptSimilarity
-from vtr_core.config.evaluation import Normalisation
+from vtr_core.config.evaluation import EvaluationConfig, Normalisation
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import DatasetError
 from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
-from vtr_core.systems.dual.rows import DualRows
-from vtr_core.systems.dual.scores import DualSpace, Scores, hybrid_scores, space_scores
-
-
-@dataclass(frozen=True)
-class SpaceFigures:
-    """The figures of both directions by one score; the first one of an evaluation is the model's own."""
-
-    space: DualSpace
-    directions: list[Direction]
+from vtr_core.retrieval.search.dual_spaces import SpaceFigures
+from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual
+from vtr_core.systems.dual.scores import Scores, hybrid_scores, space_scores
+from vtr_core.systems.loaded_model import TrainedModel
 
 
 def evaluate_dual(
@@ -50,6 +45,14 @@ def evaluate_dual(
     for space, scores in spaces.items():
         found.append(SpaceFigures(space, both.figures(scores, scores.transposed())))
     return found
+
+
+def checkpoint_figures(loaded: TrainedModel, manifest: Manifest, evaluation: EvaluationConfig) -> list[SpaceFigures]:
+    """`evaluate_dual` of a data set; DatasetError where nothing can be found."""
+    model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest)
+    if not rows.video_present.any() or not len(rows.captions):
+        raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
+    return evaluate_dual(rows, model.concept_similarity, evaluation.latent_weight, evaluation.normalise)
 
 
 def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:

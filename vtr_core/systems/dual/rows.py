@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -56,32 +56,7 @@ class DualCaptions:
     present: Bool[np.ndarray, " captions"]
 
 
-@runtime_checkable
-class DualModel(Protocol):
-    """What a loaded checkpoint of a dual encoder holds."""
-
-    @property
-    def model(self) -> nn.Module:
-        """The model."""
-        ...
-
-    @property
-    def config(self) -> TrainConfig:
-        """Its run's configuration."""
-        ...
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words that it knows."""
-        ...
-
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        """The names of its concepts."""
-        ...
-
-
-def embed_dual(loaded: DualModel, manifest: Manifest) -> DualRows:
+def embed_dual(loaded: TrainedModel, manifest: Manifest) -> DualRows:
     """All captions and videos of a data set of whole videos, in file order, on the model's device.
 
     Raises CheckpointError for a model that is no dual encoder, DatasetError where the data set has not its feature.
@@ -91,7 +66,7 @@ def embed_dual(loaded: DualModel, manifest: Manifest) -> DualRows:
     return embed_dual_rows(model, loaded.config, manifest, loaded.vocabulary, places, loaded.concepts)
 
 
-def embed_dual_captions(loaded: DualModel, captions: Sequence[str]) -> DualCaptions:
+def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCaptions:
     """Captions, at most `evaluation.batch_rows` at once, on the model's device, which is left as it was."""
     model, rows = dual_encoder(loaded), loaded.config.evaluation.batch_rows
     max_words = model.config.inputs.max_words
@@ -99,7 +74,7 @@ def embed_dual_captions(loaded: DualModel, captions: Sequence[str]) -> DualCapti
         return _text(model, encode(loaded.vocabulary, captions, max_words), rows)
 
 
-def dual_encoder(loaded: DualModel) -> HybridEncoder:
+def dual_encoder(loaded: TrainedModel) -> HybridEncoder:
     """The model of a checkpoint; CheckpointError where it is no dual encoder."""
     if not isinstance(loaded.model, HybridEncoder):
         raise CheckpointError(

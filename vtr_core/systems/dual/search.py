@@ -5,12 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int64
 
-from vtr_core.errors import DatasetError, InputError
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import DatasetError
+from vtr_core.retrieval.search.dual_spaces import EmbeddedVideos
 from vtr_core.retrieval.search.search import DualQuery, DualVideos, as_tensor
-from vtr_core.systems.dual.rows import DualModel, DualRows, dual_encoder, embed_dual_captions
+from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual, embed_dual_captions
+from vtr_core.systems.loaded_model import TrainedModel
 
 
-def dual_videos(rows: DualRows, loaded: DualModel) -> tuple[DualVideos, Int64[np.ndarray, " rows"]]:
+def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64[np.ndarray, " rows"]]:
     """The videos that have frames, and of every video of `rows` its position among them, −1 where it has none.
 
     Raises DatasetError where no video has any.
@@ -30,16 +33,16 @@ def dual_videos(rows: DualRows, loaded: DualModel) -> tuple[DualVideos, Int64[np
     return videos, position
 
 
-def dual_queries(loaded: DualModel, texts: Sequence[str]) -> list[DualQuery]:
-    """Queries in the model's spaces; InputError for one without a word that the model knows."""
-    found = known_dual_queries(loaded, texts)
-    for text, query in zip(texts, found, strict=True):
-        if query is None:
-            raise unknown_words(text, loaded)
-    return [query for query in found if query is not None]
+def embedded_videos(loaded: TrainedModel, manifest: Manifest) -> EmbeddedVideos:
+    """The videos that have frames, and all captions of these."""
+    rows = embed_dual(loaded, manifest)
+    videos, position = dual_videos(rows, loaded)
+    told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
+    known = [(text, place) for text, place in told if place >= 0]
+    return EmbeddedVideos(videos, tuple(text for text, _ in known), tuple(place for _, place in known))
 
 
-def known_dual_queries(loaded: DualModel, texts: Sequence[str]) -> list[DualQuery | None]:
+def dual_queries(loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery | None]:
     """Queries in the model's spaces; None for one without a word that the model knows."""
     captions = embed_dual_captions(loaded, list(texts))
     latent, concept = as_tensor(captions.latent), as_tensor(captions.concept)
@@ -49,12 +52,3 @@ def known_dual_queries(loaded: DualModel, texts: Sequence[str]) -> list[DualQuer
         else None
         for i, text in enumerate(texts)
     ]
-
-
-def unknown_words(text: str, loaded: DualModel) -> InputError:
-    """The error for a query that the model cannot read."""
-    words = loaded.vocabulary.words
-    return InputError(
-        f"no word of the query {text!r} is among the {len(words)} that the model knows, such as "
-        f"{', '.join(words[:5])}; ask in the language and the words of its training captions"
-    )

@@ -1,65 +1,41 @@
 """The dual encoder: whole videos and sentences in a latent space, a concept space, or both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.errors import ConfigError
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
+from vtr_core.systems.subcommands import Subcommand
 from vtr_core.systems.system import Presets, System, margin_setting
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.systems.system import Build
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.systems.implementation import Implementation
 
 
-def _builder() -> "Build":
-    from vtr_core.systems.dual.build import build
+def _implementation() -> "Implementation":
+    from vtr_core.systems.dual.implementation import IMPLEMENTATION
 
-    return build
-
-
-def _task(
-    config: "TrainConfig",
-    rank: int,
-    world: int,
-    concepts: "ConceptTable | None",
-    information: "InformationTable | None",
-) -> "Task":
-    from vtr_core.systems.dual.task import DualEncodingTask
-
-    return DualEncodingTask(config, rank, world, concepts, information)
-
-
-def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
-    from vtr_core.systems.dual.served import predict
-
-    return predict(loaded, table)
-
-
-def _use(model: HybridEncoderConfig) -> "Use":
-    from vtr_core.systems.dual.use import use
-
-    return use(model)
+    return IMPLEMENTATION
 
 
 def _presets() -> Presets:
     from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS, dual_variant
-
-    return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant)
-
-
-def _spaces() -> "Mapping[str, Callable[[], Space]]":
     from vtr_core.systems.dual.space import SPACES
 
-    return SPACES
+    return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
+
+
+def _causality(argv: Sequence[str]) -> None:
+    from vtr_core.systems.dual.analyze.causality.command import main
+
+    main(argv)
+
+
+def _complementarity(argv: Sequence[str]) -> None:
+    from vtr_core.systems.dual.analyze.complementarity.command import main
+
+    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -82,13 +58,24 @@ DUAL = System(
     name="dual",
     configs=(HybridEncoderConfig,),
     losses=(DualTripletConfig,),
+    used_by="vtr evaluate, vtr index, vtr search, vtr explain and vtr analyze",
     reads="videos",
-    builder=_builder,
-    task=_task,
-    predict=_predict,
-    use=_use,
+    implementation=_implementation,
+    analyses=(
+        Subcommand(
+            "causality",
+            "how much of each decision of a dual encoder its strongest concepts carry, and how much they can:\n"
+            "contributions, C@k, a search for the best transform, calibration of the concept detectors",
+            _causality,
+        ),
+        Subcommand(
+            "complementarity",
+            "what the latent and the concept space add to each other: dimensions, principal components,\n"
+            "canonical correlations, ensembles of several trainings with their significance",
+            _complementarity,
+        ),
+    ),
     presets=_presets,
-    spaces=_spaces,
     check=_check,
     trained_vectors=_trained_vectors,
     num_concepts=_num_concepts,

@@ -1,4 +1,4 @@
-"""What systems of one joint space share: the task of training and validating them.
+"""What systems of one joint space share: how they are trained, validated, embedded and served.
 
-Imported by the systems' `system.py`.
+Imported by the systems' `implementation.py`.
 """

@@ -1,4 +1,4 @@
 """MUSE, multi-scale Mamba for text-video retrieval (Tang et al. 2025).
 
-Imported through `system.py`; its tables by pipelines.
+Imported through `system.py`.
 """

@@ -4,15 +4,12 @@ import pandas as pd
 
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.frame import captions_of
-from vtr_core.retrieval.embed.videos import embed_words
-from vtr_core.systems.muse.model import Muse
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.muse.rows import embed_words
 
 
-def predict(loaded: LoadedModel, table: pd.DataFrame) -> pd.DataFrame:
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: the column `caption` alone; out: `text`, None for a caption without a known word."""
-    assert isinstance(loaded.model, Muse)
-    captions, rows = captions_of(table), loaded.config.evaluation.batch_rows
-    vectors, known = embed_words(loaded.model, loaded.vocabulary, captions, rows)
+    vectors, known = embed_words(loaded.model, loaded.config, loaded.vocabulary, captions_of(table))
     cells = [vector if told else None for vector, told in zip(vectors, known, strict=True)]
     return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)

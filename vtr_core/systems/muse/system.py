@@ -1,71 +1,36 @@
 """MUSE: whole videos at several scales, and captions, in one space."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.config.blocks.learners import NoLearner
 from vtr_core.errors import ConfigError
 from vtr_core.systems.muse.config import MuseConfig, TextWords
+from vtr_core.systems.subcommands import Subcommand
 from vtr_core.systems.system import Presets, System, margin_setting
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import torch
-    from torch import nn
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.systems.system import Build
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.systems.implementation import Implementation
 
 
-def _builder() -> "Build":
-    from vtr_core.systems.muse.build import build
+def _implementation() -> "Implementation":
+    from vtr_core.systems.muse.implementation import IMPLEMENTATION
 
-    return build
-
-
-def _task(
-    config: "TrainConfig",
-    rank: int,
-    world: int,
-    concepts: "ConceptTable | None",  # noqa: ARG001  all systems' are called alike
-    information: "InformationTable | None",
-) -> "Task":
-    from vtr_core.data.batches.frames import frame_batch
-    from vtr_core.systems.joint_space.task import RetrievalTask
-
-    assert isinstance(config.model, MuseConfig)
-    names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), information)
-
-
-def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
-    from vtr_core.systems.muse.served import predict
-
-    return predict(loaded, table)
-
-
-def _use(model: MuseConfig) -> "Use":
-    from vtr_core.systems.muse.use import use
-
-    return use(model)
+    return IMPLEMENTATION
 
 
 def _presets() -> Presets:
     from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS, muse_variant
-
-    return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant)
-
-
-def _spaces() -> "Mapping[str, Callable[[], Space]]":
     from vtr_core.systems.muse.space import SPACES
 
-    return SPACES
+    return Presets(MUSE_BASES, tuple(MUSE_VARIANTS), muse_variant, SPACES)
+
+
+def _tables(argv: Sequence[str]) -> None:
+    from vtr_core.systems.muse.tables.command import main
+
+    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -83,27 +48,14 @@ def _trained_vectors(model: MuseConfig) -> str | None:
     return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
 
 
-def _events(model: "nn.Module", device: "torch.device", dtype: "torch.dtype") -> Mapping[str, Mapping[str, str]]:
-    """Where selective scans are computed, which `auto` leaves open."""
-    from vtr_core.systems.muse.model import Muse
-
-    assert isinstance(model, Muse)
-    scan = model.scan(device, dtype)
-    return {} if scan is None else {"scan": {"backend": scan.name, "reason": scan.reason}}
-
-
 MUSE = System(
     name="muse",
     configs=(MuseConfig,),
     reads="videos",
-    builder=_builder,
-    task=_task,
-    predict=_predict,
-    use=_use,
+    implementation=_implementation,
+    tables=(Subcommand("muse", "MUSE's ablations, Tables 4 to 8", _tables),),
     presets=_presets,
-    spaces=_spaces,
     check=_check,
     trained_vectors=_trained_vectors,
     granularity=margin_setting,
-    events=_events,
 )

@@ -1,4 +1,4 @@
 """Siamese networks of faces, capsules among them.
 
-Imported through `system.py`; its commands and tables by pipelines.
+Imported through `system.py`.
 """

@@ -1,67 +1,43 @@
 """Siamese networks: images of subjects, and whether two are of the same one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.errors import ConfigError
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig, SiameseConfig
+from vtr_core.systems.subcommands import Evaluation, Subcommand
 from vtr_core.systems.system import Presets, System
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.concepts.table import ConceptTable
     from vtr_core.data.manifest import Manifest
     from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.systems.system import Build
-    from vtr_core.systems.task import Task
-    from vtr_core.systems.use import Use
-    from vtr_core.train.checkpoint.load import LoadedModel
+    from vtr_core.systems.implementation import Implementation
 
 
-def _builder() -> "Build":
-    from vtr_core.systems.siamese.build import build
+def _implementation() -> "Implementation":
+    from vtr_core.systems.siamese.implementation import IMPLEMENTATION
 
-    return build
-
-
-def _task(
-    config: "TrainConfig",
-    rank: int,
-    world: int,
-    concepts: "ConceptTable | None",  # noqa: ARG001  all systems' are called alike
-    information: "InformationTable | None",  # noqa: ARG001
-) -> "Task":
-    from vtr_core.systems.siamese.task import VerificationTask
-
-    return VerificationTask(config, rank, world)
-
-
-def _predict(loaded: "LoadedModel", table: "pd.DataFrame") -> "pd.DataFrame":
-    from vtr_core.systems.siamese.served import predict
-
-    return predict(loaded, table)
-
-
-def _use(model: SiameseConfig) -> "Use":
-    from vtr_core.systems.siamese.use import use
-
-    return use(model)
+    return IMPLEMENTATION
 
 
 def _presets() -> Presets:
     from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS, siamese_variant
-
-    return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant)
-
-
-def _spaces() -> "Mapping[str, Callable[[], Space]]":
     from vtr_core.systems.siamese.space import SPACES
 
-    return SPACES
+    return Presets(SIAMESE_BASES, tuple(SIAMESE_VARIANTS), siamese_variant, SPACES)
+
+
+def _verification(argv: Sequence[str]) -> None:
+    from vtr_core.systems.siamese.commands.evaluate import main
+
+    main(argv)
+
+
+def _tables(argv: Sequence[str]) -> None:
+    from vtr_core.systems.siamese.tables.command import main
+
+    main(argv)
 
 
 def _check(config: "TrainConfig") -> None:
@@ -90,14 +66,19 @@ SIAMESE = System(
     name="siamese",
     configs=(SiameseConfig,),
     losses=(PairContrastiveConfig, PairDoubleMarginConfig),
+    used_by="vtr evaluate --task verification and vtr verify",
     reads="images",
-    builder=_builder,
-    task=_task,
-    predict=_predict,
-    use=_use,
+    implementation=_implementation,
     evaluation="verification",
+    evaluations=(
+        Evaluation(
+            "verification",
+            "whether pairs of images show the same face; vtr evaluate --task verification --help",
+            _verification,
+        ),
+    ),
+    tables=(Subcommand("siamese", "face verification by Siamese capsule networks, Table 1 on AT&T", _tables),),
     presets=_presets,
-    spaces=_spaces,
     check=_check,
     inputs=_inputs,
 )

@@ -40,13 +40,13 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
 
 def signature(config: TrainConfig) -> ModelSignature:
     """The columns that the model takes and gives, as its system says."""
-    use = system_of(config.model).use(config.model)
+    use = system_of(config.model).implementation().use(config.model)
     return ModelSignature(inputs=_schema(use.takes), outputs=_schema(use.gives))
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """A row that the model takes."""
-    return pd.DataFrame(dict(system_of(config.model).use(config.model).example))
+    return pd.DataFrame(dict(system_of(config.model).implementation().use(config.model).example))
 
 
 def _schema(columns: tuple[Column, ...]) -> Schema:

@@ -6,7 +6,7 @@ from vtr_core.run.models import ModelConfig, system_of
 def model_page(model: ModelConfig, name: str, alias: str) -> str:
     """The description, in Markdown, of models registered as `name`; `alias` is of their newest."""
     system = system_of(model)
-    use = system.use(model)
+    use = system.implementation().use(model)
     column = f'["{use.asked}"]' if use.asked else ""
     task = "" if system.evaluation == "retrieval" else f"--task {system.evaluation} "
     lines = [

@@ -126,7 +126,7 @@ class Worker:
     def _report_choices(self, recorder: Recorder) -> None:
         """Say what the model decides by itself, on this device."""
         dtype = torch.bfloat16 if self._uses_bf16() else torch.float32
-        for name, values in self._system.events(self._learner.bare, self._device, dtype).items():
+        for name, values in self._system.implementation().events(self._learner.bare, self._device, dtype).items():
             recorder.event(name, **values)
 
     def _loop(self) -> None:

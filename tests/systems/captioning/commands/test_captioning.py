@@ -15,7 +15,7 @@ from tests.builders.captioned import captioned_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.errors import CheckpointError, ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
@@ -105,9 +105,13 @@ def test_captions_of_another_corpus_are_refused(checkpoint: str, tmp_path: Path)
 def test_only_captioners_speak_and_captioners_only_speak(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     small = {"model.latent_dim": 4, "model.num_concepts": None}
     other = saved(tmp_path / "dual", data, "hybrid-msrvtt-tiny", **small)
-    with pytest.raises(CheckpointError, match="is no captioner"):
+    with pytest.raises(
+        ConfigError, match="vtr caption needs one of 'captioner', such as vtr train caption-msrvtt makes"
+    ):
         caption(CaptionFlags(other, data.uri, str(tmp_path / "out")))
-    with pytest.raises(ConfigError, match="is a captioner, which finds nothing; use vtr evaluate --task captioning"):
+    with pytest.raises(
+        ConfigError, match="for which there are vtr evaluate --task captioning and vtr caption; retrieval needs"
+    ):
         evaluate_retrieval(EvaluateFlags(checkpoint, (data.uri,)))
-    with pytest.raises(ConfigError, match="is a captioner, which has no vectors to search"):
+    with pytest.raises(ConfigError, match="an index needs one of 'capsule_net'"):
         index(IndexFlags(checkpoint, data.uri, str(tmp_path / "index")))

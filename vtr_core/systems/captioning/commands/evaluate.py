@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.captioning import CaptionMetrics
     from vtr_core.systems.captioning.config import DecodingConfig
-    from vtr_core.systems.captioning.evaluation import CaptionedVideos
+    from vtr_core.systems.descriptions import CaptionedVideos
     from vtr_core.train.checkpoint.load import LoadedModel
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
@@ -82,8 +82,9 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     from pipelines.report.printed_page import show
     from vtr_core import storage
     from vtr_core.storage import locate
+    from vtr_core.systems.captioning.described import describable
 
-    loaded, decoding = captioner_of(flags.checkpoint, flags.average_checkpoints, decoding_changes(flags))
+    loaded, decoding = _captioner(flags)
     manifests = [describable(loaded, uri) for uri in flags.data]
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
@@ -99,57 +100,23 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     return results
 
 
-def captioner_of(checkpoint: str, average: int, changes: dict[str, Any]) -> "tuple[LoadedModel, DecodingConfig]":
+def _captioner(flags: CaptioningFlags) -> "tuple[LoadedModel, DecodingConfig]":
     """The captioner of a checkpoint and how it speaks; CheckpointError for another model."""
+    from pipelines.caption.decoding import decoding_changes
     from pipelines.evaluation_inputs import device
     from vtr_core.config.override import override
-    from vtr_core.systems.captioning.config import CaptionerConfig
     from vtr_core.systems.captioning.evaluation import require_captioner
     from vtr_core.train.checkpoint.load import load_model
 
-    loaded = load_model(checkpoint, device(), average)
-    require_captioner(loaded.model, loaded.uri)
-    assert isinstance(loaded.config.model, CaptionerConfig)
-    return loaded, override(loaded.config.model.decoding, changes)
-
-
-def decoding_changes(flags: Any) -> dict[str, Any]:
-    """The settings of decoding that the flags of a command change."""
-    given = {
-        "beams": flags.beams,
-        "length_penalty": flags.length_penalty,
-        "block_ngrams": flags.block_ngrams,
-    }
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def describable(loaded: "LoadedModel", uri: str) -> "Manifest":
-    """The manifest of a data set of whole videos with the features that the captioner takes."""
-    from vtr_core.retrieval.embed.frames import check_frames
-    from vtr_core.run.inputs import usable_data
-    from vtr_core.systems.captioning.config import CaptionerConfig
-
-    assert isinstance(loaded.config.model, CaptionerConfig)
-    manifest = usable_data(loaded.config.model, uri)
-    check_frames(manifest, loaded.config.model)
-    return manifest
-
-
-def describe(loaded: "LoadedModel", manifest: "Manifest", decoding: "DecodingConfig") -> "CaptionedVideos":
-    """A caption for every video; DatasetError where references are of another corpus than the model's."""
-    from vtr_core.data.captions.video_captions import video_captions
-    from vtr_core.data.plan.plan import row_groups
-    from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
-
-    model = require_captioner(loaded.model, loaded.uri)
-    references = [text for video in video_captions(manifest) for text in video.captions]
-    check_vocabulary(loaded.vocabulary, references, manifest.uri)
-    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest), decoding)
+    loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
+    decoding = require_captioner(loaded.model, loaded.uri).config.decoding
+    return loaded, override(decoding, decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams))
 
 
 def _evaluate_one(
     loaded: "LoadedModel", decoding: "DecodingConfig", name: str, manifest: "Manifest", flags: CaptioningFlags
 ) -> CaptioningResult:
+    from vtr_core.systems.captioning.described import describe
     from vtr_core.systems.captioning.evaluation import caption_figures
 
     videos = describe(loaded, manifest, decoding)

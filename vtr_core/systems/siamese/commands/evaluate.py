@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.errors import ConfigError
 from vtr_core.systems.siamese.commands.result import VerificationResult
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     from vtr_core import storage
     from vtr_core.data.shards.checks import usable_images
     from vtr_core.storage import locate
+    from vtr_core.systems.siamese.decision import decision_threshold, siamese
     from vtr_core.train.checkpoint.load import load_model
 
     if flags.hardest < 1:
@@ -81,31 +82,6 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
         storage.write_json(locate(flags.json), as_json(results, threshold))
         print_link(locate(flags.json))
     return results
-
-
-def siamese(loaded: "LoadedModel") -> "Siamese":
-    """The model of a checkpoint; CheckpointError where it is no Siamese network."""
-    from vtr_core.systems.siamese.model import Siamese
-
-    if not isinstance(loaded.model, Siamese):
-        raise CheckpointError(
-            f"{loaded.uri} is of a {loaded.config.model.kind!r} model; verification needs one of 'siamese', such as "
-            "vtr train siamese-att makes"
-        )
-    return loaded.model
-
-
-def decision_threshold(loaded: "LoadedModel", given: float | None) -> float:
-    """The threshold that was given, or the one that the model remembers of its validation; ConfigError without any."""
-    import math
-
-    threshold = float(siamese(loaded).threshold) if given is None else given
-    if not math.isfinite(threshold):
-        raise ConfigError(
-            f"{loaded.uri} was trained without validation data, so it knows no threshold; give one with --threshold, "
-            "or train with --validation"
-        )
-    return threshold
 
 
 def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> None:

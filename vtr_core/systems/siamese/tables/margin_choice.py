@@ -63,7 +63,7 @@ def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
     from pipelines.evaluation_inputs import device
     from vtr_core.data.manifest import Manifest
     from vtr_core.metrics.verification import equal_error_threshold
-    from vtr_core.systems.siamese.commands.evaluate import siamese
+    from vtr_core.systems.siamese.decision import siamese
     from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 
     scored = []

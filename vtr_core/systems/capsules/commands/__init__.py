@@ -1,4 +1,4 @@
-"""`vtr evaluate` of a dual encoder.
+"""`vtr explain --capsules`.
 
 Above train and pipelines: imported by these alone.
 """

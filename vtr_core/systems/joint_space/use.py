@@ -1,12 +1,12 @@
-"""How a registered capsule network, or a baseline of it, is used."""
+"""How a registered model of clips is used."""
 
 import numpy as np
 
-from vtr_core.systems.capsules.config import JointSpaceSettings
+from vtr_core.run.models import ModelConfig
 from vtr_core.systems.use import Column, Use
 
 
-def use(model: JointSpaceSettings) -> Use:
+def use(model: ModelConfig) -> Use:
     """A text and a vector for each feature in, each of them optional; vectors in the joint space out."""
     features = model.inputs.features
     vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in features.items()}

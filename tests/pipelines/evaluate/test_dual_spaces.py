@@ -9,12 +9,12 @@ from mlflow import MlflowClient
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.evaluation_inputs import require_joint_space
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, SchemaMismatch
+from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
@@ -82,5 +82,7 @@ def test_data_and_tasks_of_other_models_are_refused(checkpoint: str, tmp_path: P
     clips = toy_dataset(tmp_path / "clips")[0]
     with pytest.raises(SchemaMismatch, match="whole videos with their frames"):
         evaluate(EvaluateFlags(checkpoint=checkpoint, data=(clips.uri,)))
-    with pytest.raises(ConfigError, match=r"localisation needs a model of clips .* is a dual encoder"):
-        require_joint_space(load_model(checkpoint), "localisation")
+    with pytest.raises(
+        ConfigError, match=r"is of a 'hybrid_encoder' model, .* localisation needs one of 'capsule_net'"
+    ):
+        clip_space_of(load_model(checkpoint), "localisation")

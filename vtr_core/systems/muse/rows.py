@@ -1,10 +1,10 @@
-"""The embeddings of a data set of whole videos in one joint space: each video once, and all captions."""
+"""A data set of whole videos in MUSE's joint space: each video once, and all captions."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
@@ -16,18 +16,26 @@ from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
+def check(config: TrainConfig, manifest: Manifest) -> None:
+    """DatasetError unless the data set has the features that the model takes."""
+    assert isinstance(config.model, MuseConfig)
+    check_frames(manifest, config.model)
+
+
 def embed_videos(
-    model: Muse, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
 ) -> EmbeddedRows:
     """A row for each caption of the videos in `places`, in file order; rows of a video share its one vector.
 
     The model, on whose device it is done, is left as it was. A data set ingested with another vocabulary has its
     captions encoded anew with the model's. At most `evaluation.batch_rows` videos or captions are embedded at once.
     """
+    assert isinstance(model, Muse)
     check_frames(manifest, model.config)
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     found, max_rows = [_no_rows(model)], config.evaluation.batch_rows
@@ -42,19 +50,20 @@ def embed_videos(
 
 
 def embed_words(
-    model: Muse, vocabulary: Vocabulary, captions: Sequence[str], max_rows: int
+    model: nn.Module, config: TrainConfig, vocabulary: Vocabulary, captions: Sequence[str]
 ) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
     """The vector of every caption, and whether any of its words is known; where none is, the vector is 0.
 
     Raises CheckpointError for a model of given text vectors, which knows no words.
     """
+    assert isinstance(model, Muse)
     if model.words is None:
         raise CheckpointError(
             "the model compares given vectors of texts and has no encoder of words, so it cannot embed a new text; "
             "train one with --model.text.kind words"
         )
     with evaluating(model):
-        return _texts(model, encode(vocabulary, captions, model.config.inputs.max_words), max_rows)
+        return _texts(model, encode(vocabulary, captions, model.config.inputs.max_words), config.evaluation.batch_rows)
 
 
 def _embedded(model: Muse, videos: VideoRows, captions: Tensor, max_rows: int) -> EmbeddedRows:

@@ -8,7 +8,7 @@ import torch
 from mlflow import MlflowClient
 
 from pipelines.cli import run
-from pipelines.explain.command import ExplainFlags, explain, main
+from pipelines.explain.command import main
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -18,6 +18,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.capsules.commands.explain import ExplainFlags, explain
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 CAPSULES = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pipelines.evaluate.retrieval_figures import Result, Variant
     from vtr_core.config.evaluation import EvaluationConfig
     from vtr_core.data.manifest import Manifest
-    from vtr_core.systems.dual.evaluation import SpaceFigures
+    from vtr_core.retrieval.search.dual_spaces import DualSpaces, SpaceFigures
     from vtr_core.train.checkpoint.load import LoadedModel
 
 _REMARKS = {
@@ -19,28 +19,24 @@ _REMARKS = {
 }
 
 
-def evaluate_dual_encoder(loaded: "LoadedModel", flags: "EvaluateFlags") -> "list[Result]":
+def evaluate_dual_spaces(loaded: "LoadedModel", spaces: "DualSpaces", flags: "EvaluateFlags") -> "list[Result]":
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluate.retrieval_figures import log, print_result, write_json
     from pipelines.evaluation_inputs import short_names
-    from vtr_core.retrieval.embed.frames import check_frames
     from vtr_core.run.inputs import usable_data
-    from vtr_core.systems.dual.config import HybridEncoderConfig
 
     evaluation = _evaluation(loaded, flags)
-    model = loaded.config.model
-    assert isinstance(model, HybridEncoderConfig)
-    manifests = [usable_data(model, uri) for uri in flags.data]
+    manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
-        check_frames(manifest, model)
+        spaces.check(loaded.config, manifest)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_result(loaded, name, manifest, evaluation))
+        results.append(_result(loaded, spaces, name, manifest, evaluation))
         print_result(results[-1], loaded.uri)
     settings = {
         "latent_weight": evaluation.latent_weight,
         "normalise": evaluation.normalise,
-        "concept_similarity": model.concept_similarity,
+        "concept_similarity": spaces.concept_similarity(loaded.config),
         "average_checkpoints": flags.average_checkpoints,
     }
     log(flags.experiment, loaded, results, settings)
@@ -69,21 +65,13 @@ def _evaluation(loaded: "LoadedModel", flags: "EvaluateFlags") -> "EvaluationCon
     return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})
 
 
-def _result(loaded: "LoadedModel", name: str, manifest: "Manifest", evaluation: "EvaluationConfig") -> "Result":
+def _result(
+    loaded: "LoadedModel", spaces: "DualSpaces", name: str, manifest: "Manifest", evaluation: "EvaluationConfig"
+) -> "Result":
     """All figures of one data set, from one embedding of it."""
     from pipelines.evaluate.retrieval_figures import Result
-    from vtr_core.errors import DatasetError
-    from vtr_core.systems.dual.config import HybridEncoderConfig
-    from vtr_core.systems.dual.evaluation import evaluate_dual
-    from vtr_core.systems.dual.rows import embed_dual
 
-    model = loaded.config.model
-    assert isinstance(model, HybridEncoderConfig)
-    rows = embed_dual(loaded, manifest)
-    if not rows.video_present.any() or not len(rows.captions):
-        raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    figures = evaluate_dual(rows, model.concept_similarity, evaluation.latent_weight, evaluation.normalise)
-    variants = [_variant(one, evaluation) for one in figures]
+    variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation)]
     return Result(name, manifest, variants[0].similarity, variants, {})
 
 

@@ -1,14 +1,14 @@
-"""Rows of tables with captions and feature vectors, embedded by a registered model."""
+"""Rows of tables with captions and feature vectors, embedded by a registered model of clips."""
 
 import pandas as pd
 
 from vtr_core.data.stream.assemble import Columns
 from vtr_core.retrieval.embed.clips import embed_columns
 from vtr_core.retrieval.embed.frame import columns_of, embeddings_frame
-from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.systems.loaded_model import TrainedModel
 
 
-def predict(loaded: LoadedModel, table: pd.DataFrame) -> pd.DataFrame:
+def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: a column `caption`, or a column of vectors for each of some features, or both; out: `text` and the features.
 
     None stands where a row lacks one, and comes out where it lacks it or knows no word; other values are float32 arrays

@@ -1,0 +1,18 @@
+"""What a command says of a model whose system lacks what it needs."""
+
+from torch import nn
+
+from vtr_core.run.lacking import lacking
+from vtr_core.run.presets import preset
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.files import Progress
+from vtr_core.train.checkpoint.load import LoadedModel
+
+
+def test_it_names_the_models_that_have_it_and_what_there_is_for_this_one() -> None:
+    loaded = LoadedModel(nn.Identity(), preset("muse-msrvtt"), Vocabulary(()), {}, Progress(), "runs/x")
+    error = lacking(loaded, "vtr verify", lambda system: system.implementation().decide is not None)
+    assert str(error) == (
+        "runs/x is of a 'muse' model, for which there are vtr evaluate, vtr index and vtr search; "
+        "vtr verify needs one of 'siamese', such as vtr train siamese-att makes"
+    )

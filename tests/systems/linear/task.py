@@ -1,0 +1,43 @@
+"""Training: the loss of a step, and the figures of a validation set."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from tests.systems.linear.choice import choice_accuracy
+from tests.systems.linear.loss import LogisticRanking
+from vtr_core.data.batches.batch import clip_batch
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.losses.share import Share
+from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.task import StepOutput
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.distributed.gather import gather_embeddings, gather_objects, sum_shares
+
+
+class LinearTask:
+    """`LogisticRanking` over the whole batch; validated by retrieval and by choices."""
+
+    def __init__(self, config: TrainConfig, rank: int, world: int, *_: object) -> None:
+        self._config, self._rank, self._world = config, rank, world
+        self.objective = LogisticRanking(config.loss)
+
+    def step(self, model: nn.Module, columns: Mapping, step: int, device: torch.device) -> StepOutput:
+        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        batch = clip_batch(columns, list(self._config.model.inputs.features)).to(device)
+        share = self.objective(gather_embeddings(model(batch)), Share(self._rank, self._world))
+        return StepOutput(sum_shares(share[None])[0])
+
+    def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
+        """Every worker embeds a share of the validation set, the first one judges."""
+        places = row_groups(manifest)[self._rank :: self._world]
+        rows = gather_objects(embed_rows(model, self._config, manifest, vocabulary, places))
+        return gather_objects(self._values(concatenate(rows)) if self._rank == 0 else {})[0]
+
+    def _values(self, rows: EmbeddedRows) -> dict[str, float]:
+        return metric_values(evaluate_retrieval(rows, "cosine"), "val") | {"val/choice": choice_accuracy(rows)}

@@ -1,0 +1,148 @@
+"""`vtr explain CHECKPOINT --capsules`: a page on what each capsule of a trained model responds to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
+    from vtr_core.tracking.run import TrackedRun
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+PAGE, VALUES = "activations.html", "activations.json"
+
+
+@dataclass(frozen=True)
+class ExplainFlags:
+    """What to explain, on what, and where the page goes."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    data: tuple[str, ...]
+    """One or more data sets."""
+    out: str
+    """Folder for activations.html and activations.json; an earlier page there is replaced."""
+    capsules: bool = False
+    """Show the clips and the concepts that each capsule responds to."""
+    top: int = 4
+    """Clips shown of each capsule, per modality and data set."""
+    active_share: float = 0.1
+    """A capsule counts as active on this share of clips: its own strongest ones."""
+    min_videos: int = 5
+    """Videos whose captions must hold a word for it to count as a concept."""
+    concepts: int = 8
+    """Concepts shown of each capsule, at most."""
+    false_discoveries: float = 0.05
+    """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
+    max_rows: int = 100_000
+    """Clips sampled of each data set for the concepts; the strongest clips are those of the whole data set."""
+    seed: int = 0
+    """Of that sample."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if wants_help(argv):
+        print_help("vtr explain", ExplainFlags)
+        return
+    explain(parse(ExplainFlags, argv, "vtr explain"))
+
+
+def explain(flags: ExplainFlags) -> "ActivationReport":
+    """Read the data sets through the model, write the page and its JSON, and log both as a run of the experiment."""
+    from pipelines.evaluation_inputs import device
+    from pipelines.report.links import print_link
+    from pipelines.report.logged_run import log_run
+    from vtr_core import storage
+    from vtr_core.data.shards.checks import usable_clips
+    from vtr_core.retrieval.embed.clips import check_features
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.systems.capsules.activations.page import render_page
+    from vtr_core.systems.capsules.activations.read import capsule_model
+    from vtr_core.train.checkpoint.load import load_model
+
+    options = _options(flags)
+    check_writable(locate(flags.out))
+    manifests = [usable_clips(uri) for uri in flags.data]
+    loaded = load_model(flags.checkpoint, device())
+    capsule_model(loaded.model, loaded.config.model.kind)
+    for manifest in manifests:
+        check_features(manifest, loaded.config.model.inputs.features)
+    report = _report(loaded, manifests, options)
+    page = render_page(report)
+    out = locate(flags.out)
+    storage.write_bytes(out / PAGE, page.encode())
+    storage.write_json(out / VALUES, report.to_json())
+    _print(report, (out / PAGE).uri)
+    print_link(out / PAGE)
+    names = [dataset.name for dataset in report.datasets]
+    log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
+    return report
+
+
+def _options(flags: ExplainFlags) -> "ReportOptions":
+    from vtr_core.systems.capsules.activations.report import ReportOptions
+
+    return ReportOptions(
+        top=flags.top,
+        active_share=flags.active_share,
+        min_videos=flags.min_videos,
+        false_discoveries=flags.false_discoveries,
+        max_rows=flags.max_rows,
+        concepts=flags.concepts,
+        seed=flags.seed,
+    )
+
+
+def _report(loaded: "LoadedModel", manifests: "Sequence[Manifest]", options: "ReportOptions") -> "ActivationReport":
+    from pipelines.evaluation_inputs import short_names
+    from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report
+    from vtr_core.systems.capsules.activations.read import capsule_model, read_activations
+
+    config = loaded.config
+    read = []
+    for name, manifest in zip(short_names(manifests), manifests, strict=True):
+        activations = read_activations(
+            capsule_model(loaded.model, config.model.kind),
+            config.model.inputs.features,
+            manifest,
+            loaded.vocabulary,
+            places=options.top,
+            max_clips=options.max_rows,
+            batch_rows=config.evaluation.batch_rows,
+            seed=options.seed,
+        )
+        invented = manifest.source.get("adapter") == "synthetic"
+        read.append(ReadDataset(name, manifest.uri, manifest.fingerprint, invented, activations))
+    return activation_report(loaded.uri, config.preset, loaded.progress.step, read, options)
+
+
+def _print(report: "ActivationReport", page: str) -> None:
+    for dataset in report.datasets:
+        for summary in dataset.modalities:
+            print(
+                f"{dataset.name}, {summary.modality}: {summary.named_capsules} of {report.num_capsules} capsules go "
+                f"with a concept, {100 * summary.dead:.0f} % are dead, "
+                f"entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
+            )
+        for modality in dataset.absent:
+            print(f"{dataset.name}: no clip has {modality}")
+    print(f"page        {page}")
+
+
+def _log_report(tracked: "TrackedRun", manifests: "Sequence[Manifest]", report: "ActivationReport", page: str) -> None:
+    from dataclasses import asdict
+
+    data = [manifest.uri for manifest in manifests]
+    tracked.log_params({"checkpoint": report.checkpoint, "data": data, **asdict(report.options)})
+    for manifest in manifests:
+        tracked.log_input(manifest, "explaining")
+    tracked.log_json(VALUES, report.to_json())
+    tracked.log_text(PAGE, page)

@@ -1,0 +1,41 @@
+"""The videos of a data set, described by a captioner."""
+
+from collections.abc import Mapping
+
+from vtr_core.config.override import override
+from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.retrieval.embed.frames import check_frames
+from vtr_core.run.inputs import usable_data
+from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
+from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
+from vtr_core.systems.captioning.page import examples, render_captions
+from vtr_core.systems.descriptions import CaptionedVideos, Descriptions
+from vtr_core.systems.loaded_model import TrainedModel
+
+
+def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object], num_examples: int) -> Descriptions:
+    """A caption for every video of a data set, with some settings of decoding changed; at most so many on the page."""
+    decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
+    manifest = describable(loaded, uri)
+    videos = describe(loaded, manifest, decoding)
+    shown = examples(videos, num_examples)
+    page = render_captions(shown, checkpoint=loaded.uri, data=manifest.uri, decoding=decoding.model_dump())
+    return Descriptions(videos, page, len(shown))
+
+
+def describable(loaded: TrainedModel, uri: str) -> Manifest:
+    """The manifest of a data set of whole videos with the features that the captioner takes."""
+    assert isinstance(loaded.config.model, CaptionerConfig)
+    manifest = usable_data(loaded.config.model, uri)
+    check_frames(manifest, loaded.config.model)
+    return manifest
+
+
+def describe(loaded: TrainedModel, manifest: Manifest, decoding: DecodingConfig) -> CaptionedVideos:
+    """A caption for every video; DatasetError where references are of another corpus than the model's."""
+    model = require_captioner(loaded.model, loaded.uri)
+    references = [text for video in video_captions(manifest) for text in video.captions]
+    check_vocabulary(loaded.vocabulary, references, manifest.uri)
+    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest), decoding)

@@ -1,0 +1,42 @@
+"""The captioner: built, trained and served."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.captioning.described import describe_data
+from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.captioning.served import predict
+from vtr_core.systems.captioning.task import CaptioningTask
+from vtr_core.systems.captioning.use import use
+from vtr_core.systems.implementation import Implementation
+
+
+def _build(
+    config: CaptionerConfig,
+    vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
+    statistics: Mapping[str, FeatureStatistics] | None,
+) -> Captioner:
+    """A captioner with fresh weights, also of the vectors of the words that it says; statistics: of its feature."""
+    model = Captioner(config)
+    if statistics is not None:
+        model.load_statistics(statistics)
+    return model
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
+    information: InformationTable | None,
+) -> CaptioningTask:
+    return CaptioningTask(config, rank, world, information)
+
+
+IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, use=use, describe=describe_data)

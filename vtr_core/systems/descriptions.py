@@ -1,0 +1,23 @@
+"""What a model says of a data set's videos."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CaptionedVideos:
+    """By video id, in file order: what was generated, what there is to compare it with, perhaps nothing, and whether
+    the video has frames to be described."""
+
+    hypotheses: dict[str, str] = field(default_factory=dict)
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    seen: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """Captions of a data set, and a page of some of them."""
+
+    videos: CaptionedVideos
+    page: str
+    """HTML: videos from the best to the worst caption, beside their references."""
+    num_shown: int

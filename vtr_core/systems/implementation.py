@@ -1,0 +1,49 @@
+"""What a system does with torch: a value of `Implementation`, imported when a model is built, trained or used."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.retrieval.search.dual_spaces import DualSpaces
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.descriptions import Descriptions
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.pair_decision import PairDecision
+from vtr_core.systems.task import Task
+from vtr_core.systems.use import Use
+
+
+def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """The functions of a system; None where its models have no such use."""
+
+    build: Callable[[Any, np.ndarray | None, Mapping[str, FeatureStatistics] | None], nn.Module]
+    """A model with fresh weights of its configuration; given word vectors (words, word_dim) of the vocabulary, and
+    statistics of the training data's features, where it takes them. ConfigError for parts that do not fit together."""
+    task: Callable[[TrainConfig, int, int, ConceptTable | None, InformationTable | None], Task]
+    """What trains it, for worker `rank` of `world`, with the labels and values that were prepared."""
+    predict: Callable[[TrainedModel, pd.DataFrame], pd.DataFrame]
+    """What a registered model makes of a table's rows; InputError where a column or a value is not what it takes."""
+    use: Callable[[Any], Use]
+    """How a registered model of a configuration is used: its columns, and what its page says."""
+    retrieval: JointSpace | DualSpaces | None = None
+    """How captions and videos are embedded, for evaluation, index, search and explanations."""
+    describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
+    """Captions of a data set's videos, with some settings of decoding changed, and so many at most on their page."""
+    decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None
+    """Whether two image files show the same: by a threshold or by the model's own, resized to its size or not."""
+    events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
+    """What a model decides by itself on a device, for the log of a run: values by event."""

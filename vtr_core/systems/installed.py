@@ -1,0 +1,49 @@
+"""The systems of other installed packages: entry points of the group `vtr.systems`, each a value of `System`."""
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+
+from vtr_core.errors import ConfigError
+from vtr_core.systems.system import System
+
+GROUP = "vtr.systems"
+
+
+def installed_systems(own: Sequence[System]) -> tuple[System, ...]:
+    """Those beside vtr's own, in the order of their names.
+
+    Raises ConfigError for one that cannot be imported, that is no `System`, or whose name, models or losses are called
+    like another's.
+    """
+    found: list[System] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        package = f" of the package {entry.dist.name}" if entry.dist else ""
+        where = f"the entry point {GROUP} {entry.name} = {entry.value}{package}"
+        system = _loaded(entry.load, where)
+        _check_names(system, [*own, *found], where)
+        found.append(system)
+    return tuple(found)
+
+
+def _loaded(load: Callable[[], object], where: str) -> System:
+    try:
+        system = load()
+    except Exception as error:  # whatever somebody else's module raises
+        fault = f"cannot be imported ({type(error).__name__}: {error})"
+        raise ConfigError(f"{where} {fault}; repair or uninstall that package") from error
+    if not isinstance(system, System):
+        raise ConfigError(f"{where} is a {type(system).__name__}; it must be a vtr_core.systems.system.System")
+    return system
+
+
+def _check_names(system: System, others: Sequence[System], where: str) -> None:
+    taken = {name for other in others for name in _names(other)}
+    for name in _names(system):
+        if name in taken:
+            raise ConfigError(f"{where} has the {name}, which another system has too; rename it or uninstall one")
+
+
+def _names(system: System) -> list[str]:
+    losses = [config.model_fields["kind"].default for config in system.losses]
+    kinds = [*(f"model {kind!r}" for kind in system.kinds), *(f"loss {kind!r}" for kind in losses)]
+    return [f"name {system.name!r}", *kinds]

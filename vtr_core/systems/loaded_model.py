@@ -1,0 +1,38 @@
+"""A trained model as systems are given it, wherever it was loaded from."""
+
+from typing import Protocol, runtime_checkable
+
+from torch import nn
+
+from vtr_core.run.config import TrainConfig
+from vtr_core.text.tokens.vocabulary import Vocabulary
+
+
+@runtime_checkable
+class TrainedModel(Protocol):
+    """What a loaded checkpoint holds."""
+
+    @property
+    def model(self) -> nn.Module:
+        """The model."""
+        ...
+
+    @property
+    def config(self) -> TrainConfig:
+        """Its run's configuration."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it knows."""
+        ...
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The names of its concepts, in the order of its scores; () without a concept space."""
+        ...
+
+    @property
+    def uri(self) -> str:
+        """Where it is, for messages."""
+        ...

@@ -1,0 +1,63 @@
+"""MUSE: built, trained, searched and served."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import nn
+
+from vtr_core.data.batches.frames import frame_batch
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.muse.config import MuseConfig
+from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.rows import check, embed_videos, embed_words
+from vtr_core.systems.muse.served import predict
+from vtr_core.systems.muse.use import use
+
+
+def _build(
+    config: MuseConfig,
+    vectors: np.ndarray | None,
+    statistics: Mapping[str, FeatureStatistics] | None,
+) -> Muse:
+    """A model with fresh weights; vectors: (words, word_dim) of the vocabulary, for an encoder of words."""
+    assert statistics is None, "frames are taken as they are"
+    model = Muse(config)
+    if vectors is not None and model.words is not None:
+        model.words.load_word_vectors(torch.from_numpy(vectors.copy()))
+    return model
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
+    information: InformationTable | None,
+) -> RetrievalTask:
+    assert isinstance(config.model, MuseConfig)
+    names = config.model.columns
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), information)
+
+
+def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
+    """Where selective scans are computed, which `auto` leaves open."""
+    assert isinstance(model, Muse)
+    scan = model.scan(device, dtype)
+    return {} if scan is None else {"scan": {"backend": scan.name, "reason": scan.reason}}
+
+
+IMPLEMENTATION = Implementation(
+    build=_build,
+    task=_task,
+    predict=predict,
+    use=use,
+    retrieval=JointSpace(check=check, rows=embed_videos, queries=embed_words),
+    events=_events,
+)

@@ -1,0 +1,51 @@
+"""Whether two images show the same face."""
+
+import math
+
+import torch
+
+from vtr_core.data.sources.faces.image_file import read_sized
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.storage import locate
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.pair_decision import PairDecision
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.verification import encode_pixels, pair_loss
+
+
+def decide(loaded: TrainedModel, first: str, second: str, threshold: float | None, resize: bool) -> PairDecision:
+    """The distance of two image files, and the threshold: the one given, or that of the model's validation.
+
+    resize: images of another size than the model's are brought to it. Raises ConfigError without any threshold, and
+    InputError for a file that is no image of the model's kind.
+    """
+    model, decided = siamese(loaded), decision_threshold(loaded, threshold)
+    image = model.config.image
+    shape = image.height, image.width, image.channels
+    arrays = [read_sized(locate(place), shape, resize) for place in (first, second)]
+    pixels = torch.stack([torch.from_numpy(array.copy()).permute(2, 0, 1) for array in arrays])
+    vectors = torch.from_numpy(encode_pixels(model, pixels, 2))
+    distance = float(pair_distance(vectors[0], vectors[1], pair_loss(loaded.config).distance))
+    return PairDecision(distance, decided)
+
+
+def siamese(loaded: TrainedModel) -> Siamese:
+    """The model of a checkpoint; CheckpointError where it is no Siamese network."""
+    if not isinstance(loaded.model, Siamese):
+        raise CheckpointError(
+            f"{loaded.uri} is of a {loaded.config.model.kind!r} model; verification needs one of 'siamese', such as "
+            "vtr train siamese-att makes"
+        )
+    return loaded.model
+
+
+def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
+    """The threshold that was given, or the one that the model remembers of its validation; ConfigError without any."""
+    threshold = float(siamese(loaded).threshold) if given is None else given
+    if not math.isfinite(threshold):
+        raise ConfigError(
+            f"{loaded.uri} was trained without validation data, so it knows no threshold; give one with --threshold, "
+            "or train with --validation"
+        )
+    return threshold

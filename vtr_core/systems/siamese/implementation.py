@@ -1,0 +1,39 @@
+"""Siamese networks: built, trained, used for decisions and served."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.siamese.config import SiameseConfig
+from vtr_core.systems.siamese.decision import decide
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.served import predict
+from vtr_core.systems.siamese.task import VerificationTask
+from vtr_core.systems.siamese.use import use
+
+
+def _build(
+    config: SiameseConfig,
+    vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
+    statistics: Mapping[str, FeatureStatistics] | None,  # noqa: ARG001
+) -> Siamese:
+    """A network, which takes nothing of its data."""
+    return Siamese(config)
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
+    information: InformationTable | None,  # noqa: ARG001
+) -> VerificationTask:
+    return VerificationTask(config, rank, world)
+
+
+IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, use=use, decide=decide)
