@@ -51,6 +51,10 @@ def _never(*_: Any) -> bool:
     return False
 
 
+def _no_features(*_: Any) -> "Mapping[str, int]":
+    return {}
+
+
 def _no_events(*_: Any) -> "Mapping[str, Mapping[str, str]]":
     return {}
 
@@ -96,6 +100,8 @@ class System:
     """How many concepts a model detects, of which it needs labels; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's margin from the captions' granularity, which needs their information content; None where it has none."""
+    usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
+    """The features that a model is usually trained on, by name with their dimension: for a look at it without data."""
     events: "Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]]" = _no_events
     """What a model decides by itself on a device, for the log of a run: values by event."""
 

@@ -51,3 +51,7 @@ class MaxMarginRanking(Objective):
             return of_rows + mean_hinges(columns, weights, block.start, self._margin)
 
         return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over the margin; plain cosines without one."""
+        return normalize(a, dim=1) @ normalize(b, dim=1).T / (self._margin or 1.0)

@@ -73,6 +73,11 @@ def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of 
     return "model.words.train_vectors"
 
 
+def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":  # noqa: ARG001  any of them has these
+    """HowTo100M's: 2D and 3D features side by side, and DAVEnet's."""
+    return {"video": 4096, "audio": 1024}
+
+
 def _standardizes(model: JointSpaceSettings) -> bool:
     return model.standardize
 
@@ -89,5 +94,6 @@ CAPSULES = System(
     spaces=_spaces,
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
+    usual_features=_usual_features,
     granularity=margin_setting,
 )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from vtr_core.systems.use import Use
     from vtr_core.train.checkpoint.load import LoadedModel
 
+_CLIP_DIM = 512
+"""Of ViT-B/32's tokens in the space that images and captions share."""
+
 
 def _builder() -> "Build":
     from vtr_core.systems.muse.build import build
@@ -92,6 +95,12 @@ def _events(model: "nn.Module", device: "torch.device", dtype: "torch.dtype") ->
     return {} if scan is None else {"scan": {"backend": scan.name, "reason": scan.reason}}
 
 
+def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
+    """CLIP's tokens, and its vectors of captions where the model takes those."""
+    tokens = 1 if model.grid is None else 1 + model.grid**2
+    return {column: _CLIP_DIM * (tokens if column == model.feature else 1) for column in model.columns}
+
+
 MUSE = System(
     name="muse",
     configs=(MuseConfig,),
@@ -104,6 +113,7 @@ MUSE = System(
     spaces=_spaces,
     check=_check,
     trained_vectors=_trained_vectors,
+    usual_features=_usual_features,
     granularity=margin_setting,
     events=_events,
 )
