@@ -39,12 +39,12 @@ def test_torchs_own_weights_lose_it_and_the_layer_is_named() -> None:
 
 def test_the_signal_dies_where_most_of_it_is_lost() -> None:
     layers = (LayerSignal("first", 0.9, 0.5), LayerSignal("second", 0.5, 0.01), LayerSignal("third", 0.01, 0.008))
-    assert Signal({}, {}, {}, layers).dies_at == layers[1]
-    assert Signal({}, {}, {}, layers[:1]).dies_at is None
+    assert Signal({}, {}, {}, False, layers).dies_at == layers[1]
+    assert Signal({}, {}, {}, False, layers[:1]).dies_at is None
 
 
 def test_what_is_out_of_bounds_is_named() -> None:
-    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, ())
+    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, False, ())
     assert signal.faults() == [
         "text: share 0.1000",
         "text_video: similarities deviate by 9",

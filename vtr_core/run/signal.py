@@ -40,6 +40,8 @@ class Signal:
     """By pair of modalities: how far similarities deviate from their row's mean, on the loss's own scale."""
     gradients: Mapping[str, float]
     """By layer: the norm of its gradient, relative to the median layer's."""
+    is_bounded: bool
+    """Whether those are similarities of vectors of length 1 over a margin, which have a deviation of their own."""
     layers: tuple[LayerSignal, ...]
     """All layers with weights, in the order in which the batch went through them."""
 
@@ -55,7 +57,7 @@ class Signal:
         deviations = [
             f"{name}: similarities deviate by {value:.2g}"
             for name, value in self.deviations.items()
-            if not DEVIATIONS[0] <= value <= DEVIATIONS[1]
+            if not self.is_bounded and not DEVIATIONS[0] <= value <= DEVIATIONS[1]
         ]
         gradients = [
             f"{name}: gradient {value:.2g} × the median"
@@ -80,6 +82,7 @@ def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
         shares={name: row_share(vectors) for name, vectors in compared.vectors.items()},
         deviations={name: score_deviation(scores()) for name, scores in compared.scores.items()},
         gradients=relative_gradients(model),
+        is_bounded=compared.is_bounded,
         layers=tuple(layers.values()),
     )
 

@@ -4,6 +4,7 @@ Its functions import models and tasks where they are called: configurations and 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     """A model with fresh weights of its configuration; given word vectors (words, word_dim) of the vocabulary, and
     statistics of the training data's features, where it takes them. ConfigError for parts that do not fit together."""
 
+Remark = Callable[[], str]
+"""What is worth saying of figures without a mechanism, once they were computed."""
+KnockOuts = Mapping[str, Callable[[], AbstractContextManager[Remark]]]
+"""What can be switched off in a trained model, by name: within the context the model computes without it."""
 RecordKind = Literal["clips", "videos", "images"]
 
 
@@ -49,6 +54,10 @@ def _nothing(*_: Any) -> None:
 
 def _never(*_: Any) -> bool:
     return False
+
+
+def _no_knock_outs(*_: Any) -> KnockOuts:
+    return {}
 
 
 def _no_features(*_: Any) -> "Mapping[str, int]":
@@ -102,6 +111,8 @@ class System:
     """A loss's margin from the captions' granularity, which needs their information content; None where it has none."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
     """The features that a model is usually trained on, by name with their dimension: for a look at it without data."""
+    knock_outs: "Callable[[nn.Module], KnockOuts]" = _no_knock_outs
+    """What `vtr evaluate --knock-out` can switch off in a model."""
     events: "Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]]" = _no_events
     """What a model decides by itself on a device, for the log of a run: values by event."""
 

@@ -30,6 +30,8 @@ class Compared:
     """By modality or space, detached: (rows, dim) of the rows that have it."""
     scores: Mapping[str, Callable[[], Tensor]] = field(default_factory=dict)
     """By pair of them: (rows, items) similarities as the loss sees them, in units of its temperature or margin."""
+    is_bounded: bool = False
+    """Whether scores are those of vectors of length 1 over a margin, whose deviation is no matter of scale."""
     chance: Callable[[], float | None] = _unknown
     """The loss of the whole batch if all vectors were alike; None where that says nothing."""
 

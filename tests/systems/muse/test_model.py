@@ -23,7 +23,9 @@ DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
 WHOLE = ModelInputs(features={"video": DIM, "text": DIM})
 MASK = torch.arange(FRAMES) < torch.tensor([[4], [2], [3]])
-SMALL = MuseConfig(inputs=INPUTS, grid=GRID, scales=(1, 2, 3, 6), learner=MambaLearner(layers=2, state=4))
+SMALL = MuseConfig(
+    inputs=INPUTS, grid=GRID, scales=(1, 2, 3, 6), learner=MambaLearner(layers=2, state=4), initial_gate=0.0
+)
 LEARNERS = {
     "none_scan": MambaLearner(layers=2, state=4, scan="none"),
     "v1": MambaLearner(layers=2, state=4, scan="v1"),

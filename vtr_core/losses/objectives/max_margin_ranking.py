@@ -37,6 +37,8 @@ def mean_hinges(
 class MaxMarginRanking(Objective):
     """`max_margin_ranking` of the cosines of embeddings, which it L2-normalises itself (Miech et al. 2019, Eq. 2)."""
 
+    is_bounded = True
+
     def __init__(self, config: MaxMarginRankingConfig) -> None:
         super().__init__(config)
         self._margin = config.margin

@@ -47,6 +47,8 @@ class Objective(nn.Module, ABC):
     float32 under autocast, float64 of float64 embeddings.
     """
 
+    is_bounded: ClassVar[bool] = False
+    """Whether it compares vectors of length 1 by a margin, and not by a temperature."""
     guesses_alike: ClassVar[bool] = True
     """Whether vectors that are all alike cost what guessing does."""
 

@@ -49,16 +49,25 @@ def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_
                 _attention(cast(TokenAttention, attention), model.config.embedding_dim)
 
 
+def _linear(layer: nn.Module) -> nn.Linear:
+    assert isinstance(layer, nn.Linear)
+    return layer
+
+
 def _two_layers(layers: nn.Sequential, embedding_dim: int) -> None:
-    keep_size(layers[0])
-    keep_size(layers[2], given=RELU_SIZE, wanted=contrasted_size(embedding_dim))
+    keep_size(_linear(layers[0]))
+    keep_size(_linear(layers[2]), given=RELU_SIZE, wanted=contrasted_size(embedding_dim))
 
 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:
-    """Attended tokens are as large as the tokens they are added to."""
+    """Attended tokens are as large as the tokens they are added to.
+
+    Queries and keys have half their size: tokens of few numbers have logits with long tails.
+    """
     keep_size(attention.embed)
     keep_size(attention.query_key_value)
-    keep_size(attention.attended, given=_attended_size(attention.num_tokens))
+    attention.query_key_value.weight.data[: 2 * attention.embed.out_features] *= 0.5
+    keep_size(attention.attended, given=1 / sqrt(attention.num_tokens))
     keep_size(attention.linear, given=sqrt(2), wanted=contrasted_size(embedding_dim))
 
 
@@ -80,8 +89,8 @@ def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
         case SelfAttention():
             _self_attention(routing, config)
         case Unrouted():
-            keep_size(routing.mlp[0], given=SIGMOID_SIZE)
-            keep_size(routing.mlp[2], given=GELU_SIZE)
+            keep_size(_linear(routing.mlp[0]), given=SIGMOID_SIZE)
+            keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
             keep_size(routing.activations.linear)
         case SetTransformer():
             _set_transformer(routing, config.num_capsules)
@@ -99,12 +108,12 @@ def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
     assert isinstance(config.routing, SelfAttentionRouting)
     gain = config.routing.initial_gain
     for first, _ in (routing.query, routing.key, routing.value):
-        keep_size(cast(nn.Linear, first), given=SIGMOID_SIZE)
+        keep_size(_linear(first), given=SIGMOID_SIZE)
     for _, second in (routing.query, routing.key):
-        keep_size(cast(nn.Linear, second), wanted=gain)
-    keep_size(routing.value[1], given=_attended_size(config.num_capsules))
-    keep_size(routing.mlp[0])
-    keep_size(routing.mlp[2], given=GELU_SIZE)
+        keep_size(_linear(second), wanted=gain)
+    keep_size(_linear(routing.value[1]), given=_attended_size(config.num_capsules))
+    keep_size(_linear(routing.mlp[0]))
+    keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
     keep_size(routing.activations.linear)
 
 

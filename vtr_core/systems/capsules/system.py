@@ -9,10 +9,11 @@ from vtr_core.systems.capsules.config import (
     JointSpaceSettings,
     SelfAttentionBaselineConfig,
 )
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import KnockOuts, Presets, System, margin_setting
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import nn
 
     from vtr_core.data.captions.information import InformationTable
     from vtr_core.data.concepts.table import ConceptTable
@@ -82,6 +83,12 @@ def _standardizes(model: JointSpaceSettings) -> bool:
     return model.standardize
 
 
+def _knock_outs(model: "nn.Module") -> KnockOuts:
+    from vtr_core.systems.capsules.knock_outs import knock_outs
+
+    return knock_outs(model)
+
+
 CAPSULES = System(
     name="capsules",
     configs=(CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig),
@@ -95,5 +102,6 @@ CAPSULES = System(
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
     usual_features=_usual_features,
+    knock_outs=_knock_outs,
     granularity=margin_setting,
 )

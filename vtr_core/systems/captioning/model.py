@@ -19,6 +19,8 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 
 _SPREAD = 0.02
 """Standard deviation of fresh embeddings."""
+_PLACE_SPREAD = 0.01
+"""Of those of places, which all captions share: less, so that captions differ."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Captioner(nn.Module):
         self.standardization = Standardization(_frame_dim(config)) if config.standardize else None
         self.frames = nn.Sequential(nn.Linear(_frame_dim(config), dim), nn.LayerNorm(dim))
         self.words = nn.Embedding(num_words + 3, dim, padding_idx=0)
-        self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _SPREAD)
+        self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _PLACE_SPREAD)
         self.times = nn.Linear(1, dim)
         self.blocks = nn.ModuleList(
             TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout) for _ in range(config.layers)

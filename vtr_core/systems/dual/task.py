@@ -114,7 +114,7 @@ def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin:
             text, video = _matched(space)
             vectors |= {f"{TEXT}_{name}": text, f"{VIDEO}_{name}": video}
             scores[name] = partial(_in_margins, similarity, text, video, margin)
-    return Compared(vectors, scores)
+    return Compared(vectors, scores, is_bounded=True)
 
 
 def _matched(space: Embeddings) -> tuple[Tensor, Tensor]:

@@ -22,5 +22,6 @@ def compared_embeddings(objective: Objective, embeddings: Embeddings, keys: RowK
             pair.name: partial(objective.scores, *(side[pair.rows] for side in pair.sides))
             for pair in modality_pairs(first)
         },
+        is_bounded=objective.is_bounded,
         chance=partial(objective.chance, embeddings, keys, step),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from vtr_core.config.blocks.learners import NoLearner
 from vtr_core.errors import ConfigError
 from vtr_core.systems.muse.config import MuseConfig, TextWords
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import KnockOuts, Presets, System, margin_setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,6 +101,12 @@ def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
     return {column: _CLIP_DIM * (tokens if column == model.feature else 1) for column in model.columns}
 
 
+def _knock_outs(model: "nn.Module") -> KnockOuts:
+    from vtr_core.systems.muse.knock_outs import knock_outs
+
+    return knock_outs(model)
+
+
 MUSE = System(
     name="muse",
     configs=(MuseConfig,),
@@ -114,6 +120,7 @@ MUSE = System(
     check=_check,
     trained_vectors=_trained_vectors,
     usual_features=_usual_features,
+    knock_outs=_knock_outs,
     granularity=margin_setting,
     events=_events,
 )

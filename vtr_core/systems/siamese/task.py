@@ -66,7 +66,7 @@ class VerificationTask:
         def distances() -> Tensor:
             return pair_distance(vectors[:, None], vectors[None], loss.distance) / margin_of(loss)
 
-        return Compared({"face": vectors}, {"face_face": distances})
+        return Compared({"face": vectors}, {"face_face": distances}, is_bounded=True)
 
     def _moves(self, batch: ImageBatch, step: int) -> tuple[Moves | None, ImageBatch]:
         """Those of this worker's images, and the batch with the subjects that they make of its own.
