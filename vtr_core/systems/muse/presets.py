@@ -26,8 +26,9 @@ def muse_msrvtt() -> TrainConfig:
     """MUSE on CLIP's tokens at its published sizes: 12 frames of 1 + 7 × 7 tokens, scales 1, 3, 7, 14, four layers.
 
     Adam at 1e-4, ten times that for what learns over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
-    Luo et al. 2022). The temperature begins where CLIP's training ended, at 1/τ = 100, the most it may be. The loss is the sum of both cross-entropies, twice the published mean: to Adam it is the same, and
-    the largest norm of the gradient is twice the published one, too.
+    Luo et al. 2022). The temperature begins where CLIP's training ended, at 1/τ = 100, the most it may be. The loss is
+    the sum of both cross-entropies, twice the published mean: to Adam it is the same, and the largest norm of the
+    gradient is twice the published one, too.
     """
     return TrainConfig(
         preset="muse-msrvtt",
