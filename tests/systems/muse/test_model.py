@@ -297,7 +297,7 @@ def test_the_papers_rows():
     main = preset("muse-msrvtt")
     assert (main.batch.max_frames, main.batch.videos) == (12, 128)
     assert (main.optimizer.learning_rate, main.optimizer.learner_factor) == (1e-4, 10.0)
-    assert main.loss == InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+    assert main.loss == InfoNceConfig(temperature=0.01, learnable_temperature=True, max_scale=100.0)
     model = main.model
     assert (model.grid, model.scales, model.aggregation) == (7, (1, 3, 7, 14), "scale")
     assert model.learner == MambaLearner(layers=4, expansion=1, state=16, conv=4, scan="v2")

@@ -10,7 +10,7 @@ ALIKE = APART[:1].expand(32, 8)
 
 
 def compared(vectors: torch.Tensor, chance: float | None = None) -> Compared:
-    return Compared({"video": vectors}, {"video_video": lambda: vectors @ vectors.T}, lambda: chance)
+    return Compared({"video": vectors}, {"video_video": lambda: vectors @ vectors.T}, chance=lambda: chance)
 
 
 def test_what_is_looked_at_is_logged() -> None:
