@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -12,6 +13,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
+from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.standardization import Standardization
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
@@ -20,7 +22,8 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 _SPREAD = 0.02
 """Standard deviation of fresh embeddings."""
 _PLACE_SPREAD = 0.01
-"""Of those of places, which all captions share: less, so that captions differ."""
+"""Of those of places, which all captions share: less, so that captions differ. Times of frames are as small beside the
+frames themselves."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Captioner(nn.Module):
         self.norm, self.dropout = nn.LayerNorm(dim), nn.Dropout(config.dropout)
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
+        keep_size(cast(nn.Linear, self.frames[0]))
+        keep_size(self.times, wanted=_SPREAD)
 
     def forward(
         self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
