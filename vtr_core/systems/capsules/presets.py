@@ -24,7 +24,7 @@ def capsule_howto() -> TrainConfig:
     return TrainConfig(
         preset="capsule-howto",
         model=CapsuleNetConfig(words=WordEncoderConfig(layer_norm=True), projected_poses="primary", standardize=True),
-        optimizer=OptimizerConfig(learning_rate=1.5e-3, warmup_steps=20, gradient_clip=5.0),
+        optimizer=OptimizerConfig(learning_rate=3e-3, full_rate_width=1024, warmup_steps=20, gradient_clip=5.0),
     )
 
 

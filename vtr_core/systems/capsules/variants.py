@@ -87,6 +87,7 @@ def _published(model: CapsuleNetConfig) -> Changes:
         "optimizer.learning_rate": 1e-3,
         "optimizer.warmup_steps": 0,
         "optimizer.gradient_clip": None,
+        "optimizer.full_rate_width": None,
     }
     if isinstance(model.routing, SelfAttentionRouting):
         changes |= {"model.routing.num_heads": 1, "model.routing.initial_gain": 1.0}
