@@ -59,7 +59,7 @@ class LearnerStep:
 
     def __init__(self, learner: str, frames: int, rows: int, flags: Flags, device: torch.device) -> None:
         torch.manual_seed(0)
-        self._learner = build_learner(flags.dim, _config(learner, flags.layers), zero_gates=False).to(device)
+        self._learner = build_learner(flags.dim, _config(learner, flags.layers), initial_gate=None).to(device)
         self._tokens = torch.randn(rows, TOKENS * frames, flags.dim).to(device).requires_grad_()
         parameters = list(self._learner.parameters())
         self._optimizer = torch.optim.Adam(parameters, 1e-4) if parameters else None

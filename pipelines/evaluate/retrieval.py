@@ -49,6 +49,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     for manifest in manifests:
         space.check(loaded.config, manifest)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
+    _check_knock_outs(loaded, flags)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
@@ -90,6 +91,16 @@ def _check(flags: EvaluateFlags) -> None:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
 
 
+def _check_knock_outs(loaded: "LoadedModel", flags: EvaluateFlags) -> None:
+    from vtr_core.run.models import system_of
+
+    offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
+    for name in flags.knock_out:
+        if name not in offered:
+            known = ", ".join(offered) or "none"
+            raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
+
+
 def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
     from vtr_core.retrieval.evaluate.bank import embed_bank, sample_captions
     from vtr_core.run.models import reads_videos
@@ -129,7 +140,27 @@ def _evaluate_one(
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
+    variants += _without(loaded, manifest, kinds[0], flags.knock_out)
     return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
+
+
+def _without(
+    loaded: "LoadedModel", manifest: "Manifest", kind: "SimilarityKind", names: Sequence[str]
+) -> "list[Variant]":
+    """Figures of the same checkpoint without some of its mechanisms, one at a time."""
+    from pipelines.evaluate.retrieval_figures import Variant
+    from vtr_core.data.plan.plan import row_groups
+    from vtr_core.retrieval.embed.rows import embed_rows
+    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+    from vtr_core.run.models import system_of
+
+    offered, found = system_of(loaded.config.model).implementation().knock_outs(loaded.model), []
+    for name in names:
+        with offered[name]() as remark:
+            rows = embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
+        figures = evaluate_retrieval(rows, kind)
+        found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
+    return found
 
 
 def _variants(

@@ -39,8 +39,14 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
             return f"waiting for nodes with room for {_workers(details)}"
         case "scan":
             return f"selective scans by the {details['backend']}: {details['reason']}"
+        case "collapsed":
+            return f"step {details['step']}: {details['what']}; {details['cause']}"
+        case "at_chance":
+            return f"step {details['step']}: the loss, {details['loss']:.4g}, is {_chance(details['chance'])}"
         case "finished":
-            return f"finished at step {details['step']}"
+            chance = details.get("at_chance")
+            ended = "" if chance is None else f"; the loss is still {_chance(chance)}"
+            return f"finished at step {details['step']}{ended}"
         case _:
             return ", ".join([event.replace("_", " "), *(f"{name} {value}" for name, value in details.items())])
 
@@ -48,6 +54,10 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
 def counts_line(counts: Mapping[str, int]) -> str:
     """How often each kind of fault happened; empty where none did."""
     return ", ".join(f"{counts[event]} {name}" for event, name in _COUNTED.items() if counts.get(event))
+
+
+def _chance(chance: float) -> str:
+    return f"that of vectors which are all alike ({chance:.4g}): nothing is learned"
 
 
 def _workers(details: Mapping[str, Any]) -> str:

@@ -107,6 +107,18 @@ def test_a_state_without_factors_is_taken_and_the_configured_ones_stay() -> None
     assert torch.equal(optimizer.state[model.beside.weight]["exp_avg"], old.state[model.beside.weight]["exp_avg"])
 
 
+def test_wide_matrices_have_a_lower_rate() -> None:
+    """A matrix that reads four times the width has a quarter of the rate; biases and kernels have the whole."""
+    narrow, wide, kernel = nn.Linear(8, 3), nn.Linear(32, 3), nn.Conv2d(64, 2, 3)
+    optimizer = build_optimizer(nn.ModuleList([narrow, wide, kernel]), OptimizerConfig(full_rate_width=8))
+    rates = {id(p): group["rate_factor"] for group in optimizer.param_groups for p in group["params"]}
+    assert rates == {
+        **{id(p): 1.0 for layer in (narrow, kernel) for p in layer.parameters()},
+        id(wide.weight): 0.25,
+        id(wide.bias): 1.0,
+    }
+
+
 def test_a_state_goes_on_in_another_memory_layout() -> None:
     """The fused step goes over memory: moments that lie otherwise than their weights are other weights' moments."""
     layers = [nn.Conv2d(3, 5, 3, bias=False) for _ in range(2)]

@@ -15,6 +15,9 @@ class OptimizerConfig(Settings):
     learning_rate: PositiveFloat = 1e-3
     learner_factor: PositiveFloat = 1.0
     """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
+    full_rate_width: PositiveInt | None = None
+    """Matrices that read more numbers than this have the rate times this over that many, so that one step of Adam moves
+    what a layer gives by about as much, however wide it is (Yang et al. 2022, Table 3). None: one rate for all."""
     weight_decay: NonNegativeFloat = 0.0
     """Decoupled (AdamW) where it is not 0."""
     amsgrad: bool = False

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from vtr_core.config.losses.granularity import FusionConfig
 from vtr_core.losses.granularity.bias import row_cross_entropy
+from vtr_core.nn.initialization import GELU_SIZE, keep_size
 from vtr_core.nn.precision import at_least_float32, full_precision
 from vtr_core.nn.transformer import TransformerBlock
 
@@ -64,7 +65,10 @@ class PairScorer(nn.Module):
         self.fusion = self.head = None
         if config.score == "fusion":
             self.fusion = TransformerBlock(dim, config.heads, 4 * dim, dropout=0.0)
-            self.head = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, 1))
+            hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1)
+            keep_size(hidden)
+            keep_size(out, given=GELU_SIZE)  # scores use tanh's whole range from the start
+            self.head = nn.Sequential(nn.LayerNorm(dim), hidden, nn.GELU(), out)
 
     def forward(self, videos: Sequences, captions: Sequences) -> Float[Tensor, "videos captions"]:
         """The scores, in [−1, 1]."""

@@ -16,6 +16,7 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.descriptions import Descriptions
+from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.pair_decision import PairDecision
 from vtr_core.systems.task import Task
@@ -23,6 +24,10 @@ from vtr_core.systems.use import Use
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
+    return {}
+
+
+def _no_knock_outs(*_: Any) -> KnockOuts:
     return {}
 
 
@@ -47,3 +52,5 @@ class Implementation:
     """Whether two image files show the same: by a threshold or by the model's own, resized to its size or not."""
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
     """What a model decides by itself on a device, for the log of a run: values by event."""
+    knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
+    """What `vtr evaluate --knock-out` can switch off in a model."""

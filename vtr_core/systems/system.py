@@ -41,6 +41,10 @@ def _never(*_: Any) -> bool:
     return False
 
 
+def _no_features(*_: Any) -> "Mapping[str, int]":
+    return {}
+
+
 @dataclass(frozen=True)
 class System:
     """A way from records to a trained model. Functions of a model or a loss take its configuration."""
@@ -84,6 +88,8 @@ class System:
     """How many concepts a model detects, of which it needs labels; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's margin from the captions' granularity, which needs their information content; None where it has none."""
+    usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
+    """The features that a model is usually trained on, by name with their dimension: for a look at it without data."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a system tells the training loop: its loss on a batch, its figures on a validation set."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -11,6 +11,30 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
+MOST_ROWS = 512
+"""Rows of a batch, the first ones, that `Compared` is about."""
+
+
+def _unknown() -> None:
+    """No chance level."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a loss compared in a step, for whoever asks how much of it differs between rows; of the batch's first rows.
+
+    What costs something is computed where it is asked for.
+    """
+
+    vectors: Mapping[str, Tensor] = field(default_factory=dict)
+    """By modality or space, detached: (rows, dim) of the rows that have it."""
+    scores: Mapping[str, Callable[[], Tensor]] = field(default_factory=dict)
+    """By pair of them: (rows, items) similarities as the loss sees them, in units of its temperature or margin."""
+    is_bounded: bool = False
+    """Whether scores are those of vectors of length 1 over a margin, whose deviation is no matter of scale."""
+    chance: Callable[[], float | None] = _unknown
+    """The loss of the whole batch if all vectors were alike; None where that says nothing."""
+
 
 @dataclass(frozen=True)
 class StepOutput:
@@ -18,6 +42,7 @@ class StepOutput:
 
     loss: Tensor
     metrics: Mapping[str, float | Tensor] = field(default_factory=dict)
+    compared: Compared = field(default_factory=Compared)
 
 
 @runtime_checkable

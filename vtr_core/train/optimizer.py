@@ -33,15 +33,32 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     learning = [parameter for parameter in trained if id(parameter) in learners]
     groups = [
         {
-            "params": [p for p in parameters if (p.ndim >= 2 and id(p) not in exempt) == decays],
+            "params": chosen,
             "weight_decay": config.weight_decay if decays else 0.0,
-            "rate_factor": factor,
+            "rate_factor": factor * width_factor,
         }
         for parameters, factor in ((base, 1.0), (learning, config.learner_factor))
         for decays in (True, False)
+        for width_factor, chosen in _by_width(
+            [p for p in parameters if (p.ndim >= 2 and id(p) not in exempt) == decays],
+            config.full_rate_width if decays else None,
+        )
     ]
     used = [group for group in groups if group["params"]]
     return AdamW(used, lr=config.learning_rate, amsgrad=config.amsgrad, fused=True)
+
+
+def _by_width(
+    parameters: Sequence[nn.Parameter], full_rate_width: int | None
+) -> list[tuple[float, Sequence[nn.Parameter]]]:
+    """The parameters by what the rate is multiplied by for the numbers that a matrix (out, in) reads; 1 for others."""
+    if full_rate_width is None:
+        return [(1.0, parameters)]
+    factors = [min(1.0, full_rate_width / p.shape[1]) if p.ndim == 2 else 1.0 for p in parameters]
+    return [
+        (factor, [p for p, own in zip(parameters, factors, strict=True) if own == factor])
+        for factor in sorted(set(factors), reverse=True)
+    ]
 
 
 def set_learning_rate(optimizer: Optimizer, rate: float) -> None:

@@ -60,3 +60,31 @@ def test_clips_that_show_the_same_are_close_and_noise_tells_them_apart():
         for features in Recorder(world).record(0, still([[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]))
     )
     assert same @ other < same @ twin < 1.99
+
+
+SCENES = SyntheticSettings(dim_2d=400, dim_3d=400, dim_audio=16, noise=0.0, style=0.0, missing_audio=0.0, scenes=4)
+
+
+def videos_by_scene(concepts, count=40):
+    """The video features of clips that show `concepts`, with their scenes."""
+    recorder = Recorder(SCENES)
+    return [
+        (int(SCENES.scene(video, 1)[0]), recorder.record(video, still([concepts]))[0]["video"].astype(np.float64))
+        for video in range(count)
+    ]
+
+
+def test_a_scene_decides_what_the_same_concepts_look_like():
+    seen = videos_by_scene([0, 1, 2, 3, 4])
+    assert {scene for scene, _ in seen} == {0, 1, 2, 3}
+    for scene, features in seen[1:]:
+        assert np.array_equal(features, seen[0][1]) == (scene == seen[0][0])
+
+
+def test_in_a_scene_other_concepts_look_otherwise():
+    same, other = videos_by_scene([0, 1, 2, 3, 4]), videos_by_scene([0, 1, 2, 3, 5])
+    assert all(not np.array_equal(a, b) for (_, a), (_, b) in zip(same, other, strict=True))
+
+
+def test_a_world_without_scenes_has_none():
+    assert WORLD.scene(3, 5) is None

@@ -123,7 +123,7 @@ def test_the_gated_convolution_looks_to_both_sides():
 def test_drawn_gates_are_no_identity():
     torch.manual_seed(0)
     tokens = _tokens().float()
-    assert not torch.equal(ResMamba(DIM, MambaLearner(), zero_gates=False)(tokens), tokens)
+    assert not torch.equal(ResMamba(DIM, MambaLearner(), initial_gate=None)(tokens), tokens)
 
 
 def test_heads_must_divide_the_dimension():

@@ -26,6 +26,18 @@ LINES = [
     ("waiting", {"workers": 2, "each": {"CPU": 1.0}}, "waiting for nodes with room for 2 workers"),
     ("scan", {"backend": "reference", "reason": "as configured"}, "selective scans by the reference: as configured"),
     ("worker_lost", {"reason": "r"}, "a worker was lost: r"),
+    ("collapsed", {"step": 20, "what": "all is alike", "cause": "a high rate"}, "step 20: all is alike; a high rate"),
+    (
+        "at_chance",
+        {"step": 70, "loss": 8.31, "chance": 8.318},
+        "step 70: the loss, 8.31, is that of vectors which are all alike (8.318): nothing is learned",
+    ),
+    (
+        "finished",
+        {"step": 90, "at_chance": 8.3},
+        "finished at step 90; the loss is still that of vectors which are all alike (8.3): nothing is learned",
+    ),
+    ("finished", {"step": 90, "at_chance": None}, "finished at step 90"),
     ("something_else", {"a": 1, "b": "x"}, "something else, a 1, b x"),
 ]
 

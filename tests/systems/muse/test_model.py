@@ -23,7 +23,9 @@ DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4
 INPUTS = ModelInputs(features={"video": (1 + GRID**2) * DIM, "text": DIM}, num_words=9, word_dim=4, max_words=5)
 WHOLE = ModelInputs(features={"video": DIM, "text": DIM})
 MASK = torch.arange(FRAMES) < torch.tensor([[4], [2], [3]])
-SMALL = MuseConfig(inputs=INPUTS, grid=GRID, scales=(1, 2, 3, 6), learner=MambaLearner(layers=2, state=4))
+SMALL = MuseConfig(
+    inputs=INPUTS, grid=GRID, scales=(1, 2, 3, 6), learner=MambaLearner(layers=2, state=4), initial_gate=0.0
+)
 LEARNERS = {
     "none_scan": MambaLearner(layers=2, state=4, scan="none"),
     "v1": MambaLearner(layers=2, state=4, scan="v1"),
@@ -295,7 +297,7 @@ def test_the_papers_rows():
     main = preset("muse-msrvtt")
     assert (main.batch.max_frames, main.batch.videos) == (12, 128)
     assert (main.optimizer.learning_rate, main.optimizer.learner_factor) == (1e-4, 10.0)
-    assert main.loss == InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+    assert main.loss == InfoNceConfig(temperature=0.01, learnable_temperature=True, max_scale=100.0)
     model = main.model
     assert (model.grid, model.scales, model.aggregation) == (7, (1, 3, 7, 14), "scale")
     assert model.learner == MambaLearner(layers=4, expansion=1, state=16, conv=4, scan="v2")

@@ -17,8 +17,8 @@ class SelfAttentionRouting(Settings):
     num_heads: PositiveInt = 1
     """Attention heads; the scale is 1/sqrt(head width)."""
     initial_gain: PositiveFloat = 1.0
-    """What the first weights of queries, keys and values are multiplied by. At 1 attention, and with it the
-    activations, begins nearly uniform, and a short training leaves it so; at 3 capsules differ from the start."""
+    """What the first weights of queries and keys are multiplied by, so that attention's logits deviate by gain²; with
+    torch's initial weights both layers of queries, keys and values, where attention is nearly uniform at 1."""
     mlp_dim: PositiveInt = 1024
     """Hidden width of the MLP after the attention."""
     dropout: Probability = 0.1

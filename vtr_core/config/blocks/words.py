@@ -15,6 +15,9 @@ class WordEncoderConfig(Settings):
     """How words are pooled; `max_mean` is both side by side, twice as wide."""
     word_dropout: Probability = 0.0
     """Share of words dropped in training (never all of a caption)."""
+    layer_norm: bool = False
+    """Bring every caption's pooled words to mean 0 and deviation 1. Maxima over words are positive and much the same
+    for all captions; without this norm that is most of what the next layer sees."""
     dropout: Probability = 0.0
     """Dropout on the pooled words."""
     train_vectors: bool = False

@@ -15,7 +15,7 @@ from vtr_core.config.settings import Settings
 from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
-LATENTS, NARRATION, FEATURES, WEIGHTS = range(4)
+LATENTS, NARRATION, FEATURES, WEIGHTS, SCENES = range(5)
 """What a random stream is for: the first number of its seed."""
 
 AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
@@ -47,6 +47,9 @@ class SyntheticSettings(Settings):
     """Standard deviation of each feature value's noise; a concept moves it by about 1."""
     style: NonNegativeFloat = 2.0
     """Standard deviation, per feature value, of a video's look, which has few dimensions and means nothing."""
+    scenes: NonNegativeInt = 0
+    """Scenes, one of which every clip is in: it decides what a feature means, so that no sum of fixed vectors tells a
+    clip's concepts (0: a concept moves features the same way everywhere)."""
     missing_audio: float = Field(default=0.2, ge=0, le=1)
     """Probability that a clip has no audio."""
     min_clips: PositiveInt = 3
@@ -70,6 +73,10 @@ class SyntheticSettings(Settings):
         """The probability of each concept of a slot."""
         weights = np.arange(1, self.num_concepts + 1, dtype=np.float64) ** -self.zipf
         return weights / weights.sum()
+
+    def scene(self, video: int, num_clips: int) -> Int[np.ndarray, " clips"] | None:
+        """The scene of each clip of a video, all as frequent and named by no narration; None where there are none."""
+        return self.stream(SCENES, video).integers(self.scenes, size=num_clips) if self.scenes else None
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:
         """The random numbers of one video (or of one slot's vectors) for one purpose."""

@@ -3,12 +3,27 @@
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Float16
+from jaxtyping import Float, Float16, Int
 
-from vtr_core.data.worlds.clips import ACTION, AGENT, FEATURES, OBJECT, PLACE, TOOL, WEIGHTS, SyntheticSettings, Truth
+from vtr_core.data.worlds.clips import (
+    ACTION,
+    AGENT,
+    FEATURES,
+    OBJECT,
+    PLACE,
+    SCENES,
+    TOOL,
+    WEIGHTS,
+    SyntheticSettings,
+    Truth,
+)
 from vtr_core.data.worlds.words import SLOTS
 
 STYLE_DIM = 8
+_SENSORS = 2**40
+"""Beyond all videos' numbers: where the random streams of the sensors' scenes begin."""
+CODE_DIM = 24
+"""Numbers that a concept, or a scene, is in the world with scenes."""
 _SEEN_2D = {AGENT: 1.0, OBJECT: 1.0, TOOL: 0.8, PLACE: 1.0}
 _SEEN_3D = {ACTION: 1.2, AGENT: 0.5, OBJECT: 0.5}
 _HEARD = {ACTION: 1.0, TOOL: 1.0}
@@ -30,7 +45,8 @@ class Recorder:
     def record(self, video: int, content: Truth) -> list[dict[str, Float16[np.ndarray, " dim"]]]:
         """The features of each clip: `video` = L2(2D) ⊕ L2(3D), and L2 `audio` where the clip has sound."""
         rng = self.settings.stream(FEATURES, video)
-        spatial, temporal, audio = (stream.record(content, rng) for stream in self._streams)
+        scene = self.settings.scene(video, len(content))
+        spatial, temporal, audio = (stream.record(content, scene, rng) for stream in self._streams)
         silent = rng.random(len(content)) < self.settings.missing_audio
         visual = np.concatenate([spatial, temporal], axis=1).astype(np.float16)
         sound = audio.astype(np.float16)
@@ -40,7 +56,10 @@ class Recorder:
 
 
 class _Stream:
-    """One sensor: x = L2(relu(Σ_slot weight · vector[slot, concept] + style · look + noise · ε))."""
+    """One sensor: x = L2(relu(Σ_slot weight · vector[slot, concept] + style · look + noise · ε)).
+
+    In scenes the sum is that of `_Scenes`.
+    """
 
     def __init__(self, settings: SyntheticSettings, index: int, dim: int, seen: dict[int, float]) -> None:
         rng = settings.stream(WEIGHTS, index)
@@ -49,11 +68,41 @@ class _Stream:
         self._vectors = rng.standard_normal(shape, np.float32) * weights[:, None, None]
         self._looks = rng.standard_normal((STYLE_DIM, dim), np.float32) / np.sqrt(np.float32(STYLE_DIM))
         self._style, self._noise = settings.style, settings.noise
+        self._scenes = _Scenes(settings, index, dim, weights) if settings.scenes else None
 
-    def record(self, content: Truth, rng: np.random.Generator) -> Float[np.ndarray, "clips dim"]:
+    def record(
+        self, content: Truth, scene: Int[np.ndarray, " clips"] | None, rng: np.random.Generator
+    ) -> Float[np.ndarray, "clips dim"]:
         dim = self._looks.shape[1]
-        seen = self._vectors[np.arange(len(SLOTS)), content.concepts].sum(axis=1)
+        if self._scenes is None or scene is None:
+            seen = self._vectors[np.arange(len(SLOTS)), content.concepts].sum(axis=1)
+        else:
+            seen = self._scenes.seen(content.concepts, scene)
         look = self._style * (rng.standard_normal(STYLE_DIM, np.float32) @ self._looks)
         noise = self._noise * rng.standard_normal((len(content), dim), np.float32)
         values = np.maximum(seen + look + noise, 0)
         return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), np.float32(1e-12))
+
+
+class _Scenes:
+    """What a sensor sees of a clip in scene s: P [R_s o, c_s], o the codes of its concepts, slot by slot, weighted.
+
+    R_s is a random rotation and c_s a random code of the scene, P a fixed random projection. A sensor of another scene
+    sees the same concepts as other features, so one matrix does not tell them: what is there has to be found out first.
+    """
+
+    def __init__(self, settings: SyntheticSettings, index: int, dim: int, weights: Float[np.ndarray, " slots"]) -> None:
+        rng = settings.stream(SCENES, _SENSORS + index)
+        size = len(SLOTS) * CODE_DIM
+        self._codes = rng.standard_normal((len(SLOTS), settings.num_concepts, CODE_DIM), np.float32)
+        self._codes *= weights[:, None, None]
+        self._rotations = np.linalg.qr(rng.standard_normal((settings.scenes, size, size), np.float32))[0]
+        self._scene_codes = rng.standard_normal((settings.scenes, CODE_DIM), np.float32)
+        self._projection = rng.standard_normal((size + CODE_DIM, dim), np.float32) / np.sqrt(np.float32(CODE_DIM))
+
+    def seen(
+        self, concepts: Int[np.ndarray, "clips slots"], scene: Int[np.ndarray, " clips"]
+    ) -> Float[np.ndarray, "clips dim"]:
+        codes = self._codes[np.arange(len(SLOTS)), concepts].reshape(len(concepts), -1)
+        turned = np.einsum("cij,cj->ci", self._rotations[scene], codes)
+        return np.concatenate([turned, self._scene_codes[scene]], axis=1) @ self._projection

@@ -29,6 +29,8 @@ class GramVolume(Objective):
     group. Raises ConfigError without text or with other than one or two further modalities.
     """
 
+    guesses_alike = False
+
     def __init__(self, config: GramVolumeConfig) -> None:
         super().__init__(config)
         self.temperature = Temperature(config)
@@ -73,6 +75,10 @@ class GramVolume(Objective):
         text, *others = (normalize(vectors, dim=1) for vectors in modalities)
         blocks = [part for other in others for part in both_blocks(scale * text, other, block)]
         return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over τ, as the pairs that align encoders are compared."""
+        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """The temperature where it is learned."""

@@ -43,6 +43,10 @@ class InfoNce(Objective):
 
         return terms
 
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over τ."""
+        return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
+
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """The temperature where it is learned."""
         return self.temperature.metrics()

@@ -74,6 +74,10 @@ class MaskedMarginSoftmax(Objective):
 
         return terms
 
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Dot products."""
+        return a @ b.T
+
     def metrics(self, step: int) -> dict[str, Tensor]:
         """The margin where it follows a schedule."""
         if not isinstance(self._margin, (GeometricMargin, LinearMargin)):

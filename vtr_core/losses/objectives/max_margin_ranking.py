@@ -37,6 +37,8 @@ def mean_hinges(
 class MaxMarginRanking(Objective):
     """`max_margin_ranking` of the cosines of embeddings, which it L2-normalises itself (Miech et al. 2019, Eq. 2)."""
 
+    is_bounded = True
+
     def __init__(self, config: MaxMarginRankingConfig) -> None:
         super().__init__(config)
         self._margin = config.margin
@@ -51,3 +53,7 @@ class MaxMarginRanking(Objective):
             return of_rows + mean_hinges(columns, weights, block.start, self._margin)
 
         return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Cosines over the margin; plain cosines without one."""
+        return normalize(a, dim=1) @ normalize(b, dim=1).T / (self._margin or 1.0)

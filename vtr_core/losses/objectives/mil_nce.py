@@ -78,6 +78,10 @@ class MilNce(Objective):
 
         return terms
 
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Dot products."""
+        return a @ b.T
+
 
 def _bags(embeddings: Embeddings, modality: str) -> Float[Tensor, "batch bag dim"]:
     vectors = embeddings.vectors[modality].unsqueeze(1)

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -46,6 +47,11 @@ class Objective(nn.Module, ABC):
     float32 under autocast, float64 of float64 embeddings.
     """
 
+    is_bounded: ClassVar[bool] = False
+    """Whether it compares vectors of length 1 by a margin, and not by a temperature."""
+    guesses_alike: ClassVar[bool] = True
+    """Whether vectors that are all alike cost what guessing does."""
+
     def __init__(self, config: ContrastiveLossConfig) -> None:
         super().__init__()
         self._same_video = config.same_video
@@ -58,6 +64,19 @@ class Objective(nn.Module, ABC):
     def groups(self, embeddings: Embeddings) -> list[Group]:
         """The groups of modalities; every pair of them unless the loss says otherwise."""
         return modality_pairs(embeddings)
+
+    @abstractmethod
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """Similarities of two modalities as the loss sees them: in units of its temperature or its margin."""
+
+    @torch.no_grad()
+    def chance(self, embeddings: Embeddings, keys: RowKeys, step: int) -> float | None:
+        """What the batch costs where all vectors are alike; None where that is not what guessing costs."""
+        if not self.guesses_alike:
+            return None
+        vectors = {name: torch.zeros_like(values) for name, values in embeddings.vectors.items()}
+        candidates = None if embeddings.candidates is None else torch.zeros_like(embeddings.candidates)
+        return float(self(replace(embeddings, vectors=vectors, candidates=candidates), keys, step).total)
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002  a schedule depends on it
         """What the loss uses at `step` that changes in training, detached."""

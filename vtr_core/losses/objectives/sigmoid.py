@@ -44,6 +44,8 @@ class Sigmoid(Objective):
     A pair of rows is weighted by the counts of the row of the group's first modality.
     """
 
+    guesses_alike = False
+
     def __init__(self, config: SigmoidConfig) -> None:
         super().__init__(config)
         self._learnable = config.learnable
@@ -59,6 +61,10 @@ class Sigmoid(Objective):
             return binary_terms(row_block(a, b, block) + bias, weights, block.start)
 
         return terms
+
+    def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
+        """t times cosines."""
+        return self.log_scale.to(a).exp() * normalize(a, dim=1) @ normalize(b, dim=1).T
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002
         """t and b, where they are learned."""

@@ -5,6 +5,7 @@ from typing import assert_never
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
+from torch.nn.functional import layer_norm
 
 from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.errors import InputError
@@ -48,7 +49,8 @@ class WordEncoder(nn.Module):
         if self.training and self.config.word_dropout:
             words = keep_words(words, self.config.word_dropout)
         hidden = torch.relu(self.linear(self.vectors(tokens))) * words.unsqueeze(-1)
-        return self.dropout(self._pool(hidden, words))
+        pooled = self._pool(hidden, words)
+        return self.dropout(layer_norm(pooled, pooled.shape[1:]) if self.config.layer_norm else pooled)
 
     def _pool(
         self, hidden: Float[Tensor, "batch max_words hidden"], words: Bool[Tensor, "batch max_words"]

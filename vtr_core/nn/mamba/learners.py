@@ -19,18 +19,18 @@ from vtr_core.nn.attention import check_heads
 from vtr_core.nn.mamba.res_mamba import GatedResiduals, ResMamba
 
 
-def build_learner(dim: int, config: LearnerConfig, zero_gates: bool = True) -> GatedResiduals:
-    """The learner that `config` names, over tokens of `dim`; its layers start as the identity with `zero_gates`.
+def build_learner(dim: int, config: LearnerConfig, initial_gate: float | None = 0.0) -> GatedResiduals:
+    """The learner that `config` names, over tokens of `dim`; see `GatedResiduals` for its gates.
 
     Raises ConfigError where attention heads do not divide `dim`.
     """
     match config:
         case MambaLearner():
-            return ResMamba(dim, config, zero_gates)
+            return ResMamba(dim, config, initial_gate)
         case TransformerLearner() | FlashLearner():
-            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], zero_gates)
+            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], initial_gate)
         case MambaOutLearner():
-            return GatedResiduals(dim, [GatedConvolution(dim, config) for _ in range(config.layers)], zero_gates)
+            return GatedResiduals(dim, [GatedConvolution(dim, config) for _ in range(config.layers)], initial_gate)
         case NoLearner():
             return GatedResiduals(dim, [])
         case _:

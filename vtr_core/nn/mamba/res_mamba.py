@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.packing import pack, unpack
 
@@ -16,12 +17,13 @@ class GatedResiduals(nn.Module):
 
     At initialisation it gives every token back, bit for bit. It takes the place of any aggregator of (batch, tokens,
     dim). A mixer is called with tokens that come first in their row and a mask of them, or None.
-    zero_gates: False draws W and b as any linear layer's, so that it is not the identity.
+    initial_gate: the size that W, drawn at random, makes of numbers of size 1 instead; None draws W and b as torch does
+    for any linear layer. With W = 0 mixers have no gradient until it has moved.
     """
 
-    def __init__(self, dim: int, mixers: Sequence[nn.Module], zero_gates: bool = True) -> None:
+    def __init__(self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(_GatedResidual(dim, mixer, zero_gates) for mixer in mixers)
+        self.layers = nn.ModuleList(_GatedResidual(dim, mixer, initial_gate) for mixer in mixers)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
@@ -47,17 +49,16 @@ class GatedResiduals(nn.Module):
 class ResMamba(GatedResiduals):
     """Gated residual layers of Mamba, MUSE's video learner."""
 
-    def __init__(self, dim: int, config: MambaLearner, zero_gates: bool = True) -> None:
-        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], zero_gates)
+    def __init__(self, dim: int, config: MambaLearner, initial_gate: float | None = 0.0) -> None:
+        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate)
 
 
 class _GatedResidual(nn.Module):
-    def __init__(self, dim: int, mixer: nn.Module, zero_gate: bool) -> None:
+    def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None) -> None:
         super().__init__()
         self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
-        if zero_gate:
-            nn.init.zeros_(self.gate.weight)
-            nn.init.zeros_(self.gate.bias)
+        if initial_gate is not None:
+            keep_size(self.gate, wanted=initial_gate)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None

@@ -13,6 +13,7 @@ from vtr_core.systems.capsules.config import (
     SelfAttentionBaselineConfig,
 )
 from vtr_core.systems.capsules.fully_connected import FullyConnected
+from vtr_core.systems.capsules.initialization import initialize
 from vtr_core.systems.capsules.model import CapsuleNet
 from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
 
@@ -22,6 +23,8 @@ def build(
 ) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
     """The network that `config` is of; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
     model = _fresh(config)
+    if config.initialization == "scaled":
+        initialize(model, 1.0 if vectors is None else _size(vectors))
     if vectors is not None:
         model.inputs.load_word_vectors(torch.from_numpy(vectors.copy()))
     if statistics is not None:
@@ -39,3 +42,8 @@ def _fresh(config: JointSpaceSettings) -> CapsuleNet | FullyConnected | SelfAtte
             return SelfAttentionBaseline(config)
         case _:
             raise AssertionError(f"{type(config).__name__} is no configuration of a capsule network or its baselines")
+
+
+def _size(vectors: np.ndarray) -> float:
+    """The root mean square of given word vectors; 1 where they are all 0."""
+    return float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) or 1.0

@@ -21,6 +21,9 @@ class JointSpaceSettings(Settings):
     """Features standardised per dimension with the training data's mean and deviation, which the model keeps."""
     input_dropout: Probability = 0.0
     """Dropout on the input features."""
+    initialization: Literal["scaled", "torch"] = "scaled"
+    """`scaled`: every layer's weights by the size of what it is given, see `initialization.py`; `torch`: PyTorch's
+    defaults, whose biases drown features of small values."""
 
 
 class CapsuleNetConfig(JointSpaceSettings):

@@ -1,9 +1,12 @@
 """The capsule network and its baselines: built, trained, searched and served."""
 
 from vtr_core.systems.capsules.build import build
+from vtr_core.systems.capsules.knock_outs import knock_outs
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.clips import CLIP_SPACE, clip_task
 from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.use import use
 
-IMPLEMENTATION = Implementation(build=build, task=clip_task, predict=predict, use=use, retrieval=CLIP_SPACE)
+IMPLEMENTATION = Implementation(
+    build=build, task=clip_task, predict=predict, use=use, retrieval=CLIP_SPACE, knock_outs=knock_outs
+)

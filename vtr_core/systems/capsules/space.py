@@ -35,8 +35,7 @@ def howto() -> Space:
                     {
                         "self_attention": {"kind": "self_attention"},
                         "self_attention, 4 heads": {"kind": "self_attention", "num_heads": 4},
-                        "self_attention, gain 3": {"kind": "self_attention", "initial_gain": 3.0},
-                        "set_transformer": {"kind": "set_transformer"},
+                        "self_attention, gain 2": {"kind": "self_attention", "initial_gain": 2.0},
                         "none": {"kind": "none"},
                     }
                 )

@@ -1,6 +1,6 @@
 """The capsule network and its baselines: clips in one joint space of captions and features."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.systems.capsules.config import (
@@ -46,6 +46,11 @@ def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of 
     return "model.words.train_vectors"
 
 
+def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":  # noqa: ARG001  any of them has these
+    """HowTo100M's: 2D and 3D features side by side, and DAVEnet's."""
+    return {"video": 4096, "audio": 1024}
+
+
 def _standardizes(model: JointSpaceSettings) -> bool:
     return model.standardize
 
@@ -61,5 +66,6 @@ CAPSULES = System(
     presets=_presets,
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
+    usual_features=_usual_features,
     granularity=margin_setting,
 )

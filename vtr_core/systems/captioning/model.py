@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -12,6 +13,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
+from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.standardization import Standardization
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
@@ -19,6 +21,9 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 
 _SPREAD = 0.02
 """Standard deviation of fresh embeddings."""
+_PLACE_SPREAD = 0.01
+"""Of those of places, which all captions share: less, so that captions differ. Times of frames are as small beside the
+frames themselves."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Captioner(nn.Module):
         self.standardization = Standardization(_frame_dim(config)) if config.standardize else None
         self.frames = nn.Sequential(nn.Linear(_frame_dim(config), dim), nn.LayerNorm(dim))
         self.words = nn.Embedding(num_words + 3, dim, padding_idx=0)
-        self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _SPREAD)
+        self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _PLACE_SPREAD)
         self.times = nn.Linear(1, dim)
         self.blocks = nn.ModuleList(
             TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout) for _ in range(config.layers)
@@ -58,6 +63,8 @@ class Captioner(nn.Module):
         self.norm, self.dropout = nn.LayerNorm(dim), nn.Dropout(config.dropout)
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
+        keep_size(cast(nn.Linear, self.frames[0]))
+        keep_size(self.times, wanted=_SPREAD)
 
     def forward(
         self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False

@@ -19,13 +19,17 @@ Changes = dict[str, Any]
 
 
 def caption_msrvtt() -> TrainConfig:
-    """All four losses at the published sizes: 768 wide, batch 48, Adam 1e-5, the extractor trained for 14,000 steps."""
+    """All four losses at the published sizes: 768 wide, batch 48, the extractor trained for 14,000 steps.
+
+    The published rate, 1e-5, goes on with a transformer that was trained on other videos; here nothing was, so it is
+    2e-4, and frames are standardised. Variant `published` has the paper's.
+    """
     return TrainConfig(
         preset="caption-msrvtt",
-        model=CaptionerConfig(decoding=DecodingConfig(beams=4)),
+        model=CaptionerConfig(standardize=True, decoding=DecodingConfig(beams=4)),
         loss=CaptioningLossConfig(),
         batch=BatchConfig(videos=48, clips_per_video=1),
-        optimizer=OptimizerConfig(learning_rate=1e-5, weight_decay=0.01, warmup_steps=1000, gradient_clip=1.0),
+        optimizer=OptimizerConfig(learning_rate=2e-4, weight_decay=0.01, warmup_steps=1000, gradient_clip=1.0),
         training=TrainingConfig(epochs=20 * CAPTIONS, validate_every=CAPTIONS, metric="val/cider"),
         evaluation=EvaluationConfig(batch_rows=64),
     )
@@ -74,6 +78,8 @@ CAPTION_VARIANTS: Mapping[str, Changes] = MappingProxyType(
         "baseline": {"loss.fusion": False, "loss.granularity_margin": None},
         "margin": {"loss.fusion": False},
         "fusion": {"loss.granularity_margin": None},
+        "published": {"optimizer.learning_rate": 1e-5, "model.standardize": False},
     }
 )
-"""Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them."""
+"""Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them. And the paper's rate, for a
+transformer that was trained before."""

@@ -66,6 +66,11 @@ def _standardizes(model: CaptionerConfig) -> bool:
     return model.standardize
 
 
+def _usual_features(model: CaptionerConfig) -> "Mapping[str, int]":
+    """ResNet-152's vector of a frame."""
+    return {model.feature: 2048}
+
+
 CAPTIONING = System(
     name="captioning",
     configs=(CaptionerConfig,),
@@ -87,5 +92,6 @@ CAPTIONING = System(
     check=_check,
     check_data=_check_data,
     standardizes=_standardizes,
+    usual_features=_usual_features,
     granularity=margin_setting,
 )

@@ -2,8 +2,8 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float32
-from torch import nn
+from jaxtyping import Float, Float32
+from torch import Tensor, nn
 
 from vtr_core.data.batches.frames import FrameBatch, frame_batch
 from vtr_core.data.captions.information import InformationTable
@@ -12,12 +12,13 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.losses.granularity.granularity import GranularityLosses
 from vtr_core.losses.share import Share
+from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, caption_videos, together
 from vtr_core.systems.captioning.loss import CaptioningObjective
 from vtr_core.systems.captioning.model import Captioned, Captioner
-from vtr_core.systems.task import StepOutput
+from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import (
     gather_flags,
@@ -52,18 +53,34 @@ class CaptioningTask:
         output = model(batch, hidden, self._loss.contrasts)
         assert isinstance(output, Captioned)
         masked = max(1, sum_all(int(output.masked.sum()), device))
-        found = self._contrasts(output, batch, step) if self._loss.contrasts else GranularityLosses()
+        found, compared = GranularityLosses(), Compared()
+        if self._loss.contrasts:
+            scores = self._scores(output)
+            found, compared = self._contrasts(scores, batch, step), self._compared(output, scores)
         terms = {"gen": output.loss.sum() / masked, **found.by_term}
         sums = sum_shares(torch.stack(list(terms.values())))
         metrics = {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
-        return StepOutput(sums.sum(), metrics | {f"train/{name}": value for name, value in found.metrics.items()})
+        metrics |= {f"train/{name}": value for name, value in found.metrics.items()}
+        return StepOutput(sums.sum(), metrics, compared)
 
-    def _contrasts(self, output: Captioned, batch: FrameBatch, step: int) -> GranularityLosses:
-        """Own videos against all captions; then all scores on all workers, who compute the terms of their rows."""
+    def _scores(self, output: Captioned) -> Float[Tensor, "batch batch"]:
+        """Of own videos with all captions, and then of all workers'."""
         assert output.videos is not None
         assert output.captions is not None
         assert self.objective.scorer is not None
-        scores = gather_rows(self.objective.scorer(output.videos, gather_sequences(output.captions)))
+        return gather_rows(self.objective.scorer(output.videos, gather_sequences(output.captions)))
+
+    def _compared(self, output: Captioned, scores: Float[Tensor, "batch batch"]) -> Compared:
+        """The mean tokens of this worker's videos and captions; all scores over their temperature."""
+        assert output.videos is not None
+        assert output.captions is not None
+        sides = {"video": output.videos, "text": output.captions}
+        vectors = {name: at_least_float32(side.mean()[:MOST_ROWS].detach()) for name, side in sides.items()}
+        some = at_least_float32(scores[:MOST_ROWS].detach())
+        return Compared(vectors, {"video_text": lambda: some / self._loss.score.temperature})
+
+    def _contrasts(self, scores: Float[Tensor, "batch batch"], batch: FrameBatch, step: int) -> GranularityLosses:
+        """The terms of this worker's rows."""
         present = gather_flags(batch.text_present & batch.present[self._model.feature])
         share = Share(self._rank, self._world)
         return self.objective.contrast(scores, present, gather_keys(batch.keys), step, share)

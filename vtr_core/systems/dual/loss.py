@@ -67,14 +67,19 @@ class DualObjective(nn.Module):
                 by_term["latent"], ranges[0] = self._triplets(latent, cosine, keys, share)
             if concept is not None:
                 assert labels is not None, "a concept space needs labels"
-                by_term["concept"], ranges[1] = self._triplets(concept, self._compared(), keys, share)
+                by_term["concept"], ranges[1] = self._triplets(concept, self.compared(), keys, share)
                 for modality in (VIDEO, TEXT):
                     by_term[f"bce_{modality}"] = self._detection(concept, modality, labels, share)
                 if self._config.causality_weight:
                     by_term["causality"] = self._causality(concept, share)
         return DualLosses(torch.stack(list(by_term.values())).sum(), by_term, ranges)
 
-    def _compared(self) -> Similarity:
+    @property
+    def margin(self) -> float:
+        """By which a match should beat the hardest negative."""
+        return self._config.margin
+
+    def compared(self) -> Similarity:
         """How concept scores are compared."""
         match self._concept_similarity:
             case "jaccard":

@@ -1,6 +1,6 @@
 """The dual encoder: whole videos and sentences in a latent space, a concept space, or both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.errors import ConfigError
@@ -54,6 +54,11 @@ def _num_concepts(model: HybridEncoderConfig) -> int | None:
     return model.num_concepts
 
 
+def _usual_features(model: HybridEncoderConfig) -> "Mapping[str, int]":
+    """ResNeXt-101's and ResNet-152's vectors of a frame side by side."""
+    return {model.feature: 4096}
+
+
 DUAL = System(
     name="dual",
     configs=(HybridEncoderConfig,),
@@ -79,5 +84,6 @@ DUAL = System(
     check=_check,
     trained_vectors=_trained_vectors,
     num_concepts=_num_concepts,
+    usual_features=_usual_features,
     granularity=margin_setting,
 )

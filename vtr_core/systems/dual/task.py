@@ -1,5 +1,8 @@
 """Training of a dual encoder: triplets in each space, the detection of concepts, and retrieval as its validation."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
@@ -13,13 +16,16 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.share import Share
+from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
+from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
+from vtr_core.similarity import Similarity, cosine
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.dual.rows import concatenate_dual, embed_dual_rows
-from vtr_core.systems.task import StepOutput
+from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
 
@@ -63,7 +69,8 @@ class DualEncodingTask:
         whole = sum(margin.by_term.values(), losses.total)
         total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
         metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
-        return StepOutput(total, metrics | {f"train/{name}": value for name, value in margin.metrics.items()})
+        compared = compared_spaces(embeddings, self._losses.compared(), self._losses.margin)
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in margin.metrics.items()}, compared)
 
     def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
         if self._concepts is None or self._model.num_concepts is None:
@@ -92,3 +99,29 @@ def _bare(model: nn.Module) -> HybridEncoder:
     found = model.module if isinstance(model, DistributedDataParallel) else model
     assert isinstance(found, HybridEncoder)
     return found
+
+
+def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin: float) -> Compared:
+    """Text and video in each space, `text_latent` and so on; their similarities, over the margin that matches should
+    have. of_concepts: how concept scores are compared."""
+    vectors: dict[str, Tensor] = {}
+    scores: dict[str, Callable[[], Tensor]] = {}
+    for name, space, similarity in (
+        ("latent", embeddings.latent, cosine),
+        ("concept", embeddings.concept, of_concepts),
+    ):
+        if space is not None:
+            text, video = _matched(space)
+            vectors |= {f"{TEXT}_{name}": text, f"{VIDEO}_{name}": video}
+            scores[name] = partial(_in_margins, similarity, text, video, margin)
+    return Compared(vectors, scores, is_bounded=True)
+
+
+def _matched(space: Embeddings) -> tuple[Tensor, Tensor]:
+    rows = (space.present[TEXT] & space.present[VIDEO])[:MOST_ROWS]
+    text, video = (at_least_float32(space.vectors[name][:MOST_ROWS][rows].detach()) for name in (TEXT, VIDEO))
+    return text, video
+
+
+def _in_margins(similarity: Similarity, text: Tensor, video: Tensor, margin: float) -> Tensor:
+    return similarity(text, video) / margin

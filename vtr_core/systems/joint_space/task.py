@@ -1,6 +1,7 @@
 """Contrastive training of joint embeddings, and retrieval as its validation."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -19,6 +20,7 @@ from vtr_core.retrieval.embed.clips import concatenate
 from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.joint_space.compared import compared_embeddings
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
@@ -60,7 +62,10 @@ class RetrievalTask:
         total, *by_term = sum_shares(torch.stack([whole, *terms.values()])).unbind()
         metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
         logged = {**losses.metrics, **margin.metrics}
-        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()})
+        compared = compared_embeddings(self._losses, embeddings, keys, step)
+        if self._margin is not None:  # chance is that of the contrasts alone
+            compared = replace(compared, chance=lambda: None)
+        return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()}, compared)
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""

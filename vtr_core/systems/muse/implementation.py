@@ -15,6 +15,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.muse.config import MuseConfig
+from vtr_core.systems.muse.knock_outs import knock_outs
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.rows import check, embed_videos, embed_words
 from vtr_core.systems.muse.served import predict
@@ -60,4 +61,5 @@ IMPLEMENTATION = Implementation(
     use=use,
     retrieval=JointSpace(check=check, rows=embed_videos, queries=embed_words),
     events=_events,
+    knock_outs=knock_outs,
 )

@@ -24,9 +24,9 @@ from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 class Muse(nn.Module):
     """Videos and captions as vectors of length 1, whose product is their cosine (Tang et al. 2025).
 
-    Of a video only the [CLS] tokens are kept in the end, after they have seen all scales: with fresh weights, unless
-    `compat` is `muse_official`, a video is exactly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et
-    al. 2022). The temperature is the loss's. Raises ConfigError for inputs that make no model.
+    Of a video only the [CLS] tokens are kept in the end, after they have seen all scales: with fresh weights a video is
+    nearly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et al. 2022), with `initial_gate` 0 exactly.
+    The temperature is the loss's. Raises ConfigError for inputs that make no model.
     """
 
     _place: Tensor
@@ -38,7 +38,7 @@ class Muse(nn.Module):
         published = config.compat == "muse_official"
         self.pyramid = None if config.grid is None else Pyramid(self.dim, config.grid, config.scales)
         self.temporal = nn.ModuleList(TemporalScale(self.dim, width) for width in config.temporal_scales)
-        self.learner = build_learner(self.dim, config.learner, zero_gates=not published)
+        self.learner = build_learner(self.dim, config.learner, None if published else config.initial_gate)
         self.words = _words(config, self.dim)
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)

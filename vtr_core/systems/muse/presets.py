@@ -26,13 +26,14 @@ def muse_msrvtt() -> TrainConfig:
     """MUSE on CLIP's tokens at its published sizes: 12 frames of 1 + 7 × 7 tokens, scales 1, 3, 7, 14, four layers.
 
     Adam at 1e-4, ten times that for what learns over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
-    Luo et al. 2022). The loss is the sum of both cross-entropies, twice the published mean: to Adam it is the same, and
-    the largest norm of the gradient is twice the published one, too.
+    Luo et al. 2022). The temperature begins where CLIP's training ended, at 1/τ = 100, the most it may be. The loss is
+    the sum of both cross-entropies, twice the published mean: to Adam it is the same, and the largest norm of the
+    gradient is twice the published one, too.
     """
     return TrainConfig(
         preset="muse-msrvtt",
         model=MuseConfig(),
-        loss=_loss(),
+        loss=_loss(temperature=0.01),
         batch=BatchConfig(videos=128, clips_per_video=1, max_frames=12),
         optimizer=OptimizerConfig(
             learning_rate=1e-4, learner_factor=10.0, weight_decay=0.2, warmup_steps=700, gradient_clip=2.0
@@ -84,8 +85,9 @@ def muse_variant(base: TrainConfig, name: str) -> TrainConfig:
     return override(base, {**MUSE_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
 
 
-def _loss() -> InfoNceConfig:
-    return InfoNceConfig(temperature=0.07, learnable_temperature=True, max_scale=100.0)
+def _loss(temperature: float = 0.07) -> InfoNceConfig:
+    """0.07 begins with vectors that are not aligned yet; CLIP's own, 0.01, with CLIP's."""
+    return InfoNceConfig(temperature=temperature, learnable_temperature=True, max_scale=100.0)
 
 
 def _learner(kind: Literal["transformer", "flash", "mamba_out"], model: MuseConfig) -> Changes:

@@ -1,6 +1,6 @@
 """MUSE: whole videos at several scales, and captions, in one space."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vtr_core.config.blocks.learners import NoLearner
@@ -12,6 +12,9 @@ from vtr_core.systems.system import Presets, System, margin_setting
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.systems.implementation import Implementation
+
+_CLIP_DIM = 512
+"""Of ViT-B/32's tokens in the space that images and captions share."""
 
 
 def _implementation() -> "Implementation":
@@ -48,6 +51,12 @@ def _trained_vectors(model: MuseConfig) -> str | None:
     return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
 
 
+def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
+    """CLIP's tokens, and its vectors of captions where the model takes those."""
+    tokens = 1 if model.grid is None else 1 + model.grid**2
+    return {column: _CLIP_DIM * (tokens if column == model.feature else 1) for column in model.columns}
+
+
 MUSE = System(
     name="muse",
     configs=(MuseConfig,),
@@ -57,5 +66,6 @@ MUSE = System(
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,
+    usual_features=_usual_features,
     granularity=margin_setting,
 )

@@ -16,6 +16,17 @@ from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMar
 PairLossConfig = PairContrastiveConfig | PairDoubleMarginConfig
 
 
+def margin_of(config: PairLossConfig) -> float:
+    """Beyond which the distance of different faces costs nothing."""
+    match config:
+        case PairContrastiveConfig():
+            return config.margin
+        case PairDoubleMarginConfig():
+            return config.margin_positive
+        case _:
+            assert_never(config)
+
+
 @dataclass(frozen=True)
 class PairKinds:
     """Which entries (i, j), i < j, of a batch's matrix of pairs are matching, and which are different."""

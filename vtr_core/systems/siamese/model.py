@@ -44,6 +44,7 @@ class Siamese(nn.Module):
         self.config = config
         self.tower = build_tower(config.tower, config.image.channels, config.grid)
         self.head = nn.Linear(self.tower.dim, config.encoding_dim)
+        nn.init.zeros_(self.head.bias)  # a drawn one would be most of every encoding: faces begin small
         self.decoder = _decoder(config, self.tower.dim)
         self.register_buffer("threshold", torch.tensor(float("nan")))
         for module in self.modules():  # channels last, as the towers lay out their images

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
@@ -11,10 +12,12 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.losses.share import Share
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
+from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.systems.siamese.images import Moves, draw_moves
-from vtr_core.systems.siamese.loss import PairObjective
+from vtr_core.systems.siamese.loss import PairObjective, margin_of
 from vtr_core.systems.siamese.made_subjects import make_subjects
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
@@ -25,7 +28,7 @@ from vtr_core.systems.siamese.verification import (
     paper_threshold,
     score_pairs,
 )
-from vtr_core.systems.task import StepOutput
+from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import gather_integers, gather_objects, gather_rows, sum_shares
 
@@ -53,7 +56,17 @@ class VerificationTask:
         own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
         total, of_pairs = sum_shares(torch.stack([pairs.total + own, pairs.total])).unbind()
         metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}
-        return StepOutput(total, {"train/loss_pairs": of_pairs.detach(), **metrics})
+        metrics["train/loss_pairs"] = of_pairs.detach()
+        return StepOutput(total, metrics, self._compared(found.vectors.detach()))
+
+    def _compared(self, vectors: Float[Tensor, "rows dim"]) -> Compared:
+        """This worker's faces, and their distances over the margin."""
+        vectors, loss = at_least_float32(vectors[:MOST_ROWS]), pair_loss(self._config)
+
+        def distances() -> Tensor:
+            return pair_distance(vectors[:, None], vectors[None], loss.distance) / margin_of(loss)
+
+        return Compared({"face": vectors}, {"face_face": distances}, is_bounded=True)
 
     def _moves(self, batch: ImageBatch, step: int) -> tuple[Moves | None, ImageBatch]:
         """Those of this worker's images, and the batch with the subjects that they make of its own.

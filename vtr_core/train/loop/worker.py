@@ -1,7 +1,7 @@
 """The one training loop, run by every worker: by Ray Train's, or by the only one, in the process of the command."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
@@ -18,12 +18,14 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
+from vtr_core.systems.task import StepOutput
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.loop.bad_shards import BadShards
+from vtr_core.train.loop.collapse import CollapseWatch
 from vtr_core.train.loop.context import WorkerContext
 from vtr_core.train.loop.early_stopping import judge
 from vtr_core.train.loop.learner import Learner
@@ -31,6 +33,9 @@ from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.optimizer import learning_rate_at
+
+_PATIENCE = 50
+"""Steps after the warm-up in which a loss should have left chance."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Worker:
         self._words = WordTable.load(self._manifest)
         self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
         self._total = total_steps(self._config, self._plan)
+        self._watch = CollapseWatch(self._config.optimizer.warmup_steps + _PATIENCE)
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
         torch.manual_seed(self._config.seed)  # what the loss learns begins alike in all workers
@@ -111,7 +117,8 @@ class Worker:
             if self._recorder is not None:
                 sent = self._recorder.close()
         if self._recorder is not None and self._is_finished():
-            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent)
+            chance = self._watch.at_chance
+            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent, at_chance=chance)
         return self._is_finished() or self._paused
 
     def _begin_recording(self) -> Recorder | None:
@@ -184,7 +191,20 @@ class Worker:
         if norm is None:
             return None
         values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
-        return {**_numbers(values), "train/learning_rate": rate}
+        return {**_numbers(values), **self._watched(output), "train/learning_rate": rate}
+
+    def _watched(self, output: StepOutput) -> dict[str, float]:
+        """How far the batch's rows are told apart, at the steps that are logged; a warning where they are not."""
+        step = self._progress.step + 1
+        if self._recorder is None or not self._is_due(self._config.training.log_every, step):
+            return {}
+        loss, was_at_chance = float(output.loss.detach()), self._watch.at_chance
+        values = self._watch.look(step, loss, output.compared)
+        if self._watch.collapse is not None:
+            self._recorder.event("collapsed", step=step, **asdict(self._watch.collapse))
+        if self._watch.at_chance is not None and was_at_chance is None:
+            self._recorder.event("at_chance", step=step, loss=loss, chance=self._watch.at_chance)
+        return values
 
     def _uses_bf16(self) -> bool:
         match self._config.training.precision:
@@ -219,8 +239,10 @@ class Worker:
             "train/replaced_rows": float(self._progress.replaced_rows),
         }
 
-    def _is_due(self, every: int | None) -> bool:
-        return every is not None and (self._progress.step % every == 0 or self._progress.step == self._total)
+    def _is_due(self, every: int | None, step: int | None = None) -> bool:
+        """Whether something is due after `step` steps, those done unless another number is given."""
+        step = self._progress.step if step is None else step
+        return every is not None and (step % every == 0 or step == self._total)
 
     def _validate_and_save(self) -> None:
         """Validate at the end of every `validate_every` epochs; save then, and every `checkpoint_every` steps."""

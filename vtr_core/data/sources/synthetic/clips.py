@@ -22,8 +22,8 @@ class Synthetic(SyntheticSettings):
     name: ClassVar[str] = "synthetic"
 
     def settings(self) -> dict[str, Any]:
-        """The world's settings, all of which change its content."""
-        return self.model_dump(mode="json")
+        """The world's settings, all of which change its content; scenes only where there are any."""
+        return self.model_dump(mode="json", exclude=None if self.scenes else {"scenes"})
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` (both visual streams) and `audio`."""

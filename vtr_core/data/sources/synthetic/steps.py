@@ -29,8 +29,8 @@ class SyntheticSteps(SyntheticStepSettings):
     name: ClassVar[str] = "synthetic_steps"
 
     def settings(self) -> dict[str, Any]:
-        """The world's settings."""
-        return self.model_dump(mode="json")
+        """The world's settings; scenes only where there are any."""
+        return self.model_dump(mode="json", exclude=None if self.scenes else {"scenes"})
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` (both visual streams) and `audio`."""

@@ -1,0 +1,118 @@
+"""`vtr doctor --model`: what of a batch's differences reaches the outputs of a model with fresh weights."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.run.signal import Signal
+
+ROWS = 64
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was looked at, and what was seen."""
+
+    what: str
+    signal: "Signal"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {"what": self.what, **asdict(self.signal), "faults": self.signal.faults()}
+
+
+def configuration(name: str, settings: Sequence[str]) -> "TrainConfig":
+    """That of a preset, or of a run's config.json, with `a.b=value` settings."""
+    from vtr_core import storage
+    from vtr_core.config.override import override, validate
+    from vtr_core.run.config import TrainConfig
+    from vtr_core.run.presets import preset
+    from vtr_core.storage import locate
+
+    is_file = name.endswith(".json")
+    config = validate(TrainConfig, storage.read_json(locate(name)), name) if is_file else preset(name)
+    return override(config, dict(map(_setting, settings)))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"vtr doctor: --set {text!r} is no NAME=VALUE, such as model.standardize=false")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def looks(config: "TrainConfig", data: str | None, seed: int = 0) -> Iterator[Look]:
+    """A look at the first batch of a data set, or at invented rows with features of each size."""
+    if data is not None:
+        yield Look(f"{ROWS} rows of {data}", _on_data(config, data, seed))
+        return
+    from vtr_core.run.made_batch import KINDS, made_signal
+    from vtr_core.run.models import reads_images
+
+    if reads_images(config.model):
+        yield Look(f"{ROWS} invented images", made_signal(config, "standardized", ROWS, seed))
+        return
+    for kind, what in KINDS.items():
+        yield Look(f"{ROWS} invented rows, features {what}", made_signal(config, kind, ROWS, seed))
+
+
+def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
+    import torch
+
+    from vtr_core.config.override import override
+    from vtr_core.data.captions.information import cache_folder, training_information
+    from vtr_core.data.plan.plan import Part, Plan
+    from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+    from vtr_core.data.reading.statistics import feature_statistics
+    from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.data.stream.direct import read_directly
+    from vtr_core.run.build import build_model
+    from vtr_core.run.inputs import usable_data, with_inputs
+    from vtr_core.run.models import system_of
+    from vtr_core.run.signal import measure
+    from vtr_core.run.task import build_task
+    from vtr_core.train.concept_labels import concept_table, usable_concepts
+
+    manifest = usable_data(config.model, data)
+    each = config.batch.clips_per_video if system_of(config.model).reads == "images" else 1
+    videos = min(ROWS // each, manifest.videos)
+    config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})
+    config = with_inputs(config, manifest)
+    system = system_of(config.model)
+    labels = concept_table(config, usable_concepts(config, manifest, data, None))
+    margin = system.granularity(config.loss)
+    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
+    statistics = feature_statistics(manifest) if system.standardizes(config.model) else None
+    plan = Plan(manifest, config.batch, config.seed)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
+    torch.manual_seed(seed)
+    task = build_task(config, 0, 1, labels, information)
+    model = build_model(config.model, WordTable.load(manifest).vectors, statistics)
+    return measure(model, task, next(read_directly(reader, plan, Part(0, 1), 0)))
+
+
+def as_table(look: Look) -> str:
+    """The table of one look, and what is out of bounds."""
+    signal = look.signal
+    lines = [look.what, f"  {'share between rows':24s}{_row(signal.shares)}"]
+    lines.append(f"  {'similarities deviate by':24s}{_row(signal.deviations)}")
+    gradients = sorted(signal.gradients.items(), key=lambda item: item[1])
+    ends = dict([gradients[0], gradients[-1]]) if gradients else {}
+    lines.append(f"  {'gradients, median 1':24s}{_row(ends)}")
+    lines += [f"! {fault}" for fault in signal.faults()]
+    died = signal.dies_at
+    if died is not None and any(value < 0.3 for value in signal.shares.values()):
+        lines.append(f"! the signal dies in {died.name}: share {died.given:.3f} before it, {died.gives:.3f} after it")
+    return "\n".join(lines)
+
+
+def _row(values: "Any") -> str:
+    return "  ".join(f"{name} {value:.3g}" for name, value in values.items()) or "–"

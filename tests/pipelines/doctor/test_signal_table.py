@@ -1,0 +1,43 @@
+"""`vtr doctor --model`: the table, its JSON, settings that differ, a batch of a data set."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.doctor.command import main
+from tests.builders.toy import toy_dataset
+from vtr_core.errors import ConfigError
+
+SMALL = ["model.num_capsules=8", "model.embedding_dim=64", "model.words.hidden_dim=64", "model.routing.mlp_dim=16"]
+
+
+def test_a_model_whose_signal_arrives(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--model", "capsule-howto-tiny", "--set", *SMALL])
+    printed = capsys.readouterr().out
+    assert printed.count("share between rows") == 3
+    assert "!" not in printed
+
+
+def test_a_model_whose_signal_dies(capsys: pytest.CaptureFixture[str]) -> None:
+    changes = [*SMALL, "model.initialization=torch", "model.standardize=false", "model.projected_poses=secondary"]
+    with pytest.raises(SystemExit) as end:
+        main(["--model", "capsule-howto-tiny", "--json", "--set", *changes])
+    assert end.value.code == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [len(look["shares"]) for look in found] == [3, 3, 3]
+    assert any(fault.startswith("video: share") for fault in found[0]["faults"])
+
+
+def test_on_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data,) = toy_dataset(tmp_path / "data")
+    with pytest.raises(SystemExit):  # its captions are almost the same
+        main(["--model", "capsule-howto-tiny", "--data", data.uri, "--set", *SMALL])
+    assert f"rows of {data.uri}" in capsys.readouterr().out
+
+
+def test_flags_that_need_a_model() -> None:
+    with pytest.raises(ConfigError, match="go with --model"):
+        main(["--data", "d"])
+    with pytest.raises(ConfigError, match="NAME=VALUE"):
+        main(["--model", "capsule-howto-tiny", "--set", "model.standardize"])

@@ -1,0 +1,74 @@
+"""With fresh weights what differs between rows reaches every output of every preset, at the preset's own size."""
+
+import pytest
+import torch
+from torch import nn
+
+from vtr_core.config.override import override
+from vtr_core.run.made_batch import KINDS, FeatureKind, made_signal
+from vtr_core.run.presets import preset
+from vtr_core.run.signal import LayerSignal, Signal, relative_gradients
+
+SMALL = ["capsule-howto-tiny", "hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny"]
+PUBLISHED = ["capsule-howto", "hybrid-msrvtt", "siamese-att", "caption-msrvtt"]
+ROUTINGS = ["none", "dynamic", "em", "set-transformer", "self-attention"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_signal_arrives(name: str, kind: FeatureKind) -> None:
+    assert made_signal(preset(name), kind).faults() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_signal_arrives_at_published_size(name: str, kind: FeatureKind) -> None:
+    assert made_signal(preset(name), kind, rows=16).faults() == []
+
+
+def test_what_muse_makes_of_a_batch_differs_and_all_of_it_has_a_gradient() -> None:
+    """The tokens of its scales reach the kept ones through gates and scans alone, so that their gradients are small."""
+    signal = made_signal(preset("muse-msrvtt-tiny"), "unit", rows=16)
+    assert all("gradient" in fault for fault in signal.faults())
+    assert min(signal.gradients.values()) > 0
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_with_any_routing(routing: str) -> None:
+    assert made_signal(preset(f"capsule-howto-tiny-routing-{routing}"), "unit").faults() == []
+
+
+@pytest.mark.parametrize("name", ["fully-connected", "self-attention", "not-shared", "mil-nce"])
+def test_in_the_baselines(name: str) -> None:
+    assert made_signal(preset(f"capsule-howto-tiny-{name}"), "unit").faults() == []
+
+
+def test_torchs_own_weights_lose_it_and_the_layer_is_named() -> None:
+    changes = {"model.initialization": "torch", "model.standardize": False, "model.projected_poses": "secondary"}
+    signal = made_signal(override(preset("capsule-howto-tiny"), changes), "unit")
+    assert signal.shares["video"] < 0.3
+    assert signal.dies_at is not None
+    assert any(fault.startswith("video: share") for fault in signal.faults())
+
+
+def test_the_signal_dies_where_most_of_it_is_lost() -> None:
+    layers = (LayerSignal("first", 0.9, 0.5), LayerSignal("second", 0.5, 0.01), LayerSignal("third", 0.01, 0.008))
+    assert Signal({}, {}, {}, False, layers).dies_at == layers[1]
+    assert Signal({}, {}, {}, False, layers[:1]).dies_at is None
+
+
+def test_what_is_out_of_bounds_is_named() -> None:
+    signal = Signal({"text": 0.1, "video": 0.5}, {"text_video": 9.0}, {"head": 1e-3, "body": 1.0}, False, ())
+    assert signal.faults() == [
+        "text: share 0.1000",
+        "text_video: similarities deviate by 9",
+        "head: gradient 0.001 × the median",
+    ]
+
+
+def test_gradients_are_relative_to_the_median_layer() -> None:
+    layers = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+    for layer, size in zip(layers, (1.0, 2.0, 8.0), strict=True):
+        layer.weight.grad = torch.full((1, 1), size)
+    assert relative_gradients(layers) == {"0": 0.5, "1": 1.0, "2": 4.0}

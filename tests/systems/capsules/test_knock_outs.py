@@ -1,0 +1,43 @@
+"""Activations by their mean: nothing of them depends on the clip, and afterwards all is as it was."""
+
+import torch
+
+from tests.builders.clip_batches import INPUTS, clips
+from vtr_core.config.blocks.routing import SelfAttentionRouting
+from vtr_core.config.blocks.words import WordEncoderConfig
+from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.run.build import build_model
+from vtr_core.systems.capsules.config import CapsuleNetConfig, FullyConnectedConfig
+from vtr_core.systems.capsules.knock_outs import knock_outs, mean_entropy
+
+WORDS = WordEncoderConfig(hidden_dim=12)
+CONFIG = CapsuleNetConfig(
+    inputs=INPUTS,
+    num_capsules=4,
+    primary_dim=3,
+    routing=SelfAttentionRouting(pose_dim=8, mlp_dim=16),
+    words=WORDS,
+    embedding_dim=16,
+)
+
+
+def test_activations_are_their_mean_within_and_as_they_were_afterwards() -> None:
+    torch.manual_seed(0)
+    model, batch = build_model(CONFIG).eval(), clips()
+    before, embedded = model.activations(batch)["video"].activations, model(batch).vectors["video"]
+    with knock_outs(model)["activations"]() as remark:
+        within, changed = model.activations(batch)["video"].activations, model(batch).vectors["video"]
+    torch.testing.assert_close(within, before.mean(dim=0).expand_as(before))
+    assert not torch.allclose(changed, embedded)
+    torch.testing.assert_close(model(batch).vectors["video"], embedded)
+    assert "of 2.00 bits" in remark()
+
+
+def test_the_entropy_is_that_of_shares() -> None:
+    halves = Capsules(torch.zeros(1, 4, 2), torch.tensor([[0.5, 0.5, 0.0, 0.0]]))
+    assert mean_entropy(halves) == 1.0
+
+
+def test_a_baseline_has_nothing_to_go_without() -> None:
+    model = build_model(FullyConnectedConfig(inputs=INPUTS, words=WORDS, hidden_dim=8, embedding_dim=16))
+    assert knock_outs(model) == {}

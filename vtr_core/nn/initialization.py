@@ -1,0 +1,41 @@
+"""Initial weights by the size, the root mean square, of what a layer is given and of what it should give.
+
+A signal that every layer keeps at its size arrives at the embeddings, however wide and deep a network is. The sizes
+that a network hands from layer to layer at its start follow from its equations, so no data are needed: the weights are
+a function of the configuration and the seed, the same on every worker.
+"""
+
+from math import sqrt
+
+from torch import nn
+
+SIGMOID_SIZE = 0.542
+"""Of the sigmoid of standard normal numbers: √(1/4 + 0.0434)."""
+RELU_SIZE = sqrt(0.5)
+"""Of the ReLU of standard normal numbers."""
+GELU_SIZE = 0.652
+"""Of the GELU of standard normal numbers."""
+SOFTMAX_SIZE = sqrt(2.718)
+"""Of n times the softmax of n standard normal logits, whose squares have the mean e where n is large."""
+
+
+def keep_size(layer: nn.Linear, given: float = 1.0, wanted: float = 1.0) -> None:
+    """Draw W from a normal distribution so that inputs of size `given` come out with size `wanted`; b = 0.
+
+    W_ij ~ N(0, wanted² / (given² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
+
+    It holds on average over W for any inputs, also for correlated ones.
+    """
+    nn.init.normal_(layer.weight, std=wanted / (given * sqrt(layer.in_features)))
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+
+
+def contrasted_size(dim: int, shared_inputs: int | None = None) -> float:
+    """The size of two modalities' embeddings (dim,) at which their dot products deviate by 1.
+
+    Of independent numbers of size s a dot product deviates by s² √dim. Embeddings that one layer makes of
+    `shared_inputs` numbers of each modality, f = W u, have W'W for a metric, which adds s² dim / √shared_inputs.
+    """
+    variance = dim + (dim * dim / shared_inputs if shared_inputs else 0.0)
+    return float(variance**-0.25)

@@ -1,0 +1,178 @@
+"""A batch of invented rows for a look at a configuration without data: features of a chosen size, captions, images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, assert_never
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+
+from vtr_core.config.override import override
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.counts import ConceptCounts
+from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.data.records.frames import kept_column, mean_column
+from vtr_core.data.records.schema import CAPTION_VECTORS
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
+from vtr_core.run.signal import Signal, measure
+from vtr_core.run.task import build_task
+
+FeatureKind = Literal["unit", "raw", "standardized"]
+KINDS: Mapping[FeatureKind, str] = MappingProxyType(
+    {
+        "unit": "positive and of length 1",
+        "raw": "positive and of length 10 to 40",
+        "standardized": "of mean 0 and deviation 1",
+    }
+)
+"""As HowTo100M's loaders give them, as a ReLU does, and as a model that standardises makes them."""
+NUM_WORDS = 2000
+FRAMES = 8
+_COMMON = 0.7
+"""What a video's frames have in common, as a share of their variance."""
+
+
+@dataclass(frozen=True)
+class MadeBatch:
+    """Columns of a batch, as training reads them, and what a model and its task need beside them."""
+
+    config: TrainConfig
+    """With inputs of the batch's shapes, and as many rows as it has."""
+    columns: Columns
+    statistics: dict[str, FeatureStatistics]
+    concepts: ConceptTable | None
+    information: InformationTable | None
+
+
+def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
+    """Every row a clip or video of its own; of images four of each subject."""
+    system, generator = system_of(config.model), np.random.default_rng(seed)
+    features = dict(system.usual_features(config.model))
+    inputs = {"features": features, "num_words": NUM_WORDS}
+    videos, each = (rows // 4, 4) if system.reads == "images" else (rows, 1)
+    changes: dict[str, Any] = {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1}
+    if system.reads != "images":
+        changes |= {f"model.inputs.{name}": value for name, value in inputs.items()}
+    if system.granularity(config.loss) is not None:  # both of its terms, and not the first alone
+        changes |= {"loss.granularity_margin.freeze_bias": False}
+    config = override(config, changes)
+    statistics: dict[str, FeatureStatistics] = {}
+    match system.reads:
+        case "clips":
+            columns, statistics = _clips(config, features, kind, rows, generator)
+        case "videos":
+            columns, statistics = _videos(config, features, kind, rows, generator)
+        case "images":
+            columns = _images(config, rows, generator)
+        case _:
+            assert_never(system.reads)
+    return MadeBatch(config, columns, statistics, _concepts(config, columns), _information(config, columns, generator))
+
+
+def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> Signal:
+    """The signal of a fresh model of `config` on a `made_batch`."""
+    made = made_batch(config, kind, rows, seed)
+    torch.manual_seed(seed)
+    task = build_task(made.config, 0, 1, made.concepts, made.information)
+    standardizes = system_of(config.model).standardizes(config.model)
+    model = build_model(made.config.model, None, made.statistics if standardizes else None)
+    return measure(model, task, made.columns)
+
+
+def _values(shape: tuple[int, ...], kind: FeatureKind, generator: np.random.Generator) -> Float32[np.ndarray, "..."]:
+    drawn = generator.standard_normal(shape, np.float32)
+    if kind == "standardized":
+        return drawn
+    positive = np.maximum(drawn, 0)
+    positive /= np.linalg.norm(positive, axis=-1, keepdims=True)
+    return positive if kind == "unit" else positive * generator.uniform(10, 40, (*shape[:-1], 1)).astype(np.float32)
+
+
+def _statistics(values: Float32[np.ndarray, "rows dim"]) -> FeatureStatistics:
+    std = values.std(axis=0)
+    return FeatureStatistics(values.mean(axis=0), np.where(std > 0, std, 1).astype(np.float32))
+
+
+def _tokens(config: TrainConfig, rows: int, generator: np.random.Generator) -> np.ndarray:
+    """Captions of 4 to 12 words; word r is about as frequent as 1/r, so all captions have some in common."""
+    longest = config.model.inputs.max_words
+    frequency = 1 / np.arange(1, NUM_WORDS + 1)
+    words = generator.choice(NUM_WORDS, (rows, longest), p=frequency / frequency.sum()) + 1
+    counts = np.minimum(generator.integers(4, 13, rows), longest)
+    return np.where(np.arange(longest) < counts[:, None], words, 0).astype(np.int32)
+
+
+def _keys(rows: int) -> Columns:
+    numbers = np.arange(rows, dtype=np.int64)
+    return {"clip_key": numbers, "video_key": numbers, "caption_key": numbers, "step": np.zeros(1, np.int64)}
+
+
+def _clips(
+    config: TrainConfig, features: dict[str, int], kind: FeatureKind, rows: int, generator: np.random.Generator
+) -> tuple[Columns, dict[str, FeatureStatistics]]:
+    columns, statistics = _keys(rows), {}
+    for name, dim in features.items():
+        values = _values((rows, dim), kind, generator)
+        columns |= {name: values.astype(np.float16), f"has_{name}": np.ones(rows, bool)}
+        statistics[name] = _statistics(values)
+    columns["tokens"] = _tokens(config, rows, generator)
+    if config.batch.candidates > 1:
+        extra = config.batch.candidates - 1
+        columns["candidate_tokens"] = _tokens(config, rows * extra, generator).reshape(rows, extra, -1)
+    return columns, statistics
+
+
+def _videos(
+    config: TrainConfig, features: dict[str, int], kind: FeatureKind, rows: int, generator: np.random.Generator
+) -> tuple[Columns, dict[str, FeatureStatistics]]:
+    columns, statistics = _keys(rows), {}
+    for name, dim in features.items():
+        length = 1 if name == CAPTION_VECTORS else FRAMES
+        common = _values((rows, 1, dim), kind, generator)
+        values = _COMMON**0.5 * common + (1 - _COMMON) ** 0.5 * _values((rows, length, dim), kind, generator)
+        columns |= {name: values.astype(np.float16), kept_column(name): np.full(rows, length, np.int64)}
+        columns[mean_column(name)] = values.mean(axis=1)
+        statistics[name] = _statistics(values.reshape(-1, dim))
+    columns["tokens"] = _tokens(config, rows, generator)
+    return columns, statistics
+
+
+def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> Columns:
+    """Four images of each subject: coarse spots of its own, and noise."""
+    image = config.model_dump()["model"]["image"]  # a model that reads images has their shape
+    height, width = image["height"], image["width"]
+    columns = _keys(rows)
+    columns["video_key"] = columns["clip_key"] // 4
+    spots = generator.uniform(0, 255, (rows // 4, 8, 8, image["channels"]))
+    index = [np.arange(size) * 8 // size for size in (height, width)]
+    faces = spots[:, index[0]][:, :, index[1]].repeat(4, axis=0)
+    noisy = faces + 20 * generator.standard_normal(faces.shape)
+    columns["pixels"] = noisy.clip(0, 255).astype(np.uint8).reshape(rows, -1)
+    return columns
+
+
+def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
+    """Of each video three concepts, of a model that detects them."""
+    wanted = system_of(config.model).num_concepts(config.model)
+    if wanted is None:
+        return None
+    keys: Int64[np.ndarray, " rows"] = columns["video_key"]
+    names = tuple(f"concept{number}" for number in range(wanted))
+    kept = [{names[int(key) * 7 % wanted]: 1, names[int(key) % wanted]: 2, names[0]: 1} for key in keys]
+    head = TableHead("", "", (), False, names, (1,) * wanted, (CountedSet("made", "", len(keys), len(keys), 1),))
+    return ConceptTable("made", head, ConceptCounts.from_kept(keys.tolist(), kept, names))
+
+
+def _information(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> InformationTable | None:
+    """Random values of the captions, where a loss has their granularity as margin."""
+    margin = system_of(config.model).granularity(config.loss)
+    if margin is None:
+        return None
+    values = generator.uniform(0, 3, len(columns["tokens"]))
+    return InformationTable(margin.reading, "made", columns["video_key"], columns["caption_key"], values)

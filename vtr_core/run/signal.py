@@ -1,0 +1,127 @@
+"""How far what differs between the rows of a batch gets in a model with fresh weights, forward and backward."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vtr_core.analysis.signal import row_share, score_deviation
+from vtr_core.data.reading.row_groups import Columns
+from vtr_core.systems.task import Task
+
+LEAST_SHARE = 0.3
+"""Of the energy of a modality's vectors: what should differ between rows at least."""
+DEVIATIONS = (0.3, 3.0)
+"""Between which similarities should deviate, on the loss's own scale."""
+GRADIENTS = (1e-2, 1e2)
+"""Between which the norm of a layer's gradient should lie, relative to the median layer's."""
+
+
+@dataclass(frozen=True)
+class LayerSignal:
+    """The share of energy that differs between rows of what a layer is given, and of what it makes of it."""
+
+    name: str
+    given: float
+    gives: float
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What a model makes of a batch."""
+
+    shares: Mapping[str, float]
+    """By modality: the share of its vectors' energy that differs between rows."""
+    deviations: Mapping[str, float]
+    """By pair of modalities: how far similarities deviate from their row's mean, on the loss's own scale."""
+    gradients: Mapping[str, float]
+    """By layer: the norm of its gradient, relative to the median layer's."""
+    is_bounded: bool
+    """Whether those are similarities of vectors of length 1 over a margin, which have a deviation of their own."""
+    layers: tuple[LayerSignal, ...]
+    """All layers with weights, in the order in which the batch went through them."""
+
+    @property
+    def dies_at(self) -> LayerSignal | None:
+        """The layer that keeps least of the differences that it is given, of those with less than LEAST_SHARE left."""
+        weak = [layer for layer in self.layers if layer.gives < LEAST_SHARE]
+        return min(weak, key=lambda layer: layer.gives / max(layer.given, 1e-12), default=None)
+
+    def faults(self) -> list[str]:
+        """What is out of bounds, a line for each."""
+        shares = [f"{name}: share {value:.4f}" for name, value in self.shares.items() if value < LEAST_SHARE]
+        deviations = [
+            f"{name}: similarities deviate by {value:.2g}"
+            for name, value in self.deviations.items()
+            if not self.is_bounded and not DEVIATIONS[0] <= value <= DEVIATIONS[1]
+        ]
+        gradients = [
+            f"{name}: gradient {value:.2g} × the median"
+            for name, value in self.gradients.items()
+            if not GRADIENTS[0] <= value <= GRADIENTS[1]
+        ]
+        return [*shares, *deviations, *gradients]
+
+
+def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
+    """The signal of one training step of `columns`, dropout left out; the model's gradients are those of the step."""
+    model.train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.eval()
+    with _watched(model) as layers:
+        output = task.step(model, columns, 0, torch.device("cpu"))
+    model.zero_grad(set_to_none=True)
+    output.loss.backward()
+    compared = output.compared
+    return Signal(
+        shares={name: row_share(vectors) for name, vectors in compared.vectors.items()},
+        deviations={name: score_deviation(scores()) for name, scores in compared.scores.items()},
+        gradients=relative_gradients(model),
+        is_bounded=compared.is_bounded,
+        layers=tuple(layers.values()),
+    )
+
+
+def relative_gradients(model: nn.Module) -> dict[str, float]:
+    """By layer, a module with parameters of its own: the norm of its gradient over the median layer's."""
+    norms = {name: _norm(module) for name, module in model.named_modules() if _trained(module)}
+    middle = median(norms.values()) if norms else 0.0
+    return {name: norm / middle if middle else 0.0 for name, norm in norms.items()}
+
+
+def _trained(module: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in module.parameters(recurse=False) if parameter.requires_grad]
+
+
+def _norm(module: nn.Module) -> float:
+    gradients = [parameter.grad for parameter in _trained(module) if parameter.grad is not None]
+    return float(torch.stack([gradient.norm() for gradient in gradients]).norm()) if gradients else 0.0
+
+
+@contextmanager
+def _watched(model: nn.Module) -> Iterator[dict[str, LayerSignal]]:
+    """Collects the signal of every layer with weights that is called with a tensor of floating point and gives one."""
+    found: dict[str, LayerSignal] = {}
+
+    def look(name: str) -> Any:
+        def hook(_: nn.Module, given: tuple[Any, ...], gives: Any) -> None:
+            if given and _is_float(given[0]) and _is_float(gives) and name not in found:
+                found[name] = LayerSignal(name, row_share(given[0]), row_share(gives))
+
+        return hook
+
+    handles = [module.register_forward_hook(look(name)) for name, module in model.named_modules() if _trained(module)]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and value.ndim >= 2

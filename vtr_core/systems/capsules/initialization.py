@@ -1,0 +1,147 @@
+"""The initial weights of the capsule network and its baselines, layer by layer.
+
+At the start what differs between rows is a good part of what every layer gives, attention tells capsules apart, and the
+similarities of a batch deviate by about 1. Sizes are root mean squares; features are taken to be standardised.
+"""
+
+from math import sqrt
+from typing import cast
+
+from torch import nn
+
+from vtr_core.config.blocks.routing import SelfAttentionRouting
+from vtr_core.nn.capsules.primary import PrimaryCapsules
+from vtr_core.nn.capsules.projection import CapsuleProjection
+from vtr_core.nn.capsules.routing.dynamic import Dynamic
+from vtr_core.nn.capsules.routing.em import Em
+from vtr_core.nn.capsules.routing.no_routing import Unrouted
+from vtr_core.nn.capsules.routing.self_attention import SelfAttention
+from vtr_core.nn.capsules.routing.set_transformer import SetTransformer
+from vtr_core.nn.initialization import (
+    GELU_SIZE,
+    RELU_SIZE,
+    SIGMOID_SIZE,
+    SOFTMAX_SIZE,
+    contrasted_size,
+    keep_size,
+)
+from vtr_core.systems.capsules.config import CapsuleNetConfig
+from vtr_core.systems.capsules.fully_connected import FullyConnected
+from vtr_core.systems.capsules.model import CapsuleNet
+from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
+from vtr_core.systems.capsules.token_attention import TokenAttention
+
+
+def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_size: float = 1.0) -> None:
+    """Draw the weights of all linear layers; word_size: the size of the numbers of word vectors, learned ones have 1.
+
+    What is no linear layer has the initialisation that its class states.
+    """
+    keep_size(model.inputs.words.linear, given=word_size)
+    match model:
+        case CapsuleNet():
+            _initialize_capsules(model)
+        case FullyConnected():
+            for layers in model.layers.values():
+                _two_layers(cast(nn.Sequential, layers), model.config.embedding_dim)
+        case SelfAttentionBaseline():
+            for attention in model.attention.values():
+                _attention(cast(TokenAttention, attention), model.config.embedding_dim)
+
+
+def _linear(layer: nn.Module) -> nn.Linear:
+    assert isinstance(layer, nn.Linear)
+    return layer
+
+
+def _two_layers(layers: nn.Sequential, embedding_dim: int) -> None:
+    keep_size(_linear(layers[0]))
+    keep_size(_linear(layers[2]), given=RELU_SIZE, wanted=contrasted_size(embedding_dim))
+
+
+def _attention(attention: TokenAttention, embedding_dim: int) -> None:
+    """Attended tokens are as large as the tokens they are added to.
+
+    Queries and keys have half their size: tokens of few numbers have logits with long tails.
+    """
+    keep_size(attention.embed)
+    keep_size(attention.query_key_value)
+    attention.query_key_value.weight.data[: 2 * attention.embed.out_features] *= 0.5
+    keep_size(attention.attended, given=1 / sqrt(attention.num_tokens))
+    keep_size(attention.linear, given=sqrt(2), wanted=contrasted_size(embedding_dim))
+
+
+def _initialize_capsules(model: CapsuleNet) -> None:
+    config = model.config
+    for primary in model.primary.values():
+        keep_size(cast(PrimaryCapsules, primary).linear)
+    for routing in model.routing.values():
+        _routing(routing, config)
+    for projection in model.projection.values():
+        linear = cast(CapsuleProjection, projection).linear
+        shared = linear.in_features if config.share_weights else None
+        keep_size(linear, _weighted_pose_size(config), contrasted_size(config.embedding_dim, shared))
+
+
+def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
+    """Activations are a softmax of logits that deviate by 1: some capsules count several times as much as others."""
+    match routing:
+        case SelfAttention():
+            _self_attention(routing, config)
+        case Unrouted():
+            keep_size(_linear(routing.mlp[0]), given=SIGMOID_SIZE)
+            keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
+            keep_size(routing.activations.linear)
+        case SetTransformer():
+            _set_transformer(routing, config.num_capsules)
+        case Dynamic():
+            keep_size(routing.activations.linear, given=_pose_size(config))
+        case Em():
+            pass  # it has no linear layer
+        case _:
+            raise AssertionError(f"{type(routing).__name__} is no routing")
+
+
+def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
+    """Attention's logits deviate by gain², so that no two capsules see the same mean of all; what is attended to comes
+    out of attention with size 1, and so does the MLP beside it."""
+    assert isinstance(config.routing, SelfAttentionRouting)
+    gain = config.routing.initial_gain
+    for first, _ in (routing.query, routing.key, routing.value):
+        keep_size(_linear(first), given=SIGMOID_SIZE)
+    for _, second in (routing.query, routing.key):
+        keep_size(_linear(second), wanted=gain)
+    keep_size(_linear(routing.value[1]), given=_attended_size(config.num_capsules))
+    keep_size(_linear(routing.mlp[0]))
+    keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
+    keep_size(routing.activations.linear)
+
+
+def _set_transformer(routing: SetTransformer, num_capsules: int) -> None:
+    """What is attended to is as large as what it is added to."""
+    keep_size(routing.embed, given=SIGMOID_SIZE)
+    for block in (routing.primary_block, routing.seed_block):
+        keep_size(block.query)
+        keep_size(block.key_value)
+        block.key_value.weight.data[block.query.out_features :] /= _attended_size(num_capsules)
+        keep_size(block.feed_forward, wanted=1 / RELU_SIZE)
+    keep_size(routing.activations.linear)
+
+
+def _attended_size(items: int) -> float:
+    """Of a mean of independent numbers of size 1, weighted by a softmax of logits that deviate by 1."""
+    return SOFTMAX_SIZE / sqrt(items)
+
+
+def _pose_size(config: CapsuleNetConfig) -> float:
+    """Of the poses that f_out sees: squashed ones have a length of almost 1, others size 1."""
+    routed = config.projected_poses == "secondary" and config.routing.kind == "dynamic"
+    return 1 / sqrt(config.routing.pose_dim) if routed else 1.0
+
+
+def _weighted_pose_size(config: CapsuleNetConfig) -> float:
+    """Of p̂ᵢxᵢ, p̂ a softmax over the capsules. What EM routing makes of its votes was measured at 4 to 64 capsules."""
+    if config.routing.kind == "em":
+        return float(1.15 * config.num_capsules**0.15)
+    scale = config.num_capsules if config.activation_scale == "num_capsules" else 1
+    return scale * SOFTMAX_SIZE / config.num_capsules * _pose_size(config)

@@ -1,0 +1,57 @@
+"""A capsule network without what its activations tell of a clip: what the central mechanism is worth."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from math import log, log2
+from typing import Any
+
+import torch
+from torch import nn
+
+from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.systems.capsules.model import CapsuleNet
+from vtr_core.systems.knock_out import KnockOuts, Remark
+
+
+def knock_outs(model: nn.Module) -> KnockOuts:
+    """`activations` of a capsule network; of its baselines nothing."""
+    return {"activations": partial(mean_activations, model)} if isinstance(model, CapsuleNet) else {}
+
+
+@contextmanager
+def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
+    """Within, every activation is its mean over the rows that are computed together, so none depends on the clip.
+
+    What it yields tells the mean entropy of the activations that were replaced, of all modalities.
+    """
+    entropies: list[float] = []
+
+    def hook(module: nn.Module, given: tuple[Any, ...], found: Capsules) -> Capsules:  # noqa: ARG001
+        if len(found.activations):
+            entropies.append(mean_entropy(found))
+        mean = found.activations.mean(dim=0, keepdim=True).expand_as(found.activations)
+        return replace(found, activations=mean)
+
+    handles = [routing.register_forward_hook(hook) for routing in model.routing.values()]
+    try:
+        yield lambda: _remark(entropies, log2(model.config.num_capsules))
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def mean_entropy(capsules: Capsules) -> float:
+    """The mean over rows of the entropy in bits of activations brought to a sum of 1."""
+    activations = capsules.activations.detach().double()
+    shares = activations / activations.sum(dim=1, keepdim=True).clamp(min=1e-12)
+    return float(torch.special.entr(shares).sum(dim=1).mean()) / log(2)
+
+
+def _remark(entropies: list[float], most: float) -> str:
+    if not entropies:
+        return "every activation is its mean over the batch"
+    mean = sum(entropies) / len(entropies)
+    share = f" ({mean / most:.0%})" if most else ""
+    return f"every activation is its mean over the batch; their entropy was {mean:.2f} of {most:.2f} bits{share}"

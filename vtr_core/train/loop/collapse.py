@@ -1,0 +1,81 @@
+"""Whether a run still tells the rows of a batch apart, and whether it does better than guessing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vtr_core.analysis.signal import effective_rank, row_share, score_deviation
+from vtr_core.systems.task import Compared
+
+ALIKE = 0.01
+"""Vectors of which less than this share of energy differs between rows, or similarities that deviate by less than
+this, on the loss's own scale, tell nothing apart."""
+FLAT = 1.5
+"""An effective rank below which all differences lie about on one line."""
+FEWEST_ROWS = 16
+"""Rows that say something about ranks and deviations."""
+GUESSING = 0.98
+"""A loss of more than this share of chance is at chance."""
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """What no longer tells rows apart, and what that usually comes from."""
+
+    what: str
+    cause: str
+
+
+class CollapseWatch:
+    """Looks at logged steps; says once that vectors have collapsed, and once that the loss is at chance.
+
+    warm_steps: steps before the loss can be expected below chance.
+    """
+
+    def __init__(self, warm_steps: int) -> None:
+        self._warm_steps = warm_steps
+        self._was_apart = self._warned = self._learned = False
+        self.collapse: Collapse | None = None
+        """What the last look found and no look before."""
+        self.at_chance: float | None = None
+        """The chance that the loss of the last look was at, after the warm-up; None before, or below it."""
+
+    def look(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
+        """What is worth logging after `step` steps."""
+        told = {name: vectors for name, vectors in compared.vectors.items() if len(vectors) >= FEWEST_ROWS}
+        shares = {name: row_share(vectors) for name, vectors in told.items()}
+        ranks = {name: effective_rank(vectors) for name, vectors in told.items()}
+        deviations = {name: score_deviation(scores()) for name, scores in compared.scores.items()} if told else {}
+        found = None if self._warned else self._judge(shares, ranks, deviations)
+        self.collapse, self._warned = found, self._warned or found is not None
+        self._was_apart |= found is None
+        return {
+            **{f"train/row_share_{name}": value for name, value in shares.items()},
+            **{f"train/effective_rank_{name}": value for name, value in ranks.items()},
+            **{f"train/similarity_deviation_{name}": value for name, value in deviations.items()},
+            **self._beside_chance(step, loss, compared),
+        }
+
+    def _judge(
+        self, shares: Mapping[str, float], ranks: Mapping[str, float], deviations: Mapping[str, float]
+    ) -> Collapse | None:
+        found = [
+            *(f"{v:.2g} of the energy of {name} differs between rows" for name, v in shares.items() if v < ALIKE),
+            *(f"all differences of {name} lie on a line" for name, v in ranks.items() if v < FLAT),
+            *(f"similarities of {name} deviate by {v:.1g}" for name, v in deviations.items() if v < ALIKE),
+        ]
+        if not found:
+            return None
+        learned = "it was better before: lower optimizer.learning_rate, or set optimizer.gradient_clip and warmup_steps"
+        initial = "it was so from the start: vtr doctor --model names the layer where differences are lost"
+        return Collapse(found[0], learned if self._was_apart else initial)
+
+    def _beside_chance(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
+        """Chance, until the loss was once below it: it costs a loss."""
+        if self._learned:
+            return {}
+        chance = compared.chance()
+        if chance is None:
+            return {}
+        self._learned = loss < GUESSING * chance
+        self.at_chance = None if self._learned or step <= self._warm_steps else chance
+        return {"train/chance": chance}
