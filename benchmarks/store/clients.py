@@ -1,6 +1,6 @@
 """Ways to read and write objects: this project's, pyarrow's own with as many retries, and obstore's.
 
-    python -m benchmarks.store.clients --client ours --endpoint URL --seconds 5      prints its timings as JSON
+python -m benchmarks.store.clients --client ours --endpoint URL --seconds 5      prints its timings as JSON
 """
 
 import argparse
@@ -104,7 +104,7 @@ def measured(client: Client, seconds: float) -> dict[str, dict[str, float | str]
 
     def read(size: int) -> int:
         begin = drawn.randrange(OBJECT_BYTES - size)
-        found = memoryview(client.read(begin, begin + size))
+        found = memoryview(client.read(begin, begin + size)).cast("B")
         assert found.nbytes == size
         assert found[:64] == content[begin : begin + 64]
         assert found[-64:] == content[begin + size - 64 : begin + size]

@@ -48,7 +48,7 @@ def handler(folder: Path, fault: str) -> type[BaseHTTPRequestHandler]:
 
         def answer(self) -> None:
             path, query = self._asked()
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self._body()
             due = next(numbers) % EVERY == 0
             if fault == "slow":
                 time.sleep(SLOW_S)
@@ -66,6 +66,16 @@ def handler(folder: Path, fault: str) -> type[BaseHTTPRequestHandler]:
         def _asked(self) -> tuple[Path, dict[str, list[str]]]:
             parsed = urlsplit(self.path)
             return folder / unquote(parsed.path).lstrip("/"), parse_qs(parsed.query, keep_blank_values=True)
+
+        def _body(self) -> bytes:
+            if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            chunks = []
+            while (size := int(self.rfile.readline().split(b";")[0], 16)) > 0:
+                chunks.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(chunks)
 
         def _give(self, path: Path, cut: bool) -> None:
             if not path.is_file():
