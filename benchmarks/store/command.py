@@ -67,8 +67,14 @@ def measure(flags: Flags) -> dict[str, Any]:
                     (name, _turn(pythons[name], name, endpoint, flags)) for _ in range(flags.rounds) for name in clients
                 ]
             found[fault] = {name: [turn for other, turn in turns if other == name] for name in clients}
+    peers = {"obstore": _version(pythons["obstore"], "obstore")} if "obstore" in clients else {}
     command = f"python -m benchmarks.store --rounds {flags.rounds} --seconds {flags.seconds:g}"
-    return {"found": found, "device": processor(), "versions": versions("pyarrow", "boto3"), "command": command}
+    return {"found": found, "device": processor(), "versions": versions("pyarrow") | peers, "command": command}
+
+
+def _version(python: str, package: str) -> str:
+    script = f"from importlib.metadata import version; print(version({package!r}))"
+    return subprocess.run([python, "-c", script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 @contextmanager
