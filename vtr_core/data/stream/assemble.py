@@ -7,12 +7,11 @@ import numpy as np
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.plan.candidates import candidate_tokens
 from vtr_core.data.plan.plan import BatchPlan
-from vtr_core.data.plan.runs import Run, runs_of
-from vtr_core.data.reading.replacing import Damaged, Places, readable
+from vtr_core.data.plan.runs import Run
+from vtr_core.data.reading.replacing import Damaged, Places, read_groups, readable
 from vtr_core.data.reading.row_groups import TIMES, Columns, RowGroupReader
 from vtr_core.data.records.frames import MAX_FRAMES
 from vtr_core.data.records.schema import VideoSchema
-from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream.assemble_videos import fill_videos
 from vtr_core.data.stream.pooled import pooled
 
@@ -55,16 +54,10 @@ def _fill_clips(
     """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one."""
     filled: list[Columns] = [{} for _ in batches]
     damaged: Damaged = {}
-    for number, runs in runs_of(batches).items():
-        try:
-            columns = _with_candidates(reader.read_in_place(places[number]), extra_captions)
-        except DamagedShard as error:
-            if not tolerant:
-                raise
-            damaged[number] = error
-        else:
-            for run in runs:
-                _put(columns, run, filled[run.batch], len(batches[run.batch].row))
+    for group, runs in read_groups(lambda number: reader.read_in_place(places[number]), batches, damaged, tolerant):
+        columns = _with_candidates(group, extra_captions)
+        for run in runs:
+            _put(columns, run, filled[run.batch], len(batches[run.batch].row))
     return _emptying(filled), damaged
 
 

@@ -10,13 +10,12 @@ import numpy as np
 from jaxtyping import Float16, Int64
 
 from vtr_core.data.plan.plan import BatchPlan, CaptionDraws
-from vtr_core.data.plan.runs import Run, runs_of
-from vtr_core.data.reading.replacing import Damaged, Places
+from vtr_core.data.plan.runs import Run
+from vtr_core.data.reading.replacing import Damaged, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import kept_column, mean_column, means, pad
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
 from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
-from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.data.stream.pooled import pooled
 
 
@@ -37,16 +36,10 @@ def fill_videos(
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
-    for number, runs in runs_of(batches).items():
-        try:
-            group = stored_videos(reader.read_arrow(places[number]), schema)
-        except DamagedShard as error:
-            if not tolerant:
-                raise
-            damaged[number] = error
-        else:
-            for run in runs:
-                pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
+    for columns, runs in read_groups(lambda number: reader.read_arrow(places[number]), batches, damaged, tolerant):
+        group = stored_videos(columns, schema)
+        for run in runs:
+            pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
     return _joined(pieces), damaged
 
 
