@@ -4,7 +4,7 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +18,6 @@ from vtr_core.text.tokens.vocabulary import tokenise
 MAX_GROUP_ROWS = 1000
 MAX_GROUP_BYTES = 32 * 2**20
 """A row group holds at most so many rows and bytes of features, or one video alone; training holds several at once."""
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 V = TypeVar("V")
 
@@ -105,7 +102,7 @@ class _HashingSink(io.RawIOBase):
         self.footer = hashlib.sha256()
         self.size = 0
 
-    def write(self, data: "ReadableBuffer") -> int:
+    def write(self, data: Any) -> int:
         """Pass `data` on."""
         self.digest.update(data)
         self.footer.update(data)
