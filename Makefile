@@ -80,7 +80,7 @@ test-gpu: $(DEV)
 	$(BIN)/pytest tests/gpu -m gpu
 
 drills: $(DEV)
-	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills tests/cluster -m integration
+	DRILL_TABLE=benchmarks/results $(BIN)/pytest tests/drills -m integration
 
 $(PEERS)/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -1,5 +1,6 @@
-"""The names that people's scripts and stored models rely on: functions, commands, presets, and what loads a model."""
+"""What people's scripts and stored models rely on: functions, commands, flags, settings, presets, loaders."""
 
+import difflib
 import subprocess
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from pipelines.commands import COMMANDS
+from tests import command_lines
 from vtr_core.run.presets import PRESETS
 
 NAMES = [
@@ -95,6 +97,14 @@ def test_a_stage_is_a_program_too() -> None:
 
 def test_presets_are_there() -> None:
     assert set(PRESET_NAMES) <= set(PRESETS)
+
+
+def test_flags_settings_and_presets_are_the_recorded_ones() -> None:
+    recorded, found = command_lines.FILE.read_text().splitlines(), command_lines.lines()
+    changed = difflib.unified_diff(recorded, found, "recorded", "found", lineterm="", n=1)
+    assert recorded == found, "\n".join(
+        [*changed, "what is gone or changed breaks scripts; python -m tests.command_lines records it all the same"]
+    )
 
 
 def test_what_stored_models_name_can_load_them() -> None:

@@ -18,6 +18,9 @@ from typing import Any
 import pytest
 import ray
 
+from tests.local_cluster import ray_state
+from tests.local_cluster.ray_start import QUICK_FAULTS
+from tests.local_cluster.ray_start import RAY as RAY_COMMAND
 from vtr_core import ray_private
 from vtr_core.ray_private import SEEN, release
 
@@ -26,6 +29,7 @@ RAY = Path(ray.__file__).parent
 PRODUCT = ("vtr_core", "pipelines", "cluster", "tune_spaces", "benchmarks")
 PUBLIC = {
     "ray",
+    "ray.cluster_utils",
     "ray.data",
     "ray.exceptions",
     "ray.job_submission",
@@ -59,9 +63,10 @@ TESTS_ALONE = {
     "tests/cluster/test_cluster_file.py": {"ray.autoscaler", "ray.autoscaler._private.util"},
     "tests/cluster/test_kuberay.py": {"ray.autoscaler._private.kuberay.autoscaling_config"},
     "tests/cluster/test_upload.py": {"ray._private.runtime_env.packaging"},
+    "tests/local_cluster/ray_state.py": {"ray._raylet", "ray.core.generated"},
     "tests/train/fleet/test_placement.py": {"ray._private.label_utils"},
 }
-"""Where Ray's own checks are asked whether they take what is ours."""
+"""Where Ray's own checks are asked whether they take what is ours, and nodes are drained for a drill."""
 
 
 # The Ray that is installed.
@@ -90,7 +95,7 @@ SPELT_IN = {
     ray_private.STOP_WAIT: "dashboard/modules/job/job_supervisor.py",
     ray_private.SYNC_WARNING: "tune/execution/experiment_state.py",
     "RAY_JOB_CONFIG_JSON_ENV_VAR": "_private/runtime_env/constants.py",
-    **{name: "train/v2/_internal/constants.py" for name in ray_private.QUICK_FAULTS if name.startswith("RAY_TRAIN_")},
+    **{name: "train/v2/_internal/constants.py" for name in QUICK_FAULTS if name.startswith("RAY_TRAIN_")},
 }
 
 
@@ -100,9 +105,7 @@ def test_ray_reads_the_variable(name: str) -> None:
 
 
 def test_rays_servers_know_the_settings() -> None:
-    names = [
-        name for name in (*ray_private.QUICK_FAULTS, *ray_private.NO_PRESTART) if not name.startswith("RAY_TRAIN_")
-    ]
+    names = [name for name in (*QUICK_FAULTS, *ray_private.NO_PRESTART) if not name.startswith("RAY_TRAIN_")]
     assert len(names) == 6
     server = RAY / "core" / "src" / "ray" / "raylet" / "raylet"
     with server.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -113,7 +116,7 @@ def test_rays_servers_know_the_settings() -> None:
 
 def test_loggers_are_named_after_modules() -> None:
     names = {*ray_private.TALKATIVE_AT_START, *ray_private.TALKATIVE_IN_JOBS, *ray_private.TALKATIVE_IN_SWEEPS}
-    assert [name for name in (*names, ray_private.PROGRAM) if importlib.util.find_spec(name) is None] == []
+    assert [name for name in (*names, RAY_COMMAND[-1]) if importlib.util.find_spec(name) is None] == []
     ray_private.only_errors(["ray.tune.tune"])
     assert import_module("ray.tune.tune").logger.getEffectiveLevel() == logging.ERROR
 
@@ -130,9 +133,9 @@ def test_the_connected_cluster(local_ray: None) -> None:
     assert ray_private.autoscaler_limits() is None
     (node,) = ray.nodes()
     assert node["Resources"][ray_private.HEAD] == 1.0
-    head = ray_private.head_state(ray.get_runtime_context().gcs_address)
-    assert list(ray_private.living_nodes(head)) == [node["NodeID"]]
-    assert ray_private.drain(head, "0" * 56, 0) is None  # nobody misses a node that is not there
+    head = ray_state.head_state(ray.get_runtime_context().gcs_address)
+    assert list(ray_state.living_nodes(head)) == [node["NodeID"]]
+    assert ray_state.drain(head, "0" * 56, 0) is None  # nobody misses a node that is not there
 
 
 TOKEN_LATER = """

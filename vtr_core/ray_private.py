@@ -34,22 +34,8 @@ STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
 """Seconds between SIGTERM and SIGKILL of a job that is stopped. Without it 3, too few for a last checkpoint."""
 HEAD = "node:__internal_head__"
 """A resource of every cluster's head, 1 in all. Without it sweeps find no place for what starts a trial."""
-PROGRAM = "ray.scripts.scripts"
-"""The module behind the command `ray`, for a Python whose `bin` is not on the path."""
 NO_PRESTART = MappingProxyType({"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"})
 """Nodes start no processes in advance. Without them many nodes on one machine take its memory and time."""
-QUICK_FAULTS = MappingProxyType(
-    {
-        "RAY_health_check_initial_delay_ms": "2000",
-        "RAY_health_check_period_ms": "1000",
-        "RAY_health_check_timeout_ms": "3000",
-        "RAY_health_check_failure_threshold": "3",
-        "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "1",
-        "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "20",
-        "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S": "30",
-    }
-)
-"""A node that does not answer is given up after about ten seconds. Without them rehearsed faults take minutes."""
 SYNC_WARNING = "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"
 """At 0, Tune does not warn of saving its own state often. Without it sweeps print a warning that means nothing."""
 _JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"
@@ -105,31 +91,6 @@ def autoscaler_limits() -> Mapping[str, float] | None:
     import ray._private.state as state
 
     return state.state.get_max_resources_from_cluster_config()
-
-
-# A cluster that this process is not connected to.
-
-
-def head_state(address: str) -> Any:
-    """A client of the state that the head at `address` (host:port) holds. Without it no cluster can be rehearsed on."""
-    from ray import _raylet
-
-    return vars(_raylet)["GcsClient"](address=address)
-
-
-def living_nodes(head: Any) -> dict[str, str]:
-    """{node id: name} of the nodes that a head counts among the living."""
-    found = head.get_all_node_info(timeout=5)
-    return {node_id.hex(): info.node_name for node_id, info in found.items() if info.state == 0}
-
-
-def drain(head: Any, node_id: str, deadline_ms: int) -> str | None:
-    """Give notice, as a cloud does, that a node will be taken away at a Unix time; why it was refused, if it was."""
-    from ray.core.generated import autoscaler_pb2
-
-    reason = vars(autoscaler_pb2)["DRAIN_NODE_REASON_PREEMPTION"]
-    accepted, why_not = head.drain_node(node_id, reason, "rehearsal", deadline_ms)
-    return None if accepted else str(why_not)
 
 
 # Tokens.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
 from tests.drills import nodes, runs, table
 from tests.drills.outcome import Outcome
+from tests.local_cluster.cluster import LocalCluster
 from vtr_core.run.config import TrainConfig
 
 Undisturbed = Callable[..., Path]

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cluster.local_cluster import LocalCluster, LocalNode
-from cluster.ray_start import NodeSpec
 from tests.drills import runs
+from tests.local_cluster.cluster import LocalCluster, LocalNode
+from tests.local_cluster.ray_start import NodeSpec
 from vtr_core.run.config import TrainConfig
 
 HEAD, OTHER = NodeSpec(cpus=3), NodeSpec(cpus=2)

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
-from cluster.ray_start import RAY
 from tests.drills.nodes import (
     STEPS,
     config,
@@ -22,6 +20,8 @@ from tests.drills.nodes import (
 )
 from tests.drills.outcome import Outcome
 from tests.drills.runs import assert_equal_runs, seconds_to_recover, steps_lost, wait_until
+from tests.local_cluster.cluster import LocalCluster
+from tests.local_cluster.ray_start import RAY
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 Record = Callable[[Outcome], None]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
 from tests.drills.conftest import Undisturbed
 from tests.drills.nodes import (
     OTHER,
@@ -30,6 +29,7 @@ from tests.drills.runs import (
     steps_lost,
     wait_until,
 )
+from tests.local_cluster.cluster import LocalCluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 Record = Callable[[Outcome], None]

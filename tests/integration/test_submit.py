@@ -13,9 +13,9 @@ import pytest
 import requests
 from mlflow import MlflowClient
 
-from cluster import processes, ray_start
-from cluster.naming import Names
-from cluster.ray_start import NodeSpec, Ports
+from tests.local_cluster import processes, ray_start
+from tests.local_cluster.naming import Names
+from tests.local_cluster.ray_start import NodeSpec, Ports
 from vtr_core.tracking.provenance import git_tags
 
 pytestmark = pytest.mark.integration

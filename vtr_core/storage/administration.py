@@ -33,50 +33,35 @@ def store_name(location: Location) -> str | None:
 
 def check_readable(location: Location) -> None:
     """StorageError unless the bucket is there and may be listed; within seconds, so that commands begin with it."""
-    found = _store(location)
-    if found is not None:
-        bucket, key = _bucket_and_key(location)
-        _ask(location, found, lambda s3: s3.list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1), Patience(0.0))
+    _ask(location, lambda s3, bucket, key: s3.list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1), Patience(0.0))
 
 
 def check_writable(location: Location) -> None:
     """StorageError unless objects may be written below `location`: an upload is begun and dropped, nothing is left."""
-    found = _store(location)
-    if found is None:
-        return
-    bucket, key = _bucket_and_key(location)
-    probe = {"Bucket": bucket, "Key": f"{key}/{_PROBE}".lstrip("/")}
 
-    def begin_and_drop(s3: Any) -> None:
+    def begin_and_drop(s3: Any, bucket: str, key: str) -> None:
+        probe = {"Bucket": bucket, "Key": f"{key}/{_PROBE}".lstrip("/")}
         begun = s3.create_multipart_upload(**probe)
         s3.abort_multipart_upload(**probe, UploadId=begun["UploadId"])
 
-    _ask(location, found, begin_and_drop, Patience(0.0))
+    _ask(location, begin_and_drop, Patience(0.0))
 
 
 def etag(location: Location) -> str | None:
     """The ETag of an object; None where there are none. FileNotFoundError where there is no object."""
-    found = _store(location)
-    if found is None:
-        return None
-    bucket, key = _bucket_and_key(location)
-    answer = _ask(location, found, lambda s3: s3.head_object(Bucket=bucket, Key=key), given_patience())
-    return _plain(answer["ETag"])
+    answer = _ask(location, lambda s3, bucket, key: s3.head_object(Bucket=bucket, Key=key), given_patience())
+    return None if answer is None else _plain(answer["ETag"])
 
 
 def listing(folder: Location) -> dict[str, Stored] | None:
     """The objects directly in a folder by name, from as few requests as there are thousands; None off S3."""
-    found = _store(folder)
-    if found is None:
-        return None
-    bucket, key = _bucket_and_key(folder)
-    prefix = f"{key}/" if key else ""
 
-    def pages(s3: Any) -> dict[str, Stored]:
+    def pages(s3: Any, bucket: str, key: str) -> dict[str, Stored]:
+        prefix = f"{key}/" if key else ""
         asked = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
         return dict(_objects(asked, prefix))
 
-    return _ask(folder, found, pages, given_patience())
+    return _ask(folder, pages, given_patience())
 
 
 def _objects(pages: Any, prefix: str) -> Iterator[tuple[str, Stored]]:
@@ -87,12 +72,8 @@ def _objects(pages: Any, prefix: str) -> Iterator[tuple[str, Stored]]:
 
 def create_object(location: Location, content: bytes) -> bool | None:
     """Write an object that is not there yet; False where there is one, None off S3."""
-    found = _store(location)
-    if found is None:
-        return None
-    bucket, key = _bucket_and_key(location)
 
-    def create(s3: Any) -> bool:
+    def create(s3: Any, bucket: str, key: str) -> bool:
         try:
             s3.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*")
         except Exception as error:
@@ -101,7 +82,7 @@ def create_object(location: Location, content: bytes) -> bool | None:
             raise
         return True
 
-    return _ask(location, found, create, given_patience())
+    return _ask(location, create, given_patience())
 
 
 def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
@@ -109,15 +90,11 @@ def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
 
     It holds a signature: show it, never log or store it.
     """
-    found = _store(location)
-    if found is None:
-        return None
-    bucket, key = _bucket_and_key(location)
 
-    def sign(s3: Any) -> str:
+    def sign(s3: Any, bucket: str, key: str) -> str:
         return str(s3.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=expires_s))
 
-    return _ask(location, found, sign, Patience(0.0))
+    return _ask(location, sign, Patience(0.0))
 
 
 def _store(location: Location) -> S3Store | None:
@@ -125,17 +102,19 @@ def _store(location: Location) -> S3Store | None:
     return handler if isinstance(handler, S3Store) else None
 
 
-def _bucket_and_key(location: Location) -> tuple[str, str]:
-    bucket, _, key = location.path.partition("/")
-    return bucket, key
+def _ask(location: Location, question: Callable[[Any, str, str], T], patience: Patience) -> T | None:
+    """What the store answers to a question of a client, a bucket and a key; None off S3.
 
-
-def _ask(location: Location, found: S3Store, question: Callable[[Any], T], patience: Patience) -> T:
-    """The store's answer; its faults become a StorageError, and a missing object a FileNotFoundError."""
+    The store's faults become a StorageError, and a missing object a FileNotFoundError.
+    """
+    found = _store(location)
+    if found is None:
+        return None
+    settings, region, (bucket, _, key) = found.settings, found.region, location.path.partition("/")
 
     def ask() -> T:
         try:
-            return question(client(found.settings, found.region))
+            return question(client(settings, region), bucket, key)
         except Exception as error:
             fault = client_fault(error)
             if fault is None or fault.status != 404 or not (fault.said_nothing or fault.code == "nosuchkey"):
@@ -143,8 +122,8 @@ def _ask(location: Location, found: S3Store, question: Callable[[Any], T], patie
         raise FileNotFoundError(f"there is no object {location}")
 
     def give_up(fault: Fault, tried_s: float) -> StorageError:
-        reason = certain(fault, found.settings, found.region, location.path)
-        return storage_error(reason, location.uri, found.settings.shown, tried_s)
+        reason = certain(fault, settings, region, location.path)
+        return storage_error(reason, location.uri, settings.shown, tried_s)
 
     return persist(ask, client_fault, give_up, patience, location.uri)
 

@@ -1,6 +1,5 @@
 """A batch of clips as tensors: features with their presence, caption tokens, and keys that tell equal rows apart."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,8 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
+
+from vtr_core.data.batches.shared import shared_tensor
 
 
 @dataclass(frozen=True)
@@ -92,17 +93,11 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
     """
     candidates = columns.get("candidate_tokens")
     return ClipBatch(
-        features={name: _tensor(columns[name]) for name in features},
-        present={name: _tensor(columns[f"has_{name}"]) for name in features},
-        tokens=_tensor(columns["tokens"].astype(np.int64)),
-        clip_key=_tensor(columns["clip_key"]),
-        video_key=_tensor(columns["video_key"]),
-        caption_key=_tensor(columns["caption_key"]),
-        candidate_tokens=_tensor(candidates.astype(np.int64)) if candidates is not None else None,
+        features={name: shared_tensor(columns[name]) for name in features},
+        present={name: shared_tensor(columns[f"has_{name}"]) for name in features},
+        tokens=shared_tensor(columns["tokens"].astype(np.int64)),
+        clip_key=shared_tensor(columns["clip_key"]),
+        video_key=shared_tensor(columns["video_key"]),
+        caption_key=shared_tensor(columns["caption_key"]),
+        candidate_tokens=shared_tensor(candidates.astype(np.int64)) if candidates is not None else None,
     )
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)

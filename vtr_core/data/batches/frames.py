@@ -1,6 +1,5 @@
 """A batch of videos with a caption each as tensors: frames with their mask, the mean of all frames, caption tokens."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.shared import shared_tensor
 from vtr_core.data.records.frames import kept_column, mean_column
 
 
@@ -89,20 +89,14 @@ def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> F
     dim); `tokens` int32 (rows, max_words); `clip_key`, `video_key`, `caption_key` int64 (rows,). Features and keys
     share the arrays' memory, read-only where that is, as Ray's is: nothing may write into them.
     """
-    kept = {name: _tensor(columns[kept_column(name)]) for name in features}
+    kept = {name: shared_tensor(columns[kept_column(name)]) for name in features}
     return FrameBatch(
-        frames={name: _tensor(columns[name]) for name in features},
+        frames={name: shared_tensor(columns[name]) for name in features},
         mask={name: torch.arange(columns[name].shape[1]) < kept[name][:, None] for name in features},
-        mean={name: _tensor(columns[mean_column(name)]) for name in features},
+        mean={name: shared_tensor(columns[mean_column(name)]) for name in features},
         present={name: kept[name] > 0 for name in features},
-        tokens=_tensor(columns["tokens"].astype(np.int64)),
-        clip_key=_tensor(columns["clip_key"]),
-        video_key=_tensor(columns["video_key"]),
-        caption_key=_tensor(columns["caption_key"]),
+        tokens=shared_tensor(columns["tokens"].astype(np.int64)),
+        clip_key=shared_tensor(columns["clip_key"]),
+        video_key=shared_tensor(columns["video_key"]),
+        caption_key=shared_tensor(columns["caption_key"]),
     )
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)

@@ -1,6 +1,5 @@
 """A batch of images as tensors, and keys that tell whose faces they are."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,6 +7,8 @@ import numpy as np
 import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
+
+from vtr_core.data.batches.shared import shared_tensor
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,5 @@ def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) 
     read-only where that is, as Ray's is: nothing may write into them.
     """
     height, width, channels = shape
-    pixels = _tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()
-    return ImageBatch(pixels, _tensor(columns["clip_key"]).clone(), _tensor(columns["video_key"]).clone())
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)
+    pixels = shared_tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()
+    return ImageBatch(pixels, shared_tensor(columns["clip_key"]).clone(), shared_tensor(columns["video_key"]).clone())

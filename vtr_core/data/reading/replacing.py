@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from vtr_core.data.plan.plan import BatchPlan, RowGroup
+from vtr_core.data.plan.runs import Run, runs_of
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
 
@@ -17,6 +19,27 @@ Damaged = dict[int, DamagedShard]
 
 Fill = Callable[[Sequence[BatchPlan]], tuple[Iterator[Columns], Damaged]]
 """Reads all batches; or says which row groups cannot be read, and then the batches are of no use."""
+
+
+G = TypeVar("G")
+
+
+def read_groups(
+    read: Callable[[int], G], batches: Sequence[BatchPlan], damaged: Damaged, tolerant: bool
+) -> Iterator[tuple[G, Sequence[Run]]]:
+    """Each row group of the batches, as `read` gives it by its number, and the runs of its rows.
+
+    With `tolerant` those that cannot be read are left out, and put into `damaged`; else they raise DamagedShard.
+    """
+    for number, runs in runs_of(batches).items():
+        try:
+            group = read(number)
+        except DamagedShard as error:
+            if not tolerant:
+                raise
+            damaged[number] = error
+        else:
+            yield group, runs
 
 
 def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan]) -> Iterator[Columns]:

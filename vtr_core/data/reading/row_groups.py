@@ -1,7 +1,7 @@
 """Row groups of a data set as arrays, whole or in pieces. Knows nothing of Ray."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +18,11 @@ from vtr_core.data.records.schema import (
     array_dtype,
     require_clips,
 )
-from vtr_core.data.shards.recycling import RecycledMemory
 from vtr_core.data.shards.shard_file import ShardFile
 
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
 rest (rows,)."""
-
-Take = Callable[[str, int, np.ndarray], None]
-"""Called with a column's name, the number of a row, and the bytes of it and the rows that follow: (rows, bytes)."""
 
 KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
@@ -53,7 +49,6 @@ class RowGroupReader:
 
     manifest: Manifest
     columns: Sequence[str]
-    memory: RecycledMemory = field(default_factory=RecycledMemory, compare=False, repr=False)
 
     def read(self, place: RowGroup) -> Columns:
         """One row group of clips as arrays. Raises DamagedShard."""
@@ -63,23 +58,6 @@ class RowGroupReader:
         """The same without a copy of the features: they are views of what was read, at any address."""
         with self._open(place) as file:
             return _arrays(file, place.index, self.columns)
-
-    def scan(self, place: RowGroup, names: Sequence[str], take: Take) -> Columns:
-        """The same without the columns `names`, fixed-width ones, whose values `take` gets in pieces.
-
-        Columns that lie plainly on a local disk are read piece by piece, all others at once. A piece is valid during
-        the call, and verified only once `scan` returns. Raises DamagedShard.
-        """
-        with self._open(place) as file:
-            pieces = file.plain_names(place.index, names) if self.manifest.location.is_local else []
-            columns = _arrays(file, place.index, [name for name in self.columns if name not in pieces])
-            for name in pieces:
-                for first, values in file.pieces(place.index, name):
-                    take(name, first, values)
-        for name in names:
-            if name not in pieces:
-                take(name, 0, columns.pop(name).view(np.uint8))
-        return columns
 
     def rows(self, place: RowGroup) -> int:
         """Rows of a row group. Raises DamagedShard."""
@@ -93,7 +71,7 @@ class RowGroupReader:
 
     def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
-        return ShardFile(self.manifest.location / shard.file, shard, self.memory)
+        return ShardFile(self.manifest.location / shard.file, shard)
 
 
 def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:

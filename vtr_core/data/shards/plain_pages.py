@@ -12,7 +12,7 @@ from isal import isal_zlib
 _DATA_PAGE = 0
 _I32_AFTER_PREVIOUS = 0x15
 """Thrift's compact protocol: a field of type i32 whose number is one more than the last one's."""
-LONGEST_HEADER = 64
+_LONGEST_HEADER = 64
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 
 
@@ -40,34 +40,14 @@ def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:
     chunk: (bytes,) uint8. Raises PageFault.
     """
     header, values = chunk[: len(chunk) - size], chunk[len(chunk) - size :]
-    checksum = PageChecksum(header.tobytes(), size)
-    checksum.add(values)
-    checksum.require_equal()
+    if not 0 < len(header) <= _LONGEST_HEADER:
+        raise PageFault("a column is not one plain page")
+    kind, plain_size, stored_size, checksum = _numbers(header.tobytes(), 4)
+    if (kind, plain_size, stored_size) != (_DATA_PAGE, size, size):
+        raise PageFault("a page's header is damaged")
+    if isal_zlib.crc32(values) != checksum % 2**32:
+        raise PageFault("a page does not match its checksum")
     return values
-
-
-class PageChecksum:
-    """Verifies values of `size` bytes piece by piece: they follow `header`, are its only page, and have its checksum.
-
-    Raises PageFault, here for a header that does not say so.
-    """
-
-    def __init__(self, header: bytes, size: int) -> None:
-        if not 0 < len(header) <= LONGEST_HEADER:
-            raise PageFault("a column is not one plain page")
-        kind, plain_size, stored_size, checksum = _numbers(header, 4)
-        if (kind, plain_size, stored_size) != (_DATA_PAGE, size, size):
-            raise PageFault("a page's header is damaged")
-        self._expected, self._found = checksum % 2**32, 0
-
-    def add(self, values: np.ndarray) -> None:
-        """The next bytes."""
-        self._found = isal_zlib.crc32(values, self._found)
-
-    def require_equal(self) -> None:
-        """After the last bytes. Raises PageFault."""
-        if self._found != self._expected:
-            raise PageFault("a page does not match its checksum")
 
 
 def _numbers(header: bytes, count: int) -> list[int]:

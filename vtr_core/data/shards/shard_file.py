@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.manifest import Shard
-from vtr_core.data.shards.plain_pages import LONGEST_HEADER, PageChecksum, PageFault, plain_values, value_bytes
-from vtr_core.data.shards.recycling import RecycledMemory
+from vtr_core.data.shards.plain_pages import PageFault, plain_values, value_bytes
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
 
@@ -21,8 +20,6 @@ _TAIL = 2**16
 """Bytes read at first from a file's end: most footers are shorter."""
 _GAP = 2**16
 """Columns that lie no further apart are read at once."""
-_PIECE = 2**20
-"""Bytes of a column that are read at once where they are used at once: they stay in the processor's cache."""
 _END = 8
 """The footer's length (4 bytes) and PAR1."""
 
@@ -42,8 +39,8 @@ class _Run:
 class ShardFile:
     """A context that reads row groups of `shard`, which lies at `location`. Raises DamagedShard."""
 
-    def __init__(self, location: Location, shard: Shard, memory: RecycledMemory) -> None:
-        self._location, self._shard, self._memory = location, shard, memory
+    def __init__(self, location: Location, shard: Shard) -> None:
+        self._location, self._shard = location, shard
 
     def __enter__(self) -> "ShardFile":
         try:
@@ -65,32 +62,6 @@ class ShardFile:
             sizes = self._value_bytes(group, names)
             columns = {name: self._column(group, name) for name in sizes}
             return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
-
-    def pieces(self, group: int, name: str) -> Iterator[tuple[int, np.ndarray]]:
-        """(number of the first row, its and the next rows' values (rows, bytes) uint8) of a column that `plain` gives.
-
-        A piece is valid until the next one comes, and verified only once there is no further one.
-        """
-        with self._naming_faults(group):
-            rows, size, column = self.rows(group), self._value_bytes(group, [name])[name], self._column(group, name)
-            begin = column.data_page_offset + column.total_compressed_size - size
-            header_bytes = min(begin - column.data_page_offset, LONGEST_HEADER + 1)
-            checksum = PageChecksum(self._source.read_at(header_bytes, column.data_page_offset), size)
-            width = size // rows
-            at_once = max(1, _PIECE // width)
-            target = self._memory.empty(min(at_once, rows) * width)
-            self._source.seek(begin)
-            for first in range(0, rows, at_once):
-                values = target[: min(at_once, rows - first) * width]
-                self._read_into(values)
-                checksum.add(values)
-                yield first, values.reshape(-1, width)
-            checksum.require_equal()
-
-    def plain_names(self, group: int, names: Sequence[str]) -> list[str]:
-        """The columns among `names` that `plain` gives."""
-        with self._naming_faults(group):
-            return list(self._value_bytes(group, names))
 
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
         """Columns of a row group of any type as Arrow arrays, each in one piece."""
@@ -159,14 +130,11 @@ class ShardFile:
         return {name: _part(held, place) for name, place in places.items()}
 
     def _read(self, run: _Run) -> np.ndarray:
-        target = self._memory.empty(run.end - run.begin)
         self._source.seek(run.begin)
-        self._read_into(target)
-        return target
-
-    def _read_into(self, target: np.ndarray) -> None:
-        if self._source.readinto(target.data) != len(target):
+        content = np.frombuffer(self._source.read_buffer(run.end - run.begin), np.uint8)
+        if len(content) != run.end - run.begin:
             raise PageFault("it ends too early")
+        return content
 
     @contextmanager
     def _naming_faults(self, group: int | None = None) -> Iterator[None]:

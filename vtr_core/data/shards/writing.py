@@ -1,9 +1,10 @@
 """Shards of any record kind: one Parquet file of bounded row groups that hold whole videos, hashed as it is written."""
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -92,47 +93,32 @@ def caption_key(caption: str) -> int:
     return key64(" ".join(tokenise(caption)))
 
 
-class _HashingSink:
-    """A binary sink that counts and hashes what passes to another."""
+class _HashingSink(io.RawIOBase):
+    """A binary sink that counts and hashes what passes to another, which whoever opened it closes."""
 
     def __init__(self, sink: BinaryIO) -> None:
         self._sink = sink
         self.digest = hashlib.sha256()
         self.footer = hashlib.sha256()
         self.size = 0
-        self.closed = False
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:
         """Pass `data` on."""
         self.digest.update(data)
         self.footer.update(data)
-        self.size += len(data)
         self._sink.write(data)
-        return len(data)
+        written = memoryview(data).nbytes
+        self.size += written
+        return written
 
     def row_group_ended(self) -> None:
         """The footer is what comes after the last row group."""
         self.footer = hashlib.sha256()
 
-    def flush(self) -> None:
-        """Nothing is held back here."""
-
-    def close(self) -> None:
-        """The inner sink is closed by whoever opened it."""
-        self.closed = True
-
     def tell(self) -> int:
         """Bytes written so far."""
         return self.size
 
-    def readable(self) -> bool:
-        """Write only."""
-        return False
-
     def writable(self) -> bool:
         """Always."""
         return True
-
-    def seekable(self) -> bool:
-        """Never."""
-        return False

@@ -1,8 +1,4 @@
-"""Batches from row groups: reads what a plan names and puts each row where it belongs. Knows nothing of Ray.
-
-Features are most of what is read. Each piece of them goes from the file through the processor's cache into the batches
-that its rows are planned for: a row is written to memory once, and rows that no batch wants are never written.
-"""
+"""Batches from row groups: reads what a plan names and puts each row where it belongs. Knows nothing of Ray."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,14 +7,13 @@ import numpy as np
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.plan.candidates import candidate_tokens
 from vtr_core.data.plan.plan import BatchPlan
-from vtr_core.data.plan.runs import Run, runs_of
-from vtr_core.data.reading.replacing import Damaged, Places, readable
+from vtr_core.data.plan.runs import Run
+from vtr_core.data.reading.replacing import Damaged, Places, read_groups, readable
 from vtr_core.data.reading.row_groups import TIMES, Columns, RowGroupReader
 from vtr_core.data.records.frames import MAX_FRAMES
-from vtr_core.data.records.schema import FEATURE_DTYPE, FeatureSpec, VideoSchema
-from vtr_core.data.shards.recycling import RecycledMemory
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.records.schema import VideoSchema
 from vtr_core.data.stream.assemble_videos import fill_videos
+from vtr_core.data.stream.pooled import pooled
 
 
 def assemble(
@@ -57,22 +52,12 @@ def _fill_clips(
     tolerant: bool,
 ) -> tuple[Iterator[Columns], Damaged]:
     """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one."""
-    features = [column for column in reader.manifest.schema.features if column.name in reader.columns]
-    filled = [_features(reader.memory, len(batch.row), features) for batch in batches]
+    filled: list[Columns] = [{} for _ in batches]
     damaged: Damaged = {}
-    for number, runs in runs_of(batches).items():
-        scatter = _Scatter(filled, runs)
-        try:
-            columns = reader.scan(places[number], [column.name for column in features], scatter.take)
-        except DamagedShard as error:
-            if not tolerant:
-                raise
-            damaged[number] = error
-        else:
-            scatter.require_complete(len(features))
-            columns = _with_candidates(columns, extra_captions)
-            for run in runs:
-                _put(columns, run, filled[run.batch], len(batches[run.batch].row), reader.memory)
+    for group, runs in read_groups(lambda number: reader.read_in_place(places[number]), batches, damaged, tolerant):
+        columns = _with_candidates(group, extra_captions)
+        for run in runs:
+            _put(columns, run, filled[run.batch], len(batches[run.batch].row))
     return _emptying(filled), damaged
 
 
@@ -80,36 +65,6 @@ def _emptying(filled: list[Columns]) -> Iterator[Columns]:
     """The batches, each let go of as it is given."""
     while filled:
         yield filled.pop(0)
-
-
-class _Scatter:
-    """Puts pieces of a row group into the batches, as its runs say."""
-
-    def __init__(self, batches: Sequence[Columns], runs: Sequence[Run]) -> None:
-        self._batches, self._runs = batches, runs
-        self._orders = [None if (np.diff(run.row) >= 0).all() else np.argsort(run.row, kind="stable") for run in runs]
-        """The order in which a piece comes upon a run's rows, where it is not the run's own."""
-        self._rows = [
-            run.row if order is None else run.row[order] for run, order in zip(runs, self._orders, strict=True)
-        ]
-        self._taken = 0
-
-    def take(self, name: str, first: int, values: np.ndarray) -> None:
-        """Rows `first`, … of a column, as bytes."""
-        for run, order, rows in zip(self._runs, self._orders, self._rows, strict=True):
-            a, b = rows.searchsorted((first, first + len(values))).tolist()
-            if a < b:
-                self._taken += b - a
-                target = self._batches[run.batch][name].view(np.uint8)
-                if order is None:
-                    _take(values, rows[a:b] - first, target[run.begin + a : run.begin + b])
-                else:
-                    target[run.begin + order[a:b]] = values[rows[a:b] - first]
-
-    def require_complete(self, columns: int) -> None:
-        """Once all pieces of so many columns were taken."""
-        wanted = sum(len(rows) for rows in self._rows) * columns
-        assert self._taken == wanted, "a plan names rows that its row group does not have"
 
 
 def _with_candidates(columns: Columns, extra: int) -> Columns:
@@ -120,15 +75,12 @@ def _with_candidates(columns: Columns, extra: int) -> Columns:
     return {**columns, "candidate_tokens": found}
 
 
-def _features(memory: RecycledMemory, rows: int, features: Sequence[FeatureSpec]) -> Columns:
-    return {column.name: memory.empty((rows, column.dim), FEATURE_DTYPE) for column in features}
-
-
-def _put(columns: Columns, run: Run, batch: Columns, rows: int, memory: RecycledMemory) -> None:
-    """A run's rows of columns that are held whole into their batch, which has `rows` rows."""
+def _put(columns: Columns, run: Run, batch: Columns, rows: int) -> None:
+    """A run's rows of a row group's columns into their batch, which has `rows` rows."""
     for name, values in columns.items():
+        assert run.row.max() < len(values), "a plan names rows that its row group does not have"
         if name not in batch:
-            batch[name] = _empty(memory, rows, values)
+            batch[name] = pooled((rows, *values.shape[1:]), values.dtype)
         _take(values, run.row, batch[name][run.begin : run.begin + len(run.row)])
 
 
@@ -138,9 +90,3 @@ def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
         source, target = source.view(np.uint8), target.view(np.uint8)
     # mode="clip" changes nothing, but without it numpy copies into a buffer of its own first
     source.take(rows, axis=0, out=target, mode="clip")
-
-
-def _empty(memory: RecycledMemory, rows: int, like: np.ndarray) -> np.ndarray:
-    if like.dtype.hasobject:
-        return np.empty((rows, *like.shape[1:]), like.dtype)
-    return memory.empty((rows, *like.shape[1:]), like.dtype)

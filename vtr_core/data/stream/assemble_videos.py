@@ -10,14 +10,13 @@ import numpy as np
 from jaxtyping import Float16, Int64
 
 from vtr_core.data.plan.plan import BatchPlan, CaptionDraws
-from vtr_core.data.plan.runs import Run, runs_of
-from vtr_core.data.reading.replacing import Damaged, Places
+from vtr_core.data.plan.runs import Run
+from vtr_core.data.reading.replacing import Damaged, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import kept_column, mean_column, means, pad
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
 from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
-from vtr_core.data.shards.recycling import RecycledMemory
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.stream.pooled import pooled
 
 
 def fill_videos(
@@ -37,17 +36,11 @@ def fill_videos(
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
-    for number, runs in runs_of(batches).items():
-        try:
-            group = stored_videos(reader.read_arrow(places[number]), schema)
-        except DamagedShard as error:
-            if not tolerant:
-                raise
-            damaged[number] = error
-        else:
-            for run in runs:
-                pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
-    return _joined(pieces, reader.memory), damaged
+    for columns, runs in read_groups(lambda number: reader.read_arrow(places[number]), batches, damaged, tolerant):
+        group = stored_videos(columns, schema)
+        for run in runs:
+            pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
+    return _joined(pieces), damaged
 
 
 def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int) -> Columns:
@@ -79,22 +72,20 @@ def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.nd
     return np.array([at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64)
 
 
-def _joined(pieces: list[dict[int, Columns]], memory: RecycledMemory) -> Iterator[Columns]:
+def _joined(pieces: list[dict[int, Columns]]) -> Iterator[Columns]:
     """The batches, each from its pieces by where they begin; these are let go of once it is made."""
     while pieces:
         parts = [columns for _, columns in sorted(pieces.pop(0).items())]
-        yield {name: _together([part[name] for part in parts], memory) for name in parts[0]}
+        yield {name: _together([part[name] for part in parts]) for name in parts[0]}
 
 
-def _together(parts: Sequence[np.ndarray], memory: RecycledMemory) -> np.ndarray:
-    return _frames_together(parts, memory) if parts[0].ndim == 3 else np.concatenate(parts)
+def _together(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return _frames_together(parts) if parts[0].ndim == 3 else np.concatenate(parts)
 
 
-def _frames_together(
-    parts: Sequence[Float16[np.ndarray, "_ _ dim"]], memory: RecycledMemory
-) -> Float16[np.ndarray, "rows longest dim"]:
+def _frames_together(parts: Sequence[Float16[np.ndarray, "_ _ dim"]]) -> Float16[np.ndarray, "rows longest dim"]:
     rows, longest = sum(len(part) for part in parts), max(part.shape[1] for part in parts)
-    values, first = memory.empty((rows, longest, parts[0].shape[2]), FEATURE_DTYPE), 0
+    values, first = pooled((rows, longest, parts[0].shape[2]), FEATURE_DTYPE), 0
     for part in parts:
         target = values[first : first + len(part)]
         target[:, : part.shape[1]] = part

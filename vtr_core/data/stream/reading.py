@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import is_kept_column, is_mean_column, mean_column
 from vtr_core.data.records.schema import array_dtype
-from vtr_core.data.shards.recycling import RecycledMemory
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import VtrError
 
@@ -153,7 +152,7 @@ class _Task:
         shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
         batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
-        reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns, _process_memory())
+        reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns)
         wanted = self.sampling
         read = assemble(reader, places, batches, wanted.extra_captions, self.on_bad_shard, wanted.max_frames)
         held: list[Columns] = []
@@ -169,12 +168,6 @@ class _Task:
         videos = BatchVideos(step, group, first_row, rows)
         batch = videos.sample(self.manifest.schema, self.sampling.clips_per_video, self.sampling.seed)
         return batch.part(self.part.rank, self.part.world)
-
-
-@cache
-def _process_memory() -> RecycledMemory:
-    """The memory of all reading tasks that a process executes, one after the other."""
-    return RecycledMemory()
 
 
 def _encode(batches: Sequence[Columns]) -> pa.Table:

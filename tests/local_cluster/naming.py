@@ -1,14 +1,15 @@
 """What a local cluster calls the things it makes, all of which carry its own suffix and can be removed by it."""
 
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtr_core.errors import ClusterError
-
 PREFIX = "vtr-"
 ROOT = Path("/tmp")
 """Sockets lie below this; their paths may have 107 characters, so it is short."""
+RECORD = "cluster.json"
+"""The file in a cluster's folder that says which process started it."""
 
 
 @dataclass(frozen=True)
@@ -17,19 +18,10 @@ class Names:
 
     suffix: str
 
-    def __post_init__(self) -> None:
-        if len(self.suffix) != 8 or not set(self.suffix) <= set("0123456789abcdef"):
-            raise ClusterError(f"{PREFIX}{self.suffix} is not the name of a local cluster, which is like vtr-01234567")
-
     @classmethod
     def fresh(cls) -> "Names":
         """Names that nobody has yet."""
         return cls(secrets.token_hex(4))
-
-    @classmethod
-    def parse(cls, name: str) -> "Names":
-        """The names of the cluster called `name`."""
-        return cls(name.removeprefix(PREFIX))
 
     @property
     def cluster(self) -> str:
@@ -61,5 +53,5 @@ class Names:
 
 def existing() -> list[Names]:
     """The clusters whose folders are there, running or left over."""
-    found = sorted(ROOT.glob(f"{PREFIX}*/cluster.json"))
-    return [Names.parse(place.parent.name) for place in found if len(place.parent.name) == len(PREFIX) + 8]
+    found = [re.fullmatch(f"{PREFIX}([0-9a-f]{{8}})", place.parent.name) for place in ROOT.glob(f"{PREFIX}*/{RECORD}")]
+    return sorted((Names(name[1]) for name in found if name), key=lambda names: names.suffix)

@@ -5,11 +5,22 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cluster.network import INTERFACE
+from tests.local_cluster.network import INTERFACE
 from vtr_core import ray_private
 
 Command = list[str]
-RAY: Command = [sys.executable, "-m", ray_private.PROGRAM]
+RAY: Command = [sys.executable, "-m", "ray.scripts.scripts"]
+"""The command `ray` of this Python."""
+QUICK_FAULTS = {
+    "RAY_health_check_initial_delay_ms": "2000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "3000",
+    "RAY_health_check_failure_threshold": "3",
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "1",
+    "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "20",
+    "RAY_TRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S": "30",
+}
+"""A node that does not answer is given up after about ten seconds. Without them faults take minutes to show."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,7 @@ def environment(temporary: str, namespaces: bool) -> dict[str, str]:
         "RAY_AUTH_MODE": "disabled",
         ray_private.KEEP_DEVICES: "0",
         **ray_private.NO_PRESTART,
-        **ray_private.QUICK_FAULTS,
+        **QUICK_FAULTS,
         ray_private.STOP_WAIT: "60",
     }
     return {**own, "GLOO_SOCKET_IFNAME": INTERFACE} if namespaces else own

@@ -6,7 +6,6 @@ folder (Ray gives each of its processes a log there) and all their descendants.
 
 import os
 import signal
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -60,16 +59,6 @@ def kill(pids: Iterable[int]) -> None:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
-
-
-def wait_until_gone(pid: int, timeout_s: float) -> bool:
-    """Whether the process has ended within `timeout_s`."""
-    deadline = time.monotonic() + timeout_s
-    while started_at(pid) is not None:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def _all() -> list[int]:

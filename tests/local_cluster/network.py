@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cluster.naming import Names
+from tests.local_cluster.naming import Names
 from vtr_core.errors import ClusterError
 
 INTERFACE = "eth0"
@@ -40,7 +40,7 @@ def free_subnet(taken: Iterable[str], first: int) -> Subnet:
         subnet = Subnet((first + offset) % 256)
         if ipaddress.ip_network(f"{subnet.bridge}/24", strict=False) not in used:
             return subnet
-    raise ClusterError("all of 10.213.0.0/16 is taken; remove old clusters: python -m cluster.local_cluster clean")
+    raise ClusterError("all of 10.213.0.0/16 is taken; remove old bridges with: ip link delete")
 
 
 def bridge_commands(names: Names, subnet: Subnet) -> list[Command]:

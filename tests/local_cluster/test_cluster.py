@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster import local_cluster, naming, network
-from cluster.local_cluster import LocalCluster, leftovers, main, remove
-from cluster.naming import Names
-from cluster.network import Subnet
-from cluster.ray_start import NodeSpec
+from tests.local_cluster import naming, network, processes
+from tests.local_cluster.cluster import LocalCluster, LocalNode, orphans, remove
+from tests.local_cluster.naming import Names
+from tests.local_cluster.network import Subnet
+from tests.local_cluster.ray_start import NodeSpec
 from vtr_core.errors import ClusterError
 
 OBSTACLE = network.why_no_namespaces()
@@ -27,7 +27,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ClusterError, match="1 to 200 nodes, 0 were asked for"):
         LocalCluster([], isolation="processes")
     cluster = LocalCluster([NodeSpec()], isolation="processes")
-    node = local_cluster.LocalNode(cluster, 0, NodeSpec(), agent=1)
+    node = LocalNode(cluster, 0, NodeSpec(), agent=1)
     with pytest.raises(ClusterError, match="only a node with a network namespace can be cut off"):
         node.cut_network()
     with pytest.raises(ClusterError, match=r"head .* cannot be restarted"):
@@ -42,7 +42,26 @@ def test_without_root_there_are_processes(monkeypatch: pytest.MonkeyPatch) -> No
         LocalCluster([NodeSpec()], isolation="namespaces")
 
 
-def test_a_cluster_that_fails_to_start_leaves_nothing(own_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def leftover(own_root: Path) -> Names:
+    """The folder of a cluster whose owner is gone, with a process that still writes to it."""
+    names = Names.fresh()
+    names.node_folder(0).mkdir(parents=True)
+    (names.folder / "cluster.json").write_text(json.dumps({"owner": 2**22 + 1, "started": 1}))
+    return names
+
+
+def test_orphans_are_told_from_running_clusters(leftover: Names) -> None:
+    running = Names.fresh()
+    running.folder.mkdir()
+    record = {"owner": os.getpid(), "started": processes.started_at(os.getpid())}
+    (running.folder / "cluster.json").write_text(json.dumps(record))
+    assert orphans() == [leftover]
+
+
+def test_a_start_removes_orphans_and_what_it_made_where_it_fails(
+    leftover: Names, own_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -53,37 +72,12 @@ def test_a_cluster_that_fails_to_start_leaves_nothing(own_root: Path, monkeypatc
     assert list(own_root.iterdir()) == []
 
 
-@pytest.fixture
-def leftover(own_root: Path) -> Names:
-    """The folder of a cluster whose owner is gone, with a process that still writes to it."""
-    names = Names.fresh()
-    names.node_folder(0).mkdir(parents=True)
-    (names.folder / "cluster.json").write_text(json.dumps({"owner": 2**22 + 1, "started": 1}))
-    return names
-
-
-def test_leftovers_are_told_from_running_clusters(leftover: Names, own_root: Path) -> None:
-    running = Names.fresh()
-    running.folder.mkdir()
-    record = {"owner": os.getpid(), "started": local_cluster.processes.started_at(os.getpid())}
-    (running.folder / "cluster.json").write_text(json.dumps(record))
-    assert {found.names: found.has_owner for found in leftovers()} == {leftover: False, running: True}
-    main(["clean"])
-    assert {found.names for found in leftovers()} == {running}
-    assert not leftover.folder.exists()
-
-
 def test_what_still_runs_is_killed(leftover: Names) -> None:
     with (leftover.node_folder(0) / "log").open("w") as log:
         process = subprocess.Popen(["sleep", "60"], stdout=log)
     remove(leftover)
     assert process.wait(timeout=60) < 0
     assert not leftover.folder.exists()
-
-
-def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(ClusterError, match="not the name"):
-        main(["clean", "vtr-../x"])
 
 
 @pytest.mark.skipif(OBSTACLE is not None, reason=f"{OBSTACLE}: run as root where `ip netns add` works")

@@ -1,34 +1,27 @@
-"""A real Ray cluster of several nodes on one Linux machine, to rehearse on: nodes can be killed, cut off and drained.
-
-    python -m cluster.local_cluster --nodes 3 --cpus 2      start one, say how to use it, wait for Ctrl-C
-    python -m cluster.local_cluster clean [NAME …]          remove what killed clusters left, or the named ones
+"""A real Ray cluster of several nodes on one Linux machine: nodes can be killed, cut off and drained.
 
 Isolation `namespaces` (needs root): every node has its own network namespace, with an address of its own and a cable
 to a bridge, which can be cut. Isolation `processes`: every node is a set of processes with ports of its own. Files are
 shared in both, as on a cluster with a network file system. Whatever is made carries the cluster's name and is removed
-at the end. The cluster asks for no password: it is for a machine of one's own.
+at the end; what tests that were killed have left is removed when the next cluster starts.
 """
 
-import argparse
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Literal
 
-from cluster import network, processes, ray_start
-from cluster.naming import Names, existing
-from cluster.network import Subnet
-from cluster.ray_start import Command, NodeSpec, Ports
-from vtr_core import ray_private
+from tests.local_cluster import network, processes, ray_start, ray_state
+from tests.local_cluster.naming import RECORD, Names, existing
+from tests.local_cluster.network import Subnet
+from tests.local_cluster.ray_start import Command, NodeSpec, Ports
 from vtr_core.errors import ClusterError
 from vtr_core.patience import RAY
 
@@ -107,7 +100,7 @@ class LocalNode:
 
     def drain(self, deadline_s: float = 60.0) -> None:
         """Give notice that the node will be taken away in `deadline_s` seconds, as a cloud does with a spot machine."""
-        why_not = ray_private.drain(self._cluster.gcs, self.node_id, int((time.time() + deadline_s) * 1000))
+        why_not = ray_state.drain(self._cluster.gcs, self.node_id, int((time.time() + deadline_s) * 1000))
         if why_not is not None:
             raise ClusterError(f"Ray refuses to drain {self.name}: {why_not}")
 
@@ -167,7 +160,7 @@ class LocalCluster:
     def gcs(self) -> Any:
         """A client of the head's state, which needs no connected driver."""
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-        return ray_private.head_state(self.address)
+        return ray_state.head_state(self.address)
 
     def __enter__(self) -> "LocalCluster":
         try:
@@ -201,7 +194,7 @@ class LocalCluster:
 
     def alive(self) -> dict[str, str]:
         """The nodes that Ray counts among the living: {node id: name}."""
-        return ray_private.living_nodes(self.gcs)
+        return ray_state.living_nodes(self.gcs)
 
     def wait_for_nodes(self, count: int) -> None:
         """Return when Ray counts `count` living nodes."""
@@ -221,14 +214,6 @@ class LocalCluster:
         """Start a command on the head, with RAY_ADDRESS set, and return its Popen."""
         return self.nodes[0].popen(command, {"RAY_ADDRESS": self.address, **(environment or {})}, **kwargs)
 
-    def run(
-        self, command: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> "subprocess.CompletedProcess[str]":
-        """Run a command on the head to its end, as a driver of the cluster."""
-        process = self.popen(command, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        output, errors = process.communicate()
-        return subprocess.CompletedProcess(list(command), process.returncode, output, errors)
-
     def close(self) -> None:
         """Kill all nodes and remove everything that the cluster made."""
         self.__dict__.pop("gcs", None)
@@ -237,9 +222,13 @@ class LocalCluster:
         remove(self.names)
 
     def _start(self) -> None:
+        for left in orphans():
+            with suppress(ClusterError):  # another process removes it, too
+                remove(left)
         self.names.folder.mkdir()
         record = {"owner": os.getpid(), "started": processes.started_at(os.getpid()), "isolation": self.isolation}
-        (self.names.folder / "cluster.json").write_text(json.dumps(record))
+        (self.names.folder / "part").write_text(json.dumps(record))
+        (self.names.folder / "part").rename(self.names.folder / RECORD)
         if self.isolation == "namespaces":
             self.subnet = network.free_subnet(network.addresses_in_use(), first=int(self.names.suffix[:2], 16))
             for command in network.bridge_commands(self.names, self.subnet):
@@ -272,22 +261,17 @@ class LocalCluster:
         return "the nodes said last: " + (" | ".join(lines) or "nothing")
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """A cluster found on this machine."""
-
-    names: Names
-    has_owner: bool
+def orphans() -> list[Names]:
+    """The clusters on this machine whose owner, the process that started them, is gone."""
+    return [names for names in existing() if not _has_owner(names)]
 
 
-def leftovers() -> list[Leftover]:
-    """The clusters on this machine, and whether the process that started each is alive."""
-    found = []
-    for names in existing():
-        record = json.loads((names.folder / "cluster.json").read_text())
-        alive = processes.started_at(record["owner"])
-        found.append(Leftover(names, alive is not None and alive == record["started"]))
-    return found
+def _has_owner(names: Names) -> bool:
+    try:
+        record = json.loads((names.folder / RECORD).read_text())
+    except FileNotFoundError:  # it is being removed
+        return True
+    return processes.started_at(record["owner"]) == record["started"]
 
 
 def remove(names: Names) -> None:
@@ -305,59 +289,3 @@ def _holds(condition: Callable[[], bool]) -> bool:
         return condition()
     except (OSError, ClusterError, RuntimeError):  # Ray is not up yet
         return False
-
-
-def _clean(chosen: Sequence[str]) -> None:
-    wanted = [Names.parse(name) for name in chosen] or [found.names for found in leftovers() if not found.has_owner]
-    for names in wanted:
-        remove(names)
-        print(f"removed {names.cluster}")
-    if not wanted:
-        print("nothing to remove")
-
-
-def _rehearse(nodes: int, cpus: int, isolation: Isolation) -> None:
-    """Start a cluster, say how it is used, and wait for Ctrl-C or SIGTERM."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        with LocalCluster([NodeSpec(cpus=cpus)] * nodes, isolation) as cluster:
-            print(_instructions(cluster), flush=True)
-            while True:
-                signal.pause()
-    except KeyboardInterrupt:
-        print("\nremoved", flush=True)
-
-
-def _instructions(cluster: LocalCluster) -> str:
-    """How to run something on a cluster from another terminal."""
-    enter = f"ip netns exec {cluster.nodes[0].name} " if cluster.subnet else ""
-    listed = "\n".join(f"    {node.name}  {node.address}  {node.spec.cpus} CPUs" for node in cluster.nodes)
-    return (
-        f"cluster {cluster.names.cluster} ({cluster.isolation})\n{listed}\n\n"
-        f"    export RAY_ADDRESS={cluster.address} RAY_AUTH_MODE=disabled\n\n"
-        f"submit a job     ray job submit --address {cluster.dashboard_url} -- vtr train … --out /a/folder\n"
-        f"run on the head  {enter}vtr train …\n"
-        f"dashboard        {cluster.dashboard_url}\n"
-        f"logs             {cluster.names.folder}/<node>/ray/session_latest/logs\n\n"
-        "Ctrl-C ends it."
-    )
-
-
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    if argv and argv[0] == "clean":
-        _clean(argv[1:])
-        return
-    parser = argparse.ArgumentParser(prog="python -m cluster.local_cluster", description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, default=2, help="nodes, the head among them")
-    parser.add_argument("--cpus", type=int, default=2, help="logical CPUs of each node")
-    parser.add_argument("--isolation", choices=["auto", "namespaces", "processes"], default="auto")
-    chosen = parser.parse_args(argv)
-    _rehearse(chosen.nodes, chosen.cpus, chosen.isolation)
-
-
-if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except ClusterError as error:
-        sys.exit(f"{type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from cluster.processes import kill, parents, started_at, with_descendants, with_files_in
+from tests.local_cluster.processes import kill, parents, started_at, with_descendants, with_files_in
 
 
 def test_descendants_of_descendants_count() -> None:

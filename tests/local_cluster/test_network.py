@@ -2,8 +2,16 @@
 
 import pytest
 
-from cluster.naming import Names
-from cluster.network import Subnet, bridge_commands, cut_command, free_subnet, node_commands, restore_command, run
+from tests.local_cluster.naming import Names
+from tests.local_cluster.network import (
+    Subnet,
+    bridge_commands,
+    cut_command,
+    free_subnet,
+    node_commands,
+    restore_command,
+    run,
+)
 from vtr_core.errors import ClusterError
 
 NAMES, SUBNET = Names("0123abcd"), Subnet(7)
@@ -19,7 +27,7 @@ def test_a_subnet_in_use_is_passed_over() -> None:
     assert free_subnet([], first=7) == Subnet(7)
     assert free_subnet(["10.213.7.1", "10.213.8.0", "192.168.0.1"], first=7) == Subnet(9)
     assert free_subnet([f"10.213.{number}.9" for number in range(3, 256)], first=7) == Subnet(0)
-    with pytest.raises(ClusterError, match="clean"):
+    with pytest.raises(ClusterError, match="ip link delete"):
         free_subnet([f"10.213.{number}.1" for number in range(256)], first=7)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cluster.local_cluster import LocalCluster
-from cluster.ray_start import NodeSpec
 from tests.drills import nodes, runs
+from tests.local_cluster.cluster import LocalCluster
+from tests.local_cluster.ray_start import NodeSpec
 from vtr_core.config.scaling import ReadingNodes
 from vtr_core.train.fleet.placement import LABEL, READING
 

@@ -1,0 +1,7 @@
+"""`python -m benchmarks.store`."""
+
+import sys
+
+from benchmarks.store.command import main
+
+main(sys.argv[1:])

@@ -1,0 +1,139 @@
+"""Every command with its flags and their defaults, every setting of a training, every preset, as the parsers have them.
+
+python -m tests.command_lines      writes tests/command_lines.txt anew, which tests/test_fixed_names.py holds fast
+"""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import tyro
+
+from pipelines.analyze.command import ANALYSES
+from pipelines.cli import run
+from pipelines.commands import COMMANDS
+from pipelines.evaluate.command import TASKS
+from pipelines.ingest.command import SOURCES
+from pipelines.tables.command import PAPERS
+from tune_spaces.build import SPACES
+from vtr_core.errors import ConfigError
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import PRESETS
+
+FILE = Path(__file__).with_suffix(".txt")
+_INNER: Mapping[str, list[list[str]]] = {
+    "analyze": [[name] for name in ANALYSES],
+    "evaluate": [["--task", name] for name in TASKS],
+    "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
+    "sweep": [[next(iter(SPACES))], ["--resume"]],
+    "tables": [[name] for name in PAPERS],
+    "tagger": [["train"], ["evaluate"]],
+    "train": [["capsule-howto"], ["--resume"]],
+}
+"""What follows a command's name where flags depend on it."""
+
+
+def lines() -> list[str]:
+    """What the file should hold."""
+    flags = [line for command in COMMANDS for line in _command(command.name)]
+    return [*flags, *_settings(), "spaces", *_indented(SPACES), "presets", *_indented(PRESETS)]
+
+
+def _command(name: str) -> Iterator[str]:
+    """A command's flags: those that are the same whatever follows its name, then the others."""
+    if name not in _INNER:
+        yield from (f"vtr {name}", *_indented(_flags([name])))
+        return
+    found = {" ".join([name, *words]): _flags([name, *words]) for words in _INNER[name]}
+    shared = [flag for flag in next(iter(found.values())) if all(flag in flags for flags in found.values() if flags)]
+    yield from (f"vtr {name} …", *_indented(shared))
+    before: list[str] = []
+    for words, flags in found.items():
+        if flags not in ([], before):
+            yield from (f"vtr {words}", *_indented(flag for flag in flags if flag not in shared))
+        before = flags
+
+
+def _flags(words: Sequence[str]) -> list[str]:
+    """The flags that `--help` after these words shows, but a preset's settings; none where there is no such command."""
+    found: list[str] = []
+    of_preset = set(TrainConfig.model_fields) if words[0] in ("train", "sweep") and words[1] != "--resume" else set()
+
+    def cli(options: Any, args: Sequence[str], config: Any, **others: Any) -> Any:
+        if "--help" not in args:
+            return original(options, args=args, config=config, **others)
+        found.extend(_of_parser(options, config, of_preset))
+        raise SystemExit(0)
+
+    original = tyro.cli
+    with (
+        patch("tyro.cli", cli),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.suppress(ConfigError, SystemExit),
+    ):
+        run(words[0], [*words[1:], "--help"])
+    return found
+
+
+def _of_parser(options: Any, config: Any, of_preset: Set[str]) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        parser = tyro.extras.get_parser(options, config=config)
+    for action in parser._actions:
+        name = " ".join(action.option_strings) or f"<{action.dest.rpartition('.')[2]}>"
+        if name == "-h --help" or name.removeprefix("--").partition(".")[0].replace("-", "_") in of_preset:
+            continue
+        values = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar or ""
+        _, told, default = (action.help or "").rpartition("(default: ")
+        noted = f"{told}{default}" if told else "(required)"
+        yield " ".join(f"{name} {values} {noted}".split())
+
+
+def _settings() -> Iterator[str]:
+    """The configuration's classes, and the settings of each."""
+    schema = TrainConfig.model_json_schema()
+    classes = {"TrainConfig": schema["properties"]}
+    classes |= {name: found["properties"] for name, found in sorted(schema["$defs"].items())}
+    for name, properties in classes.items():
+        yield f"settings {name}"
+        for setting, value in properties.items():
+            yield f"  {setting} {_kinds(value)} {_default(value, classes)}"
+
+
+def _default(value: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]]) -> str:
+    """A setting's default; `Name()` for a class with its own defaults."""
+    if "default" not in value:
+        return "(required)"
+    for name in _kinds(value).split("|"):
+        if name in classes and value["default"] == {
+            n: v["default"] for n, v in classes[name].items() if "default" in v
+        }:
+            return f"{name}()"
+    return repr(value["default"])
+
+
+def _kinds(value: Mapping[str, Any]) -> str:
+    """The types that a setting may have."""
+    for choice in ("anyOf", "oneOf"):
+        if choice in value:
+            return "|".join(_kinds(one) for one in value[choice])
+    if "$ref" in value:
+        return str(value["$ref"]).rpartition("/")[2]
+    if "const" in value or "enum" in value:
+        return "|".join(map(str, value.get("enum") or [value["const"]]))
+    if "additionalProperties" in value or "items" in value or "prefixItems" in value:
+        inner = value.get("items") or value.get("additionalProperties")
+        return f"{value['type']}[{_kinds(inner)}]" if isinstance(inner, Mapping) else str(value["type"])
+    return str(value.get("type", "any"))
+
+
+def _indented(found: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in found]
+
+
+if __name__ == "__main__":
+    FILE.write_text("\n".join([*lines(), ""]))
