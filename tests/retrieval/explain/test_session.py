@@ -8,7 +8,7 @@ from tests.builders.dual_toys import hybrid, query, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import InputError, VtrError
 from vtr_core.retrieval.explain.hits import percent
-from vtr_core.retrieval.explain.session import ExplainSession, Kept
+from vtr_core.retrieval.explain.session import ExplainSession
 from vtr_core.retrieval.explain.values import ExplainOptions
 
 
@@ -62,11 +62,3 @@ def test_a_query_is_embedded_once(session: ExplainSession, asked: list[str]) -> 
 def test_faults_are_named(session: ExplainSession, text: str, values: tuple[float, ...], message: str) -> None:
     with pytest.raises(VtrError, match=message):
         session.search(text, *values)
-
-
-def test_the_oldest_is_forgotten() -> None:
-    made: list[int] = []
-    kept: Kept[int, int] = Kept(lambda key: made.append(key) or key, 2)  # type: ignore[func-returns-value]
-    for key in (1, 2, 1, 3, 1, 2):
-        assert kept.get(key) == key
-    assert made == [1, 2, 3, 2]
