@@ -1,17 +1,17 @@
 """A batch of images as tensors, and keys that tell whose faces they are."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
 
+from vtr_core.data.batches.rows import TensorBatch, shared_tensor
+
 
 @dataclass(frozen=True)
-class ImageBatch:
+class ImageBatch(TensorBatch):
     """Images of uint8, grey or red, green and blue; keys are 64-bit hashes of the ids of image and subject."""
 
     pixels: UInt8[Tensor, "batch channels height width"]
@@ -23,10 +23,6 @@ class ImageBatch:
         """Images in the batch."""
         return len(self.pixels)
 
-    def to(self, device: torch.device | str) -> "ImageBatch":
-        """The batch on `device`; without a copy where it is there already."""
-        return ImageBatch(self.pixels.to(device), self.image_key.to(device), self.subject_key.to(device))
-
 
 def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) -> ImageBatch:
     """The batch of the columns of an `images` data set whose images have `shape` (height, width, channels).
@@ -36,11 +32,5 @@ def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) 
     read-only where that is, as Ray's is: nothing may write into them.
     """
     height, width, channels = shape
-    pixels = _tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()
-    return ImageBatch(pixels, _tensor(columns["clip_key"]).clone(), _tensor(columns["video_key"]).clone())
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)
+    pixels = shared_tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()
+    return ImageBatch(pixels, shared_tensor(columns["clip_key"]).clone(), shared_tensor(columns["video_key"]).clone())
