@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.schema import FeatureSpec
@@ -20,10 +20,6 @@ class Synthetic(SyntheticSettings):
     """Videos `syn00000000`, …; `VideoEntry.content` is the video's index."""
 
     name: ClassVar[str] = "synthetic"
-
-    def settings(self) -> dict[str, Any]:
-        """The world's settings, all of which change its content."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` (both visual streams) and `audio`."""
