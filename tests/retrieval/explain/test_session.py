@@ -36,7 +36,7 @@ def test_answers_are_those_of_the_report(session: ExplainSession) -> None:
         assert [hit["video_id"] for hit in found["hits"]] == [hit.video_id for hit in answer.hits]
         assert [hit["score"] for hit in found["hits"]] == [hit.score for hit in answer.hits]
         assert [hit["causality_few"] for hit in found["hits"]] == [percent(hit.causality_few) for hit in answer.hits]
-        drawn = [[tag["name"] for tag in hit["contributions"]["tags"]] for hit in found["hits"]]
+        drawn = [[tag["name"] for tag in hit["contributions"]] for hit in found["hits"]]
         assert drawn == [[tag.name for tag in hit.contributions] for hit in answer.hits]
         json.dumps(found, allow_nan=False)
 

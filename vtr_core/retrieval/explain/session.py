@@ -14,7 +14,7 @@ from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
 from vtr_core.retrieval.explain.report import answer, explainable
-from vtr_core.retrieval.explain.tag_cloud import Tag, TagCloud, lay_out
+from vtr_core.retrieval.explain.tag_cloud import Tag, sized
 from vtr_core.retrieval.explain.values import Answer, ExplainOptions, HitExplanation
 from vtr_core.retrieval.search.search import DualQuery, DualVideos, PreparedSearch, Scoring, latent_scores
 
@@ -72,7 +72,7 @@ class ExplainSession:
 
 
 def answer_json(text: str, found: Answer) -> dict[str, Any]:
-    """An answer with its clouds laid out. Causality is the mean and standard deviation over the hits."""
+    """An answer with the sizes of its tags. Causality is the mean and standard deviation over the hits."""
     few = np.array([hit.causality_few for hit in found.hits])
     many = np.array([hit.causality_many for hit in found.hits])
     return {
@@ -98,12 +98,10 @@ def _hit_json(hit: HitExplanation) -> dict[str, Any]:
         "causality_many": percent(hit.causality_many),
         "video": _cloud(hit.video),
         "query": _cloud(hit.query),
-        "contributions": _cloud(hit.contributions, with_values=True),
+        "contributions": _cloud(hit.contributions),
         "shared": _cloud(hit.shared),
     }
 
 
-def _cloud(tags: Sequence[Tag], with_values: bool = False) -> dict[str, Any]:
-    drawing: TagCloud = lay_out(tags, with_values=with_values)
-    placed = [{**asdict(one.tag), **{k: v for k, v in asdict(one).items() if k != "tag"}} for one in drawing.tags]
-    return {"width": drawing.width, "height": drawing.height, "tags": placed}
+def _cloud(tags: Sequence[Tag]) -> list[dict[str, Any]]:
+    return [{**asdict(one.tag), "text": one.text, "size": one.size} for one in sized(tags)]
