@@ -2,7 +2,6 @@
 
 from vtr_core.tables.table import LOCALIZATION, Column, Paper, Row, Table
 
-TRAINING_DATA = "HowTo100M"
 RETRIEVAL_SETS = ("youcook2", "msrvtt")
 LOCALIZATION_SETS = ("crosstask", "mining_youtube")
 
