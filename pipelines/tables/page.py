@@ -17,8 +17,9 @@ def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
     """The tables that --only names, or all; ConfigError where there is none of them."""
     chosen = [table for table in paper.tables if not flags.only or table.number in flags.only]
     if not chosen:
-        numbers = ", ".join(str(table.number) for table in paper.tables)
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the tables of {paper.name} are {numbers}")
+        first, *_, last = (table.number for table in paper.tables)
+        span = f"{first} {'and' if last == first + 1 else 'to'} {last}"
+        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: of the paper there are tables {span}")
     return chosen
 
 
