@@ -77,8 +77,10 @@ class CaptionedBatch(TensorBatch):
 
     def split(self: C, rows: int) -> list[C]:
         """The batch in pieces of at most `rows` rows, in order; one piece, empty, of an empty batch."""
-        firsts = range(0, max(self.rows, 1), rows)
-        return [self._each(lambda tensor, first=first: tensor[first : first + rows]) for first in firsts]
+        return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
+
+    def _rows(self: C, kept: slice) -> C:
+        return self._each(lambda tensor: tensor[kept])
 
 
 def shared_tensor(array: np.ndarray) -> Tensor:
