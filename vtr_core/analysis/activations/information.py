@@ -6,9 +6,6 @@ from scipy.special import rel_entr
 
 from vtr_core.analysis.activations.concepts import ClipConcepts
 
-PIECE = 1024
-"""Clips at a time in the product of concepts and active capsules."""
-
 
 def is_active(
     activations: Float32[np.ndarray, "clips capsules"], active_share: float
@@ -30,11 +27,8 @@ def is_active(
 def joint_counts(
     concepts: ClipConcepts, active: Bool[np.ndarray, "clips capsules"]
 ) -> Int64[np.ndarray, "words capsules"]:
-    """The clips that name a concept while a capsule is active: the product of both 0/1 matrices, piece by piece."""
-    counts = np.zeros((len(concepts.words), active.shape[1]), np.int64)
-    for part, named in concepts.pieces(PIECE):
-        counts += (named.T @ active[part].astype(np.float32)).astype(np.int64)
-    return counts
+    """The clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
+    return concepts.named.T @ active.astype(np.int64)
 
 
 def mutual_information(
