@@ -177,7 +177,8 @@ def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
     from vtr_core.data.shards.checks import usable_videos
     from vtr_core.systems.dual.analyze.analysed_set import analysed_set
-    from vtr_core.systems.dual.analyze.causality.command import CausalityFlags, analyze
+    from vtr_core.systems.dual.analyze.causality.analyze import analyze
+    from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
     from vtr_core.systems.dual.analyze.complementarity.report import figures_by_space
     from vtr_core.systems.dual.config import HybridEncoderConfig
     from vtr_core.systems.dual.rows import embed_dual

@@ -1,16 +1,20 @@
 """What an analysis leaves: JSON, a page, figures, and a run of the experiment for them."""
 
+import io
+import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from matplotlib.figure import Figure
 
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.storage import Location
-    from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint.load import LoadedModel
+from pipelines.report.links import print_link
+from pipelines.report.logged_run import log_run
+from pipelines.report.printed_page import Printed, page
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.storage import Location, locate
+from vtr_core.tracking.run import TrackedRun
+from vtr_core.train.checkpoint.load import LoadedModel
 
 _DOTS_PER_INCH = 150
 
@@ -19,26 +23,18 @@ def write_analysis(
     analysis: str,
     out: str,
     experiment: str,
-    models: "Sequence[LoadedModel]",
-    data: "Mapping[str, Manifest]",
+    models: Sequence[LoadedModel],
+    data: Mapping[str, Manifest],
     values: Mapping[str, Any],
     metrics: Mapping[str, float],
-    parts: "Sequence[Printed]",
-    figures: "Mapping[str, Figure]",
+    parts: Sequence[Printed],
+    figures: Mapping[str, Figure],
     settings: Mapping[str, object],
 ) -> None:
     """Write `<analysis>.json`, report.html and figures/<name>.png into `out`, and log them with the metrics.
 
     The run belongs to the first model's; the others are among its parameters.
     """
-    import time
-
-    from pipelines.report.links import print_link
-    from pipelines.report.logged_run import log_run
-    from pipelines.report.printed_page import page
-    from vtr_core import storage
-    from vtr_core.storage import locate
-
     folder, report = locate(out), page(parts)
     storage.write_json(folder / f"{analysis}.json", dict(values))
     storage.write_bytes(folder / "report.html", report.encode())
@@ -48,7 +44,7 @@ def write_analysis(
     print_link(folder / "report.html")
     now = int(time.time() * 1000)
 
-    def write(tracked: "TrackedRun") -> None:
+    def write(tracked: TrackedRun) -> None:
         checkpoints = [model.uri for model in models]
         tracked.log_params(
             {"analysis": analysis, "checkpoint": checkpoints, "data": [one.uri for one in data.values()], **settings}
@@ -64,12 +60,8 @@ def write_analysis(
     log_run(experiment, "analyze", models[0], list(data), write)
 
 
-def write_figure(place: "Location", figure: "Figure") -> None:
+def write_figure(place: Location, figure: Figure) -> None:
     """Write a figure as PNG."""
-    import io
-
-    from vtr_core import storage
-
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=_DOTS_PER_INCH)
     storage.write_bytes(place, image.getvalue())

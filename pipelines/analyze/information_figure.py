@@ -1,17 +1,14 @@
 """The paper's Figure 1: how often each rank of information content occurs among sentences and among videos."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
+
+from pipelines.analyze.information_findings import InformationFindings
 from pipelines.report.axes import blank_figure, name_axes
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-    from pipelines.analyze.information_findings import InformationFindings
-
-
-def information_figure(found: "Sequence[InformationFindings]") -> "Figure":
+def information_figure(found: Sequence[InformationFindings]) -> Figure:
     """A row for each reading, sentences left and videos right: the bins by value, and how many each holds."""
     figure = blank_figure(11, 3.0 * len(found))
     places = figure.subplots(len(found), 2, squeeze=False)

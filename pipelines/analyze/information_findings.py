@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+from rich.text import Text
+
+from pipelines.report.blank_table import blank_table
+from pipelines.report.printed_page import Printed
 from vtr_core.config.losses.granularity import Reading
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.captions.information import InformationTable
-    from vtr_core.data.captions.video_captions import VideoCaptions
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.captions.video_captions import VideoCaptions
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.losses.granularity.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,8 @@ class InformationFindings:
         return asdict(self)
 
 
-def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: int) -> InformationFindings:
+def findings(videos: Sequence[VideoCaptions], table: InformationTable, top: int) -> InformationFindings:
     """The findings of a corpus's table. Sentences are the distinct captions of every video."""
-    import numpy as np
-
-    from vtr_core.data.shards.writing import caption_key
-    from vtr_core.losses.granularity.bias import SENTENCE_DECIMALS, VIDEO_DECIMALS
-
     texts = [(video, caption) for video in videos for caption in video.captions]
     keys = [(video.video_key, caption_key(caption)) for video, caption in texts]
     first = {pair: place for place, pair in reversed(list(enumerate(keys)))}
@@ -67,7 +63,7 @@ def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: 
     values = table.of_captions(pairs[:, 0].copy(), pairs[:, 1].copy())
     order = np.argsort(values, kind="stable")
 
-    def rated(chosen: "np.ndarray") -> tuple[RatedCaption, ...]:
+    def rated(chosen: np.ndarray) -> tuple[RatedCaption, ...]:
         found = [(texts[places[i]], float(values[i])) for i in chosen.tolist()]
         return tuple(RatedCaption(video.video_id, caption, value) for (video, caption), value in found)
 
@@ -83,9 +79,7 @@ def findings(videos: "Sequence[VideoCaptions]", table: "InformationTable", top: 
     )
 
 
-def _spread(values: "np.ndarray", decimals: int) -> Spread:
-    import numpy as np
-
+def _spread(values: np.ndarray, decimals: int) -> Spread:
     found, counts = np.unique(np.round(values, decimals), return_counts=True)
     return Spread(tuple(found.tolist()), tuple(counts.tolist()), float(values.mean()), float(values.std()))
 
@@ -97,12 +91,8 @@ _ENDS = {
 }
 
 
-def printed(found: InformationFindings) -> "list[Printed]":
+def printed(found: InformationFindings) -> list[Printed]:
     """Its tables."""
-    from rich.text import Text
-
-    from pipelines.report.blank_table import blank_table
-
     title = f"{found.reading}: {found.captions} captions of {found.videos} videos"
     spread = blank_table(title, "", "number", "bins", "mean", "deviation", "lowest", "highest")
     for name, one in (("sentences", found.sentences), ("videos", found.by_video)):

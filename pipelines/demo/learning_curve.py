@@ -1,18 +1,17 @@
 """The learning curve of a retrieval run: its loss, and how often it finds what belongs to a caption."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from pipelines.report.axes import blank_figure, name_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LOSS, FOUND = "train/loss", "val/t2v/r10"
 _COLOUR = "#4c72b0"
 
 
-def learning_curve(points: "Sequence[Mapping[str, Any]]", chance: float) -> "Figure":
+def learning_curve(points: Sequence[Mapping[str, Any]], chance: float) -> Figure:
     """Loss by step on the left; on the right R@10 of validation captions by step, in percent, above chance.
 
     points: the lines of a run's metrics.jsonl. chance: in percent.

@@ -1,16 +1,17 @@
 """`vtr explain … --serve`: the interactive explanation, until Ctrl-C."""
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipelines.explain.flags import ExplainQueriesFlags, Ready
-    from vtr_core.retrieval.explain.http import ExplainServer
+    from vtr_core.serving.server import AppServer
 
 
 def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
     """Serve until interrupted."""
-    from vtr_core.retrieval.explain.http import is_loopback
+    from vtr_core.serving.address import is_loopback
 
     server = explain_server(found, flags)
     if not is_loopback(flags.host):
@@ -19,25 +20,23 @@ def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
             "--host 127.0.0.1 keeps it to this machine",
             file=sys.stderr,
         )
-    print(f"serving     {server.url}  (Ctrl-C ends it)", flush=True)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        print("\nstopped")
-    finally:
-        server.server_close()
+    print(f"serving     {server.address.url}  (Ctrl-C ends it)", flush=True)
+    with suppress(KeyboardInterrupt):
+        server.run()
+    print("\nstopped")
 
 
-def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServer":
+def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
     """A server that is bound and not yet serving."""
     from vtr_core.analysis.transforms import Transform
     from vtr_core.retrieval.explain.frames import check_frames, read_picture
-    from vtr_core.retrieval.explain.http import ExplainServer, Explorer
     from vtr_core.retrieval.explain.page import render_explorer
     from vtr_core.retrieval.explain.queries import LONGEST_QUERY
     from vtr_core.retrieval.explain.session import ExplainSession
     from vtr_core.retrieval.explain.values import ExplainOptions
     from vtr_core.retrieval.search.dual_spaces import known_queries
+    from vtr_core.serving.explorer import Explorer, explorer_app
+    from vtr_core.serving.server import AppServer
     from vtr_core.storage import locate
 
     frames = None if flags.keyframes is None else locate(flags.keyframes)
@@ -69,4 +68,5 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "ExplainServ
             query=flags.query[0] if flags.query else "",
         )
 
-    return ExplainServer(flags.host, flags.port, Explorer(session, page, lambda video: read_picture(frames, video)))
+    explorer = Explorer(session, page, lambda video: read_picture(frames, video))
+    return AppServer(flags.host, flags.port, lambda address: explorer_app(explorer, address))

@@ -14,23 +14,7 @@ if TYPE_CHECKING:
 
 Records = Literal["clips", "videos"]
 Tokenizer = Literal["words", "alphanumeric"]
-SOURCES = (
-    "clip_frames",
-    "clip_tokens",
-    "crosstask",
-    "faces",
-    "howto100m",
-    "lfw",
-    "mining_youtube",
-    "msrvtt",
-    "olivetti",
-    "pairs",
-    "synthetic",
-    "synthetic_steps",
-    "synthetic_tokens",
-    "youcook2",
-)
-HELP = f"""\
+HELP = """\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
   howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
@@ -56,8 +40,6 @@ images of subjects, for Siamese networks of faces:
   faces     your own, or AT&T's: a folder of images (PGM, PNG, JPEG) for each subject
   lfw       Labeled Faces in the Wild with the pairs of one of its files; without --root through scikit-learn
   olivetti  AT&T's 40 subjects in 64 x 64, through scikit-learn
-
-sources: {", ".join(SOURCES)}
 """
 
 
@@ -117,91 +99,17 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _source(name: str, records: Records) -> type[Any]:
-    if records == "videos":
-        return _video_source(name)
-    match name:
-        case "clip_frames" | "clip_tokens" | "synthetic_tokens":
-            return _video_source(name)
-        case "crosstask":
-            from vtr_core.data.sources.crosstask.crosstask import CrossTask
+    from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 
-            return CrossTask
-        case "mining_youtube":
-            from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
-
-            return MiningYouTube
-        case "faces":
-            from vtr_core.data.sources.faces.folder import Faces
-
-            return Faces
-        case "lfw":
-            from vtr_core.data.sources.faces.lfw import Lfw
-
-            return Lfw
-        case "olivetti":
-            from vtr_core.data.sources.faces.olivetti import Olivetti
-
-            return Olivetti
-        case "synthetic_steps":
-            from vtr_core.data.sources.synthetic.steps import SyntheticSteps
-
-            return SyntheticSteps
-        case "howto100m":
-            from vtr_core.data.sources.howto100m.howto100m import HowTo100M
-
-            return HowTo100M
-        case "msrvtt":
-            from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt
-
-            return Msrvtt
-        case "pairs":
-            from vtr_core.data.sources.pairs.pairs import Pairs
-
-            return Pairs
-        case "synthetic":
-            from vtr_core.data.sources.synthetic.clips import Synthetic
-
-            return Synthetic
-        case "youcook2":
-            from vtr_core.data.sources.youcook2 import YouCook2
-
-            return YouCook2
-        case _:
-            raise _no_source(name)
-
-
-def _video_source(name: str) -> type[Any]:
-    match name:
-        case "clip_frames":
-            from vtr_core.data.sources.clip.frames import ClipFrames
-
-            return ClipFrames
-        case "clip_tokens":
-            from vtr_core.data.sources.clip.tokens import ClipTokens
-
-            return ClipTokens
-        case "msrvtt":
-            from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
-
-            return MsrvttVideos
-        case "synthetic":
-            from vtr_core.data.sources.synthetic.videos import SyntheticVideos
-
-            return SyntheticVideos
-        case "synthetic_tokens":
-            from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
-
-            return SyntheticTokens
-        case _ if name in SOURCES:
-            raise ConfigError(
-                f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt, clip_tokens or synthetic"
-            )
-        case _:
-            raise _no_source(name)
-
-
-def _no_source(name: str) -> ConfigError:
-    return ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+    if name not in SOURCES:
+        raise ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+    if records == "clips":
+        return SOURCES[name]
+    if name not in WHOLE_VIDEOS:
+        raise ConfigError(
+            f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt, clip_tokens or synthetic"
+        )
+    return WHOLE_VIDEOS[name]
 
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":

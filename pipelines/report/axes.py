@@ -1,20 +1,15 @@
 """Figures of the analyses: an empty one, and axes that say what they show."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 
-def blank_figure(width: float, height: float) -> "Figure":
+def blank_figure(width: float, height: float) -> Figure:
     """A figure of so many inches, with nothing on it."""
-    from matplotlib.figure import Figure
-
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def name_axes(axes: "Axes", x: str, y: str, title: str) -> None:
+def name_axes(axes: Axes, x: str, y: str, title: str) -> None:
     """Say what the axes show; the title is no mathematics, whatever it holds."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)

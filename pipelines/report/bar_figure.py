@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 _ROW_INCHES, _FRAME_INCHES = 0.24, 1.0
 _LABEL_WIDTH = 5.0
@@ -31,10 +29,8 @@ class Panel:
     bars: Sequence[Bar]
 
 
-def bar_figure(panels: Sequence[Panel]) -> "Figure":
+def bar_figure(panels: Sequence[Panel]) -> Figure:
     """One panel below another: a horizontal bar for each figure, with a mark where each baseline is."""
-    from matplotlib.figure import Figure
-
     heights = [_ROW_INCHES * len(panel.bars) + _FRAME_INCHES for panel in panels]
     figure = Figure(figsize=(8, sum(heights)), layout="constrained")
     axes = figure.subplots(len(panels), squeeze=False, height_ratios=heights)[:, 0]
@@ -43,7 +39,7 @@ def bar_figure(panels: Sequence[Panel]) -> "Figure":
     return figure
 
 
-def _draw(panel: Panel, axes: "Axes") -> None:
+def _draw(panel: Panel, axes: Axes) -> None:
     rows = range(len(panel.bars))
     axes.barh(rows, [bar.value for bar in panel.bars], color="#4c72b0", height=0.7)
     for row, bar in zip(rows, panel.bars, strict=True):

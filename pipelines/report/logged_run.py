@@ -1,15 +1,18 @@
 """What a command finds out about a checkpoint as a run of the experiment, below the run that made the checkpoint."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from matplotlib.figure import Figure
 
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.tracking.run import TrackedRun
-    from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.data.manifest import Manifest
+from vtr_core.tracking.environment import environment
+from vtr_core.tracking.presentation import code, page_tags
+from vtr_core.tracking.provenance import provenance
+from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.run import Failure, TrackedRun, default_tracking_uri, open_run
+from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class EvaluatedSet:
     """A data set, its name in metrics, and its figures by full metric name."""
 
     name: str
-    manifest: "Manifest"
+    manifest: Manifest
     metrics: Mapping[str, float]
 
 
@@ -29,25 +32,19 @@ class Report:
     """Everything, for evaluation.json."""
     page: str
     """What was printed, for report.html."""
-    figure: "Figure"
+    figure: Figure
     """The main figures, for figures/main.png."""
     pages: Mapping[str, str] = field(default_factory=dict)
     """Further pages by file name."""
 
 
 def log_run(
-    experiment: str, stage: str, loaded: "LoadedModel", sets: Sequence[str], write: "Callable[[TrackedRun], None]"
+    experiment: str, stage: str, loaded: LoadedModel, sets: Sequence[str], write: Callable[[TrackedRun], None]
 ) -> None:
     """Open a run of `stage` on the data sets with these names, let `write` fill it, and say where it is.
 
     A store that cannot be reached costs the log, not what was found out.
     """
-    from vtr_core.tracking.environment import environment
-    from vtr_core.tracking.presentation import code, page_tags
-    from vtr_core.tracking.provenance import provenance
-    from vtr_core.tracking.redaction import redact
-    from vtr_core.tracking.run import Failure, default_tracking_uri, open_run
-
     preset, parent = loaded.config.preset, loaded.provenance.get("mlflow.run_id")
     note = f"vtr {stage} of the checkpoint {code(loaded.uri)} ({code(preset)}) on {', '.join(map(code, sets))}."
     tags = {**page_tags(provenance(), f"vtr {stage}", note), "stage": stage, "checkpoint": loaded.uri, "preset": preset}
@@ -71,17 +68,15 @@ _LONGEST_NAME = 120
 
 def log_evaluation(
     experiment: str,
-    loaded: "LoadedModel",
+    loaded: LoadedModel,
     sets: Sequence[EvaluatedSet],
     settings: Mapping[str, object],
     report: Report,
 ) -> None:
     """Log settings, data sets, metrics at the checkpoint's step, and the report."""
-    import time
-
     now = int(time.time() * 1000)
 
-    def write(tracked: "TrackedRun") -> None:
+    def write(tracked: TrackedRun) -> None:
         tracked.log_params({"checkpoint": loaded.uri, "data": [one.manifest.uri for one in sets], **settings})
         for one in sets:
             tracked.log_input(one.manifest, "testing")

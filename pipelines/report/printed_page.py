@@ -1,10 +1,11 @@
 """What a command prints, as an HTML page for MLflow's artifacts."""
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich.console import Console
+from rich.table import Table
 
 Printed: TypeAlias = "Table | str"
 
@@ -19,8 +20,6 @@ _FORMAT = """<!DOCTYPE html>
 
 def show(parts: Sequence[Printed]) -> None:
     """Print tables and lines, tables as wide as the terminal or 120 columns."""
-    from rich.console import Console
-
     console = Console(width=None if Console().is_terminal else _WIDTH)
     for part in parts:
         if isinstance(part, str):
@@ -31,10 +30,6 @@ def show(parts: Sequence[Printed]) -> None:
 
 def page(parts: Sequence[Printed]) -> str:
     """The same as a page; whatever is in the text is shown, not obeyed."""
-    import io
-
-    from rich.console import Console
-
     console = Console(width=_WIDTH, record=True, file=io.StringIO(), force_terminal=False, color_system=None)
     for part in parts:
         console.print(part, markup=False, highlight=False)

@@ -12,7 +12,7 @@ from vtr_core.config.losses.contrastive import (
 )
 from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
 from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.run.losses import LossConfig
 

@@ -52,7 +52,7 @@ ALL_HELPS = """
 import contextlib, io, json, sys
 from pipelines.cli import main, run
 
-heavy = {"torch", "ray", "mlflow", "pandas", "sklearn", "jinja2", "faiss", "http.server"}
+heavy = {"torch", "ray", "mlflow", "pandas", "sklearn", "jinja2", "faiss", "starlette", "uvicorn"}
 for words in json.loads(sys.argv.pop()):
     sys.argv[1:] = words
     with contextlib.redirect_stdout(io.StringIO()) as said:

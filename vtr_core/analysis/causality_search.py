@@ -55,38 +55,25 @@ def coordinate_search(
     """
     if not tolerance >= 0:
         raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
-    first = measure(start)
-    seen = _Seen(measure, first)
-    accurate = _descend(seen, first, refinements, lambda found: (found.accuracy, found.causality))
+    seen: dict[Transform, Measured] = {}
+
+    def known(transform: Transform) -> Measured:
+        if transform not in seen:
+            seen[transform] = measure(transform)
+        return seen[transform]
 
     def rank(found: Measured) -> tuple[float, float]:
-        floor = max(seen.best_accuracy - tolerance, first.accuracy)
+        floor = max(max(one.accuracy for one in seen.values()) - tolerance, first.accuracy)
         return (found.causality, found.accuracy) if found.accuracy >= floor else (-1.0, found.accuracy)
 
-    _descend(seen, max(seen.all, key=rank), refinements, rank)
-    return SearchResult(first, accurate, max(seen.all, key=rank), tuple(seen.all), tolerance)
-
-
-class _Seen:
-    """Everything measured, each transform once, and the best accuracy of it."""
-
-    def __init__(self, measure: Measure, first: Measured) -> None:
-        self._measure, self._known = measure, {first.transform: first}
-        self.best_accuracy = first.accuracy
-
-    @property
-    def all(self) -> list[Measured]:
-        return list(self._known.values())
-
-    def __call__(self, transform: Transform) -> Measured:
-        if transform not in self._known:
-            self._known[transform] = self._measure(transform)
-            self.best_accuracy = max(self.best_accuracy, self._known[transform].accuracy)
-        return self._known[transform]
+    first = known(start)
+    accurate = _descend(known, first, refinements, lambda found: (found.accuracy, found.causality))
+    _descend(known, max(seen.values(), key=rank), refinements, rank)
+    return SearchResult(first, accurate, max(seen.values(), key=rank), tuple(seen.values()), tolerance)
 
 
 def _descend(
-    seen: _Seen, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
+    measure: Measure, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
 ) -> Measured:
     """The best place by `rank` that moving along coordinates finds from `current`."""
     for refinement in range(refinements + 1):
@@ -94,7 +81,7 @@ def _descend(
         while moved:
             moved = False
             for coordinate in coordinates(current.transform.similarity):
-                found = [seen(one) for one in _line(current.transform, coordinate, 0.5**refinement)]
+                found = [measure(one) for one in _line(current.transform, coordinate, 0.5**refinement)]
                 best = max(found, key=rank)
                 if rank(best) > rank(current):
                     current, moved = best, True

@@ -1,8 +1,8 @@
 """Which numbers of dimensions do equally well: the stable region of a dimension study (Figures 4.1 to 4.3)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from vtr_core.analysis.ensembles import Spread, spread
 from vtr_core.errors import ConfigError, DatasetError
@@ -31,7 +31,7 @@ def stable_region(dimensions: Sequence[int], figures: Sequence[float], loss: flo
         raise ConfigError(f"the loss within a stable region is {loss}; it must be in [0, 1)")
     grid = sorted(set(dimensions))
     runs = {dim: [value for d, value in zip(dimensions, figures, strict=True) if d == dim] for dim in grid}
-    means = [math.fsum(runs[dim]) / len(runs[dim]) for dim in grid]
+    means = [fmean(runs[dim]) for dim in grid]
     best = max(range(len(grid)), key=means.__getitem__)
     floor = means[best] - loss * abs(means[best])
     low = best

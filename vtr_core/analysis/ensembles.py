@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 from scipy.stats import ttest_ind_from_stats
 
@@ -46,11 +47,7 @@ def spread(values: Sequence[float]) -> Spread:
     """Mean and standard deviation of the runs' values."""
     if not values:
         raise DatasetError("a mean over no runs")
-    mean = math.fsum(values) / len(values)
-    if len(values) == 1:
-        return Spread(mean, math.nan, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return Spread(mean, math.sqrt(variance), len(values))
+    return Spread(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:

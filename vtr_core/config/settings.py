@@ -1,6 +1,6 @@
 """The one base of every configuration class, and its numbers."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,3 +15,11 @@ class Settings(BaseModel):
     """Frozen, and closed: an unknown name is an error, never ignored. Floats are finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class SourceSettings(Settings):
+    """Of a source of data: they are written into its manifest, and tell one ingest from another."""
+
+    def settings(self) -> dict[str, Any]:
+        """All of them as JSON."""
+        return self.model_dump(mode="json")

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from vtr_core.config.losses.same_video import KeepSameVideo, MaskSameVideo, SameVideo, WeightSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 
 
 def negative_weights(

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.stats import binomtest, mannwhitneyu, sem
 
 from vtr_core.errors import InputError
 
 FALSE_ACCEPT_RATES = (1e-3, 1e-2, 1e-1)
-_Z = 1.959963984540054
-"""Of a two-sided 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +150,8 @@ def _cuts(distances: Float[np.ndarray, " pairs"]) -> Float[np.ndarray, " cuts"]:
 
 def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
     """P(D different > D matching) + ½ P(equal), as Mann and Whitney count them."""
-    matching, apart = np.sort(distances[~different]), distances[different]
-    below, not_above = np.searchsorted(matching, apart, "left"), np.searchsorted(matching, apart, "right")
-    return float((below + not_above).mean() / (2 * len(matching)))
+    matching, apart = distances[~different], distances[different]
+    return float(mannwhitneyu(apart, matching, method="asymptotic").statistic / (len(apart) * len(matching)))
 
 
 def equal_error_rate(curve: RocCurve) -> float:
@@ -172,11 +170,9 @@ def true_accept_at(curve: RocCurve, false_accept_rate: float) -> float:
 
 
 def wilson(right: int, total: int) -> Interval:
-    """Wilson's 95 % interval of a share: (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
-    share, z2n = right / total, _Z**2 / total
-    centre = (share + z2n / 2) / (1 + z2n)
-    half = _Z * math.sqrt(share * (1 - share) / total + z2n / (4 * total)) / (1 + z2n)
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+    """Wilson's 95 % interval of a share."""
+    found = binomtest(right, total).proportion_ci(method="wilson")
+    return Interval(float(found.low), float(found.high))
 
 
 @dataclass(frozen=True)
@@ -204,7 +200,7 @@ def fold_accuracy(
         inside = folds == name
         threshold, _ = best_threshold(distances[~inside], different[~inside])
         found.append(float(((distances[inside] > threshold) == different[inside]).mean()))
-    return FoldAccuracy(float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found))), tuple(found))
+    return FoldAccuracy(float(np.mean(found)), float(sem(found)), tuple(found))
 
 
 def _check(distances: np.ndarray, different: np.ndarray, threshold: float) -> None:

@@ -52,6 +52,23 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Paper:
+    """A paper's tables and what their page says above them."""
+
+    name: str
+    """As `vtr tables` calls it."""
+    title: str
+    units: str
+    tables: tuple[Table, ...]
+    data_sets: tuple[str, ...]
+    """Those that have columns."""
+    remark: str = ""
+    """A sentence at the end of the page's head, after a blank."""
+    compared_with: str = "chance"
+    """What the tables' baseline is called in tables.json."""
+
+
+@dataclass(frozen=True)
 class Results:
     """What was measured here: by variant, then metric name `<set>/<metric>`, one figure per seed."""
 

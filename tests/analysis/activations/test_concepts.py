@@ -26,18 +26,15 @@ def test_a_word_must_occur_in_enough_videos_not_clips() -> None:
     words = [{"dog", "ball"}, {"dog"}, {"dog", "ball"}, set(), {"ball"}]
     found = clip_concepts(words, np.array([7, 7, 7, 8, 9]), min_videos=2)
     assert found.words == ("ball",)  # three clips name a dog, all of one video
-    assert found.clip.tolist() == [0, 2, 4]
-    assert found.concept.tolist() == [0, 0, 0]
+    assert found.named.toarray().ravel().tolist() == [1, 0, 1, 0, 1]
 
 
-def test_pieces_are_the_dense_matrix() -> None:
+def test_words_are_in_alphabetical_order() -> None:
     found = clip_concepts([{"b"}, {"a", "b"}, set(), {"a"}], np.arange(4), min_videos=1)
-    dense = np.concatenate([piece for _, piece in found.pieces(3)])
     assert found.words == ("a", "b")
-    assert dense.tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
-    assert [part for part, _ in found.pieces(3)] == [slice(0, 3), slice(3, 4)]
+    assert found.named.toarray().tolist() == [[0, 1], [1, 1], [0, 0], [1, 0]]
 
 
 def test_no_words_at_all() -> None:
     found = clip_concepts([set(), set()], np.arange(2), min_videos=1)
-    assert (found.words, found.clips, len(found.clip)) == ((), 2, 0)
+    assert (found.words, found.named.shape) == ((), (2, 0))

@@ -30,8 +30,7 @@ def test_a_constant_capsule_is_never_active_and_a_switch_is_active_when_on() -> 
     assert is_active(np.zeros((0, 2), np.float32), 0.1).shape == (0, 2)
 
 
-def test_information_and_lift_are_those_of_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vtr_core.analysis.activations.information.PIECE", 16)
+def test_information_and_lift_are_those_of_the_pairs() -> None:
     concepts, names = planted(60, 4, seed=2)
     active = np.random.default_rng(3).random((60, 3)) < 0.2
     joint = joint_counts(concepts, active)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vtr_core.data.worlds.ceiling import Oracle, best_possible, oracle_scores
+from vtr_core.data.worlds.ceiling import Oracle, best_possible
 from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, truth
 from vtr_core.data.worlds.words import lexicon
 from vtr_core.text.tokens.vocabulary import tokenise
@@ -35,21 +35,21 @@ def slow_scores(settings, rows):
 def test_scores_are_those_of_the_definition():
     world = SyntheticSettings(num_clips=60, num_concepts=4, misalignment=0.3, min_clips=1, max_clips=4)
     rows = rows_of(world)
-    np.testing.assert_allclose(oracle_scores(world, rows, slice(0, len(rows))), slow_scores(world, rows), rtol=1e-12)
+    np.testing.assert_allclose(Oracle(world, rows).scores(slice(0, len(rows))), slow_scores(world, rows), rtol=1e-12)
     np.testing.assert_array_equal(
-        Oracle(world, rows).scores(slice(5, 9)), oracle_scores(world, rows, slice(0, None))[5:9]
+        Oracle(world, rows).scores(slice(5, 9)), Oracle(world, rows).scores(slice(0, None))[5:9]
     )
 
 
 def test_only_given_clips_count_and_neighbours_need_not_be_among_them():
     world = SyntheticSettings(num_clips=60, num_concepts=4)
     rows = rows_of(world)[1::3]
-    np.testing.assert_allclose(oracle_scores(world, rows, slice(0, None)), slow_scores(world, rows), rtol=1e-12)
+    np.testing.assert_allclose(Oracle(world, rows).scores(slice(0, None)), slow_scores(world, rows), rtol=1e-12)
 
 
 def test_the_right_clip_always_has_a_chance():
     world = SyntheticSettings(num_clips=500)
-    scores = oracle_scores(world, rows_of(world), slice(0, None))
+    scores = Oracle(world, rows_of(world)).scores(slice(0, None))
     assert (np.diag(scores) > 0).all()
 
 
@@ -73,7 +73,7 @@ def test_the_ceiling_is_calibrated():
     for seed in range(20):
         drawn = world.model_copy(update={"seed": seed})
         rows = rows_of(drawn)
-        scores = oracle_scores(drawn, rows, slice(0, None))
+        scores = Oracle(drawn, rows).scores(slice(0, None))
         said.append((scores.max(axis=1) / scores.sum(axis=1)).mean())
         came.append(best_possible(drawn, rows, ks=(1,))[1])
     assert np.mean(came) == pytest.approx(np.mean(said), abs=0.015)
@@ -86,7 +86,7 @@ def test_no_other_use_of_the_truth_ranks_better():
     believing = world.model_copy(update={"misalignment": 0.0})
     doubting = world.model_copy(update={"misalignment": 0.9})
     for other in (believing, doubting):
-        scores = oracle_scores(other, rows, slice(0, None)) + 1e-9 * np.random.default_rng(0).random((len(rows),) * 2)
+        scores = Oracle(other, rows).scores(slice(0, None)) + 1e-9 * np.random.default_rng(0).random((len(rows),) * 2)
         rank = (scores > np.diag(scores)[:, None]).sum(axis=1)
         assert all((rank < k).mean() < best[k] + 0.01 for k in best)
         assert (rank < 10).mean() < best[10]

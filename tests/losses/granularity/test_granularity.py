@@ -5,7 +5,7 @@ from torch.nn.functional import normalize
 
 from tests.reference import granularity as reference
 from vtr_core.config.losses.granularity import GranularityMarginConfig
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.granularity.bias import BiasExtractor, bins, nearest_bin
 from vtr_core.losses.granularity.granularity import GranularityMargin, correlation, embedding_margin

@@ -70,18 +70,17 @@ def test_a_page_and_its_json_are_written_and_logged(
 def test_it_is_served(data: Manifest, checkpoint: str) -> None:
     flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), serve=True, port=0, k=3)
     server = explain_server(ready(flags), flags)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = Thread(target=server.run)
     thread.start()
     try:
         answers = []
         for path in ("/", "/search?q=video+number2&a=3", "/search?q=zzz"):
-            connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=120)
+            connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=120)
             connection.request("GET", path)
             answers.append(connection.getresponse().read().decode())
             connection.close()
     finally:
-        server.shutdown()
-        server.server_close()
+        server.stop()
         thread.join()
     assert f'value="{QUERY}"' in answers[0]
     assert len(json.loads(answers[1])["hits"]) == 3

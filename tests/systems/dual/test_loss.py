@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tests.reference import dual as reference
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 from vtr_core.systems.dual.concept_terms import concept_terms

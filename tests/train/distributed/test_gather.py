@@ -18,7 +18,7 @@ from vtr_core.config.losses.contrastive import (
 )
 from vtr_core.config.losses.margins import AdaptiveMargin, ConstantMargin, GeometricMargin, LinearMargin
 from vtr_core.config.losses.same_video import MaskSameVideo, WeightSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import Embeddings

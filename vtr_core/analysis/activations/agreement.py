@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64
+from scipy.stats import rankdata
 
 from vtr_core.analysis.activations.profiles import ConceptProfiles
 
@@ -48,23 +49,15 @@ def agreement(first: ConceptProfiles, second: ConceptProfiles) -> Agreement:
 
 def _ranks(profiles: ConceptProfiles, words: list[str]) -> Float64[np.ndarray, "words capsules"]:
     position = {word: number for number, word in enumerate(profiles.words)}
-    chosen = profiles.signed[[position[word] for word in words]]
-    return np.stack([mean_ranks(column) for column in chosen.T], axis=1)
-
-
-def mean_ranks(values: Float64[np.ndarray, " entries"]) -> Float64[np.ndarray, " entries"]:
-    """The rank of each value from 1 on; equal values share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[inverse]
+    return rankdata(profiles.signed[[position[word] for word in words]], axis=0)
 
 
 def _correlation(
     first: Float64[np.ndarray, "words capsules"], second: Float64[np.ndarray, "words capsules"]
 ) -> Float64[np.ndarray, "capsules capsules"]:
     """Pearson's correlation of the columns of both, NaN for a constant column."""
+    capsules = first.shape[1]
     if len(first) < 2:
-        return np.full((first.shape[1], second.shape[1]), np.nan)
-    a, b = first - first.mean(axis=0), second - second.mean(axis=0)
-    norms = np.outer(np.linalg.norm(a, axis=0), np.linalg.norm(b, axis=0))
-    return np.divide(a.T @ b, norms, out=np.full(norms.shape, np.nan), where=norms > 0)
+        return np.full((capsules, second.shape[1]), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.corrcoef(first, second, rowvar=False)[:capsules, capsules:]

@@ -2,11 +2,9 @@
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int64
+from scipy.special import rel_entr
 
 from vtr_core.analysis.activations.concepts import ClipConcepts
-
-PIECE = 1024
-"""Clips at a time in the product of concepts and active capsules."""
 
 
 def is_active(
@@ -29,11 +27,8 @@ def is_active(
 def joint_counts(
     concepts: ClipConcepts, active: Bool[np.ndarray, "clips capsules"]
 ) -> Int64[np.ndarray, "words capsules"]:
-    """The clips that name a concept while a capsule is active: the product of both 0/1 matrices, piece by piece."""
-    counts = np.zeros((len(concepts.words), active.shape[1]), np.int64)
-    for part, named in concepts.pieces(PIECE):
-        counts += (named.T @ active[part].astype(np.float32)).astype(np.int64)
-    return counts
+    """The clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
+    return concepts.named.T @ active.astype(np.int64)
 
 
 def mutual_information(
@@ -46,30 +41,15 @@ def mutual_information(
 
     The plug-in estimate: relative frequencies in place of probabilities, 0 log 0 = 0. Rounding never makes it negative.
     """
-    total = np.zeros(joint.shape)
-    for x_active in (True, False):
-        for y_named in (True, False):
-            rows = named if y_named else clips - named
-            columns = active if x_active else clips - active
-            cell = _cell(joint, named[:, None], active[None, :], clips, x_active, y_named)
-            expected = np.outer(rows, columns) / clips
-            ratio = np.divide(cell, expected, out=np.ones(cell.shape), where=cell > 0)
-            total += cell / clips * np.log2(ratio)
-    return np.maximum(total, 0)
-
-
-def _cell(
-    joint: np.ndarray, named: np.ndarray, active: np.ndarray, clips: int, x_active: bool, y_named: bool
-) -> np.ndarray:
-    match x_active, y_named:
-        case True, True:
-            return joint
-        case True, False:
-            return active - joint
-        case False, True:
-            return named - joint
-        case _:
-            return clips - named - active + joint
+    rows, columns = named[:, None], active[None, :]
+    cells = (
+        (joint, rows, columns),
+        (rows - joint, rows, clips - columns),
+        (columns - joint, clips - rows, columns),
+        (clips - rows - columns + joint, clips - rows, clips - columns),
+    )
+    nats = sum(rel_entr(cell / clips, row * column / clips**2) for cell, row, column in cells)
+    return np.maximum(nats / np.log(2), 0)
 
 
 def lift(

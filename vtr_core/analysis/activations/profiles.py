@@ -47,7 +47,7 @@ def concept_profiles(
     """The profiles of all capsules over the same clips that `concepts` describes."""
     active = is_active(activations, active_share)
     joint = joint_counts(concepts, active)
-    named = np.bincount(concepts.concept, minlength=len(concepts.words)).astype(np.int64)
+    named = concepts.named.sum(axis=0)
     counts = (joint, named, active.sum(axis=0).astype(np.int64), len(activations))
     p = exact_p_values(*counts)
     return ConceptProfiles(

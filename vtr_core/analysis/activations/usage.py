@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int64
+from scipy.stats import entropy
 
 LEADING = 5
 """A capsule leads on a clip when it is among this many strongest ones."""
@@ -35,8 +36,7 @@ class CapsuleUsage:
     @property
     def entropy(self) -> float:
         """Entropy of the mean activations, brought to the sum 1, in bits: log₂ capsules where all are used equally."""
-        share = self.mean / self.mean.sum()
-        return float(-np.sum(share * np.log2(share, out=np.zeros_like(share), where=share > 0)))
+        return float(entropy(self.mean, base=2))
 
 
 class UsageMeter:

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vtr_core.data.batches.batch import RowKeys
-from vtr_core.data.batches.shared import shared_tensor
+from vtr_core.data.batches.rows import CaptionedBatch, shared_tensor
 from vtr_core.data.records.frames import kept_column, mean_column
 
 
-@dataclass(frozen=True)
-class FrameBatch:
+@dataclass(frozen=True, kw_only=True)
+class FrameBatch(CaptionedBatch):
     """Rows of video and caption: of every video of the batch one row for each caption that was sampled of it.
 
     Every dictionary has all features of the batch. Frames are float16 as stored; a model casts them to what it computes
@@ -31,55 +30,6 @@ class FrameBatch:
     """(batch, dim) float32: the mean of *all* frames of the video, also of those beyond max_frames."""
     present: dict[str, Bool[Tensor, " batch"]]
     """Whether the video has the feature, that is, at least one frame of it."""
-    tokens: Int64[Tensor, "batch max_words"]
-    clip_key: Int64[Tensor, " batch"]
-    """The key of the video: a whole video is its only clip."""
-    video_key: Int64[Tensor, " batch"]
-    caption_key: Int64[Tensor, " batch"]
-
-    @property
-    def rows(self) -> int:
-        """Rows in the batch."""
-        return len(self.tokens)
-
-    @property
-    def text_present(self) -> Bool[Tensor, " batch"]:
-        """Whether a row's caption has at least one word of the vocabulary."""
-        return (self.tokens != 0).any(dim=1)
-
-    @property
-    def keys(self) -> RowKeys:
-        """The keys of all rows."""
-        return RowKeys(clip=self.clip_key, video=self.video_key, caption=self.caption_key)
-
-    def split(self, rows: int) -> "list[FrameBatch]":
-        """The batch in pieces of at most `rows` rows, in order; one piece, empty, of an empty batch."""
-        return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
-
-    def _rows(self, kept: slice) -> "FrameBatch":
-        return FrameBatch(
-            frames={name: values[kept] for name, values in self.frames.items()},
-            mask={name: values[kept] for name, values in self.mask.items()},
-            mean={name: values[kept] for name, values in self.mean.items()},
-            present={name: values[kept] for name, values in self.present.items()},
-            tokens=self.tokens[kept],
-            clip_key=self.clip_key[kept],
-            video_key=self.video_key[kept],
-            caption_key=self.caption_key[kept],
-        )
-
-    def to(self, device: torch.device | str) -> "FrameBatch":
-        """The batch on `device`; without a copy where it is there already."""
-        return FrameBatch(
-            frames={name: values.to(device) for name, values in self.frames.items()},
-            mask={name: values.to(device) for name, values in self.mask.items()},
-            mean={name: values.to(device) for name, values in self.mean.items()},
-            present={name: values.to(device) for name, values in self.present.items()},
-            tokens=self.tokens.to(device),
-            clip_key=self.clip_key.to(device),
-            video_key=self.video_key.to(device),
-            caption_key=self.caption_key.to(device),
-        )
 
 
 def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> FrameBatch:

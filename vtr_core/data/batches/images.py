@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
 
-from vtr_core.data.batches.shared import shared_tensor
+from vtr_core.data.batches.rows import TensorBatch, shared_tensor
 
 
 @dataclass(frozen=True)
-class ImageBatch:
+class ImageBatch(TensorBatch):
     """Images of uint8, grey or red, green and blue; keys are 64-bit hashes of the ids of image and subject."""
 
     pixels: UInt8[Tensor, "batch channels height width"]
@@ -23,10 +22,6 @@ class ImageBatch:
     def rows(self) -> int:
         """Images in the batch."""
         return len(self.pixels)
-
-    def to(self, device: torch.device | str) -> "ImageBatch":
-        """The batch on `device`; without a copy where it is there already."""
-        return ImageBatch(self.pixels.to(device), self.image_key.to(device), self.subject_key.to(device))
 
 
 def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) -> ImageBatch:

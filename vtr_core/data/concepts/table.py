@@ -15,11 +15,10 @@ from jaxtyping import Float32, Int64
 
 from vtr_core import storage
 from vtr_core.config.record import record
-from vtr_core.data.concepts.counts import ConceptCounts, ragged
+from vtr_core.data.concepts.counts import ConceptCounts
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
-from vtr_core.text.concepts.soft_labels import soft_labels
 
 FILE = "concepts.json"
 KIND, VERSION = "concepts", 1
@@ -131,17 +130,17 @@ class ConceptTable:
     def soft_labels(
         self, video_key: Int64[np.ndarray, " rows"], num_concepts: int
     ) -> Float32[np.ndarray, "rows num_concepts"]:
-        """Each video's count / its largest count over all kept concepts (see `text.soft_labels`); it may come twice.
+        """y[v, i] = count[v, i] / largest[v], for each video, which may come twice (Dong et al., TPAMI 2021, sec. 3.3).
 
-        Raises DatasetError for videos that are not in the table, or if the corpus offers fewer concepts.
+        largest: the largest count of a video over *all* its kept concepts, those from `num_concepts` on included, so
+        that the labels of a video may all be below 1; a video without concepts has zeros. Raises DatasetError for
+        videos that are not in the table, or if the corpus offers fewer concepts.
         """
         self.require(num_concepts)
         place = self._places(video_key)
-        lengths = self.counts.lengths[place]
-        entry = ragged(self.counts.bounds[place], lengths)
-        row = np.repeat(np.arange(len(place)), lengths)
-        counts = self.counts
-        return soft_labels(row, counts.concept[entry], counts.count[entry], counts.largest[place], num_concepts)
+        largest = np.maximum(self.counts.largest[place], 1)
+        counts = self.counts.counts[place][:, :num_concepts].toarray()
+        return (counts / largest[:, None]).astype(np.float32)
 
     def _places(self, video_key: Int64[np.ndarray, " rows"]) -> Int64[np.ndarray, " rows"]:
         keys = self.counts.video_key
@@ -202,9 +201,9 @@ def _read(folder: Location, head: TableHead, part: CountedSet) -> ConceptCounts:
     if hashlib.sha256(content).hexdigest() != part.sha256:
         raise DatasetError(f"{place} is damaged (its sha256 differs from that of {FILE}); {_REMAKE}")
     try:
-        counts = ConceptCounts.from_bytes(content)
-        if len(counts.video_key) != part.videos or counts.concept.max(initial=0) >= max(1, len(head.names)):
-            raise ValueError("it holds other videos or concepts than it says")
+        counts = ConceptCounts.from_bytes(content, len(head.names))
+        if len(counts.video_key) != part.videos:
+            raise ValueError("it holds other videos than it says")
     except (ValueError, OSError) as error:
         raise DatasetError(f"{place} is damaged ({error}); {_REMAKE}") from error
     return counts

@@ -36,11 +36,6 @@ class PairList:
     origin: str
     """The seed, or the file that they are from."""
 
-    @property
-    def num_folds(self) -> int:
-        """Folds that the pairs are divided into."""
-        return len({pair.fold for pair in self.pairs})
-
 
 @dataclass(frozen=True)
 class PairFile:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import PositiveFloat
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.pooling import Pool
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
@@ -18,7 +18,7 @@ from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 SPLIT = "test"
 
 
-class YouCook2(Settings):
+class YouCook2(SourceSettings):
     """One clip per annotated segment, with its caption; features as for HowTo100M, so that its models can be tested.
 
     Every annotated segment is a row of the split `test`, whatever its features: a clip whose video file is missing or
@@ -45,10 +45,6 @@ class YouCook2(Settings):
     """Rows of the audio stream a second."""
     pool: Pool = "max"
     """How the rows of a clip become one vector, in both visual streams."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; InputError where no file can be read."""

@@ -51,13 +51,6 @@ class Oracle:
         return np.where(queries == _NOT_MENTIONED, 1.0, self._frequencies[queries]).prod(axis=1)
 
 
-def oracle_scores(
-    settings: SyntheticSettings, rows: Sequence[tuple[str, str]], query_slice: slice
-) -> Float[np.ndarray, "queries items"]:
-    """`Oracle(settings, rows).scores(query_slice)`; keep an Oracle to ask for several slices."""
-    return Oracle(settings, rows).scores(query_slice)
-
-
 def best_possible(
     settings: SyntheticSettings, rows: Sequence[tuple[str, str]], ks: Sequence[int] = (1, 5, 10), chunk: int = 256
 ) -> dict[int, float]:

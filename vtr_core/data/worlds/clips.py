@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
@@ -22,7 +22,7 @@ AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
 _OTHER_TOOL = 0.2
 
 
-class SyntheticSettings(Settings):
+class SyntheticSettings(SourceSettings):
     """The size and the difficulty of the world."""
 
     num_clips: PositiveInt = 6000

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Float16, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import COLOUR, CONCEPTS, OBJECT, PLACE, PREPOSITIONS
 
 CONTENT, CAPTIONS, FRAMES, VECTORS, WEIGHTS = range(300, 305)
@@ -23,7 +23,7 @@ _SEEN = {OBJECT: 1.0, COLOUR: 0.7, PLACE: 0.8}
 """How far a concept moves a value of a token."""
 
 
-class SyntheticTokenSettings(Settings):
+class SyntheticTokenSettings(SourceSettings):
     """The size and the difficulty of the world."""
 
     num_videos: PositiveInt = 4000

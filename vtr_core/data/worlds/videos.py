@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import ACTION, AGENT, COLOUR, CONCEPTS, LOOK, OBJECT, PLACE, PREPOSITIONS, SLOTS
 
 CONTENT, DESCRIPTIONS, FRAMES, WEIGHTS = range(200, 204)
@@ -28,7 +28,7 @@ SOMEBODY, ACTING, SOMETHING = ("someone", "somebody"), ("using", "showing"), ("s
 """What stands for a slot that a caption does not name."""
 
 
-class SyntheticVideoSettings(Settings):
+class SyntheticVideoSettings(SourceSettings):
     """The size and the difficulty of the world."""
 
     num_videos: PositiveInt = 1500

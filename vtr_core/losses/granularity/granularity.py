@@ -10,7 +10,7 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.losses.granularity import GranularityMarginConfig
 from vtr_core.config.losses.same_video import MaskSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.granularity.bias import BiasExtractor, row_cross_entropy
 from vtr_core.losses.granularity.margin_contrastive import margin_terms

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from vtr_core.config.losses.contrastive import ContrastiveLossConfig
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.groups import Group, modality_pairs
 from vtr_core.losses.negatives import negative_weights
 from vtr_core.losses.share import WHOLE, Share

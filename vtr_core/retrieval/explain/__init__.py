@@ -1,4 +1,4 @@
-"""Why videos were found: tags, contributions, the page and its server.
+"""Why videos were found: tags, contributions, the page.
 
 Imports search.
 """

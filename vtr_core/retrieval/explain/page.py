@@ -7,7 +7,7 @@ import jinja2
 
 from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.explain.hits import percent
-from vtr_core.retrieval.explain.tag_cloud import lay_out
+from vtr_core.retrieval.explain.tag_cloud import sized
 from vtr_core.retrieval.explain.values import ExplainReport, described
 
 TEMPLATE, EXPLORER = "explanations.html", "explorer.html"
@@ -36,5 +36,5 @@ def page_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, described=described, cloud=lay_out)
+    environment.filters.update(percent=percent, described=described, sized=sized)
     return environment

@@ -1,10 +1,10 @@
 """Explanations on request: a query is embedded and scored once, a transform is applied once, both are kept a while."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -14,32 +14,11 @@ from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
 from vtr_core.retrieval.explain.report import answer, explainable
-from vtr_core.retrieval.explain.tag_cloud import Tag, TagCloud, lay_out
+from vtr_core.retrieval.explain.tag_cloud import Tag, sized
 from vtr_core.retrieval.explain.values import Answer, ExplainOptions, HitExplanation
 from vtr_core.retrieval.search.search import DualQuery, DualVideos, PreparedSearch, Scoring, latent_scores
 
-K = TypeVar("K")
-V = TypeVar("V")
 NUM_QUERIES, NUM_TRANSFORMS = 256, 4
-
-
-class Kept(Generic[K, V]):
-    """The most recently used values of a function, each computed once, one at a time."""
-
-    def __init__(self, make: Callable[[K], V], size: int) -> None:
-        self._make, self._size = make, size
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: K) -> V:
-        """The value for `key`; what the function raises is raised every time."""
-        with self._lock:
-            if key not in self._values:
-                self._values[key] = self._make(key)
-            self._values.move_to_end(key)
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
-            return self._values[key]
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,7 @@ class _Asked:
 
 
 class ExplainSession:
-    """Answers queries over one set of videos; safe to call from several threads.
+    """Answers queries over one set of videos; safe to call from several threads, of which one embeds at a time.
 
     embed: makes one query of a text, and raises a VtrError where it cannot. captions: positions of the videos that have
     a text as a caption.
@@ -68,8 +47,9 @@ class ExplainSession:
     ) -> None:
         self.videos, self._scoring, self._options = videos, scoring, options
         self._embed, self._captions = embed, captions
-        self._queries: Kept[str, _Asked] = Kept(self._ask, NUM_QUERIES)
-        self._systems: Kept[Transform, PreparedSearch] = Kept(self._prepare, NUM_TRANSFORMS)
+        self._asked = lru_cache(NUM_QUERIES)(self._ask)
+        self._prepared = lru_cache(NUM_TRANSFORMS)(self._prepare)
+        self._one_at_a_time = Lock()
 
     def search(self, text: str, scale: float, shift: float, power: float) -> dict[str, Any]:
         """The answer under a transform, as the page's JSON. Raises VtrError for a query or transform that is none."""
@@ -78,8 +58,9 @@ class ExplainSession:
             raise InputError("the query is empty; say what the video shows")
         if len(text) > LONGEST_QUERY:
             raise InputError(f"the query has {len(text)} characters; {LONGEST_QUERY} are allowed")
-        system = self._systems.get(Transform(self._scoring.transform.similarity, scale, shift, power))
-        asked = self._queries.get(text)
+        transform = Transform(self._scoring.transform.similarity, scale, shift, power)
+        with self._one_at_a_time:
+            system, asked = self._prepared(transform), self._asked(text)
         return answer_json(text, answer(system, asked.query, asked.right, self._options, asked.latent))
 
     def _ask(self, text: str) -> _Asked:
@@ -91,7 +72,7 @@ class ExplainSession:
 
 
 def answer_json(text: str, found: Answer) -> dict[str, Any]:
-    """An answer with its clouds laid out. Causality is the mean and standard deviation over the hits."""
+    """An answer with the sizes of its tags. Causality is the mean and standard deviation over the hits."""
     few = np.array([hit.causality_few for hit in found.hits])
     many = np.array([hit.causality_many for hit in found.hits])
     return {
@@ -117,12 +98,10 @@ def _hit_json(hit: HitExplanation) -> dict[str, Any]:
         "causality_many": percent(hit.causality_many),
         "video": _cloud(hit.video),
         "query": _cloud(hit.query),
-        "contributions": _cloud(hit.contributions, with_values=True),
+        "contributions": _cloud(hit.contributions),
         "shared": _cloud(hit.shared),
     }
 
 
-def _cloud(tags: Sequence[Tag], with_values: bool = False) -> dict[str, Any]:
-    drawing: TagCloud = lay_out(tags, with_values=with_values)
-    placed = [{**asdict(one.tag), **{k: v for k, v in asdict(one).items() if k != "tag"}} for one in drawing.tags]
-    return {"width": drawing.width, "height": drawing.height, "tags": placed}
+def _cloud(tags: Sequence[Tag]) -> list[dict[str, Any]]:
+    return [{**asdict(one.tag), "text": one.text, "size": one.size} for one in sized(tags)]

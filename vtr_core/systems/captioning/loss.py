@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.config.losses.same_video import MaskSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.losses.fusion import PairScorer
 from vtr_core.losses.granularity.bias import row_cross_entropy

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.losses.same_video import MaskSameVideo
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.blocks import is_match
 from vtr_core.losses.negatives import negative_weights
 from vtr_core.losses.ranking import triplet_terms

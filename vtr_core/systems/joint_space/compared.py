@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.groups import modality_pairs
 from vtr_core.losses.objectives.objective import Objective
 from vtr_core.nn.embeddings import Embeddings

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.fusion import Sequences
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest import command as ingest
 from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.systems.siamese.tables import face_runs
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
 
 
 def test_another_spelling_of_the_folder_is_the_same_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = []
-    monkeypatch.setattr(ingest, "ingest", lambda source, flags: sources.append((source, flags.out)))
+    monkeypatch.setattr(face_runs, "ingest", lambda source, flags: sources.append((source, flags.out)))
     monkeypatch.chdir(tmp_path)
     for faces in ("faces", "faces/", str(tmp_path / "faces")):
         FaceRuns(faces, 42, 0, "out", "faces").data("group-0", GroupSplit(("s1", "s2"), (), ("s3", "s4")))

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float16
 from pydantic import model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.clip.caption_table import read_captions
 from vtr_core.data.sources.kept import count_fault
@@ -41,7 +41,7 @@ def vectors_of_nothing(told: Told, dim: int) -> Float16[np.ndarray, "captions di
     return np.zeros((len(told.captions), dim), FEATURE_DTYPE)
 
 
-class CaptionListing(Settings):
+class CaptionListing(SourceSettings):
     """What adapters that make whole videos of captions and a folder share: who is told of, and in which split.
 
     A caption without a word is left out and counted, and with it its vector.
@@ -68,10 +68,6 @@ class CaptionListing(Settings):
         if self.table is not None and self.split != "official":
             raise ValueError(f"split = {self.split} is MSR-VTT's; a table has a column split, or use --splits")
         return self
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have content, and those that are kept without, in the order of the annotations or table.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core import storage
 from vtr_core.data.records.schema import FeatureSpec
@@ -30,10 +30,6 @@ class CrossTask(SecondFeatures):
     """Folder of the release: tasks_primary.txt, tasks_related.txt, videos_val.csv, annotations/<task>_<video>.csv."""
     videos_file: str = "videos_val.csv"
     """The list of videos in that folder, lines of task,video,url."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and perhaps `audio`."""

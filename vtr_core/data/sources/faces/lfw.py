@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from vtr_core import storage
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import PositiveInt, SourceSettings
 from vtr_core.data.records.face_pairs import PairList
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.faces.image_file import read_image
@@ -19,7 +19,7 @@ from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
 
 
-class Lfw(Settings):
+class Lfw(SourceSettings):
     """The people of one file of pairs, with all their photographs, and those pairs as the data set's.
 
     pairs.txt is View 2, ten folds of 600 pairs; pairsDevTrain.txt and pairsDevTest.txt are View 1, to train and to
@@ -38,10 +38,6 @@ class Lfw(Settings):
     """Bring every image to this many rows and columns."""
     grey: bool = True
     """Turn photographs grey."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """None: an image is its pixels."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import PositiveInt, SourceSettings
 from vtr_core.data.records.face_pairs import PairList, draw_pairs
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import VideoEntry
@@ -13,7 +13,7 @@ FEWEST_SUBJECTS = 6
 """Five are held out in the AT&T protocol, and one at least must be left to train on."""
 
 
-class SubjectSplits(Settings):
+class SubjectSplits(SourceSettings):
     """Held-out subjects by name; all others are the split `train`. Without any there is one data set without splits."""
 
     validation: tuple[str, ...] = ()
@@ -24,10 +24,6 @@ class SubjectSplits(Settings):
     """Matching pairs of a split at most; there are as many different ones."""
     pair_seed: int = 0
     """Of the draws of pairs."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """None: an image is its pixels."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Float16, Num
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.folder import commonest
 from vtr_core.data.sources.features.npy import read_feature
@@ -24,7 +24,7 @@ ColumnRange = tuple[NonNegativeInt, PositiveInt]
 """First column and the one after the last."""
 
 
-class SecondFeatures(Settings):
+class SecondFeatures(SourceSettings):
     """Where the frames of videos are: files <video id>.npy of (time, dim).
 
     `video` is the one array as it is, or L2(2D) ⊕ L2(3D) row by row, as long as the shorter of the two. A video whose

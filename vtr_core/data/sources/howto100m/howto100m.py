@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float16
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.npy import FeatureArray
@@ -25,7 +25,7 @@ Span = tuple[str, float, float | None, str]
 """A clip to be: its id, start, end (None for the whole video) and caption."""
 
 
-class HowTo100M(Settings):
+class HowTo100M(SourceSettings):
     """Clips by merging narration; video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D).
 
     A video whose file of a visual stream is missing or damaged is dropped. Audio may be missing: then its clips, or
@@ -54,10 +54,6 @@ class HowTo100M(Settings):
     """Seconds that a clip lasts at least; 0 makes every caption a clip."""
     pool: Pool = "max"
     """How the rows of a clip become one vector, in both visual streams."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core import storage
 from vtr_core.data.records.schema import FeatureSpec
@@ -39,10 +39,6 @@ class MiningYouTube(SecondFeatures):
     """A list of the video ids to take, one a line (default: every .srt file; the released list lacks one of them)."""
     recipes: str | None = None
     """A table with video_id and recipe, the task by which recall is averaged."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and perhaps `audio`."""

@@ -3,10 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from vtr_core import storage
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -26,7 +26,7 @@ class Captioned:
     keep: bool = False
 
 
-class MsrvttListing(Settings):
+class MsrvttListing(SourceSettings):
     """What both record kinds of MSR-VTT share: annotations, a folder of feature files, and the split."""
 
     name: ClassVar[str] = "msrvtt"
@@ -41,10 +41,6 @@ class MsrvttListing(Settings):
     keep_missing: Literal["test", "never"] = "test"
     """test: a test video without usable features stays, its captions count as failures; so the number of queries is
     fixed. A test split of which no video has a file is left out. never: every video without features is dropped."""
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have features, and those that are kept without, in the order of the annotations.

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float16
 from pydantic import Field, PositiveFloat, field_validator, model_validator
 
-from vtr_core.config.settings import Settings
+from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import CLIP_COLUMNS, FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.npy import FeatureArray
@@ -21,7 +21,7 @@ from vtr_core.storage import Location, locate
 _RESERVED = {"id", "split", "tokens", *(name for name, _ in CLIP_COLUMNS)}
 
 
-class Pairs(Settings):
+class Pairs(SourceSettings):
     """The table has id, caption, the feature columns, and optionally video_id (default: the id), start, end, split.
 
     Rows with the same id are captions of one clip. An empty cell is a feature that the clip does not have. Files are
@@ -56,10 +56,6 @@ class Pairs(Settings):
         if len(self.fps) not in (0, len(self.feature_columns)):
             raise ValueError(f"fps needs a value for each of {', '.join(self.feature_columns)}, or none")
         return self
-
-    def settings(self) -> dict[str, Any]:
-        """All fields."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """The feature columns, with the dimensions of their first readable files."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
@@ -15,10 +15,6 @@ class SyntheticTokens(SyntheticTokenSettings):
     """Videos `thing00000000`, … of [CLS] and patch tokens, with a vector for each caption."""
 
     name: ClassVar[str] = "synthetic_tokens"
-
-    def settings(self) -> dict[str, Any]:
-        """The world's settings, all of which change its content."""
-        return self.model_dump(mode="json")
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video`, a frame's tokens, and `text`, a caption's vector."""

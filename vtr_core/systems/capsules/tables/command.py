@@ -5,31 +5,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
+from vtr_core.systems.capsules.tables.paper import LOCALIZATION_SETS, PAPER, RETRIEVAL_SETS
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
     from vtr_core.tables.table import Results
 
-RETRIEVAL_SETS = ("youcook2", "msrvtt")
-LOCALIZATION_SETS = ("crosstask", "mining_youtube")
 SYNTHETIC_PRESET = "capsule-howto-tiny"
 CAPSULES = {"32": "capsules-quarter", "64": "capsules-half", "128": "", "256": "capsules-double"}
 """The variant that has the benchmark's number of capsules."""
 
 
 @dataclass(frozen=True)
-class TablesFlags:
+class TablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
-    only: tuple[int, ...] = ()
-    """Numbers of the tables (default: all)."""
     preset: str = "capsule-howto"
     """The base whose variants are the rows; a small one makes small tables."""
-    data: str | None = None
-    """Training data, or a folder with the splits train and val. Without it nothing is trained."""
-    validation: str | None = None
-    """Data set that chooses the best checkpoints (default: the split val beside train)."""
     test: tuple[str, ...] = ()
     """Retrieval sets as name=URI; youcook2 and msrvtt fill the paper's columns, other names have their own."""
     steps: tuple[str, ...] = ()
@@ -38,12 +32,8 @@ class TablesFlags:
     """Make a synthetic world and its steps, and small tables on them: no data needed."""
     seeds: int = 5
     """Trainings of every row."""
-    out: str = "runs/tables"
-    """Folder for runs and tables; finished runs in it are taken as they are."""
     benchmark: str = "benchmarks/results/routing.json"
     """Result of `python -m benchmarks.routing`, for the columns of time and memory."""
-    experiment: str = "vtr-tables"
-    """MLflow experiment."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -57,42 +47,20 @@ def main(argv: Sequence[str]) -> None:
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
-    from pipelines.report.links import print_link
+    from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
     from pipelines.tables.runs import read_results
-    from vtr_core import storage
-    from vtr_core.storage import locate
-    from vtr_core.systems.capsules.tables.paper import TABLES
-    from vtr_core.tables.layout import OwnSet, markdown
 
     if flags.synthetic and flags.data is not None:
         raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
     flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [*_sets(flags.test, "retrieval"), *_sets(flags.steps, "localization")]
-    chosen = [table for table in TABLES if not flags.only or table.number in flags.only]
-    if not chosen:
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables 1 to {len(TABLES)}")
-    variants = list(dict.fromkeys(r.variant for table in chosen for r in table.rows if r.variant is not None))
+    chosen = chosen_tables(PAPER, flags)
+    variants = variants_of(chosen)
     if flags.data is not None:
-        _run(flags, changes, variants, test_sets)
+        sweep(PAPER, flags, test_sets).run_variants(flags.preset, variants, changes)
     results = read_results(flags.out, variants, test_sets, flags.seeds)
-    results = replace(results, missing=_missing(flags, test_sets))
-    results = _with_benchmark(results, flags.benchmark)
-    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in RETRIEVAL_SETS + LOCALIZATION_SETS]
-    page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
-    storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
-    print_link(locate(flags.out) / "tables.md")
-    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "chance": results.chance})
-    return page
-
-
-def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
-    from pipelines.tables.runs import Sweep
-
-    if not sets:
-        raise ConfigError("vtr tables --data needs something to evaluate on: --test name=URI or --steps name=URI")
-    assert flags.data is not None
-    sweep = Sweep(flags.out, flags.data, flags.validation, sets, flags.seeds, flags.experiment)
-    sweep.run_variants(flags.preset, variants, changes)
+    results = _with_benchmark(replace(results, missing=_missing(flags, test_sets)), flags.benchmark)
+    return write_page(PAPER, flags, changes, chosen, results, test_sets)
 
 
 def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
@@ -133,7 +101,7 @@ def _missing(flags: TablesFlags, sets: "Sequence[TestSet]") -> dict[str, str]:
     """Why the paper's data sets have no figures of ours."""
     given = {one.name for one in sets}
     reasons = {}
-    for name in (*RETRIEVAL_SETS, *LOCALIZATION_SETS):
+    for name in PAPER.data_sets:
         if name not in given:
             flag = "--test" if name in RETRIEVAL_SETS else "--steps"
             reasons[name] = f"Its features are not at hand: vtr ingest {name} …, then {flag} {name}=URI."
@@ -160,13 +128,3 @@ def _with_benchmark(results: "Results", file: str) -> "Results":
                 relative = costs[name] / group[reference][name]
                 figures.setdefault(variant, {})[f"benchmark/{column}"] = (relative,)
     return replace(results, figures=figures)
-
-
-def _head(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
-    settings = "".join(f" --{name} {value}" for name, value in changes.items())
-    trained = f"trained on {flags.data}" if flags.data else "no training data given"
-    return (
-        f"# The capsule paper's tables\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of "
-        f"its 95 % confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
-        f"seeds: {flags.seeds}.\n"
-    )

@@ -1,24 +1,23 @@
 """Tables 1 to 6 of the capsule paper (Duarte et al., "Routing with self-attention for multimodal capsule networks")."""
 
-from vtr_core.tables.table import LOCALIZATION, Column, Row, Table
+from vtr_core.tables.table import LOCALIZATION, Column, Paper, Row, Table
 
-TRAINING_DATA = "HowTo100M"
+RETRIEVAL_SETS = ("youcook2", "msrvtt")
+LOCALIZATION_SETS = ("crosstask", "mining_youtube")
 
 
 def _retrieval(*metrics: str) -> tuple[Column, ...]:
     headings = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "MedR"}
     return tuple(
         Column(data_set, f"{{direction}}/{metric}", headings[metric])
-        for data_set in ("youcook2", "msrvtt")
+        for data_set in RETRIEVAL_SETS
         for metric in metrics
     )
 
 
 def _localization() -> tuple[Column, ...]:
     figures = (("recall_task", "recall"), ("iod_segment", "IoD"), ("iou_segment", "IoU"))
-    return tuple(
-        Column(data_set, metric, heading) for data_set in ("crosstask", "mining_youtube") for metric, heading in figures
-    )
+    return tuple(Column(data_set, metric, heading) for data_set in LOCALIZATION_SETS for metric, heading in figures)
 
 
 _FULL = _retrieval("r1", "r5", "r10", "medr")
@@ -117,3 +116,4 @@ TABLE_6 = Table(
 )
 
 TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6)
+PAPER = Paper("capsules", "The capsule paper's tables", "R@k in percent", TABLES, RETRIEVAL_SETS + LOCALIZATION_SETS)

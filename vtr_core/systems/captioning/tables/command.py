@@ -5,34 +5,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
+from vtr_core.systems.captioning.tables.paper import PAPER
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
 
-PAPER_SETS = ("msrvtt", "msvd")
-
 
 @dataclass(frozen=True)
-class GmcTablesFlags:
+class GmcTablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
-    only: tuple[int, ...] = ()
-    """Numbers of the tables (default: both)."""
     preset: str = "caption-msrvtt"
     """The base whose variants are the rows; a small one makes small tables."""
-    data: str | None = None
-    """Training data, or a folder with the splits train and val. Without it nothing is trained."""
-    validation: str | None = None
-    """Data set that chooses the best checkpoints (default: the split val beside train)."""
     test: tuple[str, ...] = ()
     """Test sets as name=URI; msrvtt and msvd fill the paper's columns, other names have their own."""
-    seeds: int = 3
-    """Trainings of every row."""
     out: str = "runs/tables-gmc"
     """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
-    experiment: str = "vtr-tables"
-    """MLflow experiment."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -46,37 +36,24 @@ def main(argv: Sequence[str]) -> None:
 
 def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
-    from pipelines.report.links import print_link
-    from pipelines.tables.runs import Sweep, parse_test_set, read_results
-    from vtr_core import storage
+    from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
+    from pipelines.tables.runs import parse_test_set, read_results
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
-    from vtr_core.storage import locate
-    from vtr_core.systems.captioning.tables.paper import TABLES
-    from vtr_core.tables.layout import OwnSet, markdown
     from vtr_core.tables.table import CAPTIONING
 
     test_sets = [parse_test_set(word, CAPTIONING) for word in flags.test]
-    chosen = [table for table in TABLES if not flags.only or table.number in flags.only]
-    if not chosen:
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables 1 and 2")
-    variants = list(dict.fromkeys(r.variant for table in chosen for r in table.rows if r.variant is not None))
+    chosen = chosen_tables(PAPER, flags)
+    variants = variants_of(chosen)
     if flags.data is not None:
-        if not test_sets:
-            raise ConfigError("vtr tables gmc --data needs something to evaluate on: --test name=URI")
-        sweep = Sweep(flags.out, flags.data, flags.validation, test_sets, flags.seeds, flags.experiment)
+        runs = sweep(PAPER, flags, test_sets)
         for variant in variants:
             name = f"{flags.preset}-{variant}" if variant else flags.preset
-            sweep.run(variant, override(preset(name), _own(changes, name)))
+            runs.run(variant, override(preset(name), _own(changes, name)))
     results = read_results(flags.out, variants, test_sets, flags.seeds)
-    missing = {name: _missing(name, flags) for name in PAPER_SETS if name not in {one.name for one in test_sets}}
+    missing = {name: _missing(name, flags) for name in PAPER.data_sets if name not in {one.name for one in test_sets}}
     results = replace(results, missing=missing, chance=_baseline(flags, test_sets))
-    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in PAPER_SETS]
-    page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
-    storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
-    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "baseline": results.chance})
-    print_link(locate(flags.out) / "tables.md")
-    return page
+    return write_page(PAPER, flags, changes, chosen, results, test_sets)
 
 
 def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -117,13 +94,3 @@ def _missing(name: str, flags: GmcTablesFlags) -> str:
     if flags.data is None:
         return "No training data was given: --data URI."
     return f"Its features are not at hand: ingest it, then --test {name}=URI."
-
-
-def _head(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
-    settings = "".join(f" --{name} {value}" for name, value in changes.items())
-    trained = f"trained on {flags.data}" if flags.data else "no training data given"
-    return (
-        f"# The captioning paper's tables\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of "
-        f"its 95 % confidence interval; all times 100.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
-        f"seeds: {flags.seeds}. Captions are cut by the tokenizer `words`; published figures use `treebank`.\n"
-    )

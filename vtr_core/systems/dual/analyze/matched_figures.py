@@ -8,6 +8,10 @@ from torch import Tensor
 from vtr_core.metrics.ranking import RetrievalMetrics, retrieval_metrics, sum_r
 from vtr_core.metrics.relevance import from_labels
 
+FIGURES = (*(f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")), "sum_r", "map")
+"""Those of `MatchedFigures.values` that tables show, and their heads."""
+HEADS = ("t2v R@1", "R@5", "R@10", "MedR", "mAP", "v2t R@1", "R@5", "R@10", "MedR", "mAP", "SumR", "mAP")
+
 
 @dataclass(frozen=True)
 class MatchedFigures:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
+from vtr_core.systems.muse.tables.paper import PAPER
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
@@ -16,29 +18,19 @@ SYNTHETIC_PRESET = "muse-tokens-tiny"
 
 
 @dataclass(frozen=True)
-class TablesFlags:
+class TablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
-    only: tuple[int, ...] = ()
-    """Numbers of the tables (default: all)."""
     preset: str = "muse-msrvtt"
     """The base whose variants are the rows; a small one makes small tables."""
-    data: str | None = None
-    """Training data, or a folder with the splits train and val. Without it nothing is trained."""
-    validation: str | None = None
-    """Data set that chooses the best checkpoints (default: the split val beside train)."""
     test: tuple[str, ...] = ()
     """Test sets as name=URI; msrvtt fills the paper's columns, other names have their own."""
     synthetic: bool = False
     """Make the synthetic world of small things, and small tables on it: no data needed."""
-    seeds: int = 3
-    """Trainings of every row."""
     out: str = "runs/tables-muse"
-    """Folder for runs and tables; finished runs in it are taken as they are."""
+    """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
     benchmark: str = "benchmarks/results/muse.json"
     """Result of `python -m benchmarks.muse`, for the column of memory."""
-    experiment: str = "vtr-tables"
-    """MLflow experiment."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -52,32 +44,22 @@ def main(argv: Sequence[str]) -> None:
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
-    from pipelines.report.links import print_link
+    from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
     from pipelines.tables.runs import parse_test_set, read_results
-    from vtr_core import storage
-    from vtr_core.storage import locate
-    from vtr_core.systems.muse.tables.paper import TABLES
-    from vtr_core.tables.layout import OwnSet, markdown
 
     if flags.synthetic and flags.data is not None:
         raise ConfigError("--synthetic makes its own training data; leave out --data, or --synthetic")
-    chosen = [table for table in TABLES if not flags.only or table.number in flags.only]
-    if not chosen:
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the ablations are tables 4 to 8")
+    chosen = chosen_tables(PAPER, flags)
     flags = _with_synthetic(flags) if flags.synthetic else flags
     test_sets = [parse_test_set(word, "retrieval") for word in flags.test]
-    alike = _alike(flags, changes, [row.variant for table in chosen for row in table.rows if row.variant is not None])
+    alike = _alike(flags, changes, variants_of(chosen))
+    trained = sorted(set(alike.values()))
     if flags.data is not None:
-        _run(flags, changes, sorted(set(alike.values())), test_sets)
-    found = read_results(flags.out, sorted(set(alike.values())), test_sets, flags.seeds)
-    figures = {variant: found.figures[trained] for variant, trained in alike.items()}
+        sweep(PAPER, flags, test_sets).run_variants(flags.preset, trained, changes)
+    found = read_results(flags.out, trained, test_sets, flags.seeds)
+    figures = {variant: found.figures[other] for variant, other in alike.items()}
     results = _with_benchmark(replace(found, figures=figures, missing=_missing(flags, test_sets)), flags.benchmark)
-    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name != PAPER_SET]
-    page = "\n".join([_head(flags, changes), *(markdown(table, results, own) for table in chosen)])
-    storage.write_bytes(locate(flags.out) / "tables.md", page.encode())
-    print_link(locate(flags.out) / "tables.md")
-    storage.write_json(locate(flags.out) / "tables.json", {"figures": results.figures, "chance": results.chance})
-    return page
+    return write_page(PAPER, flags, changes, chosen, results, test_sets)
 
 
 def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str]) -> dict[str, str]:
@@ -94,16 +76,6 @@ def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[st
         if found[variant] == variant:
             trained.append((config, variant))
     return {variant: found[variant] for variant in variants}
-
-
-def _run(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str], sets: "Sequence[TestSet]") -> None:
-    from pipelines.tables.runs import Sweep
-
-    if not sets:
-        raise ConfigError("vtr tables muse --data needs something to evaluate on: --test name=URI")
-    assert flags.data is not None
-    sweep = Sweep(flags.out, flags.data, flags.validation, sets, flags.seeds, flags.experiment)
-    sweep.run_variants(flags.preset, variants, changes)
 
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
@@ -141,13 +113,3 @@ def _with_benchmark(results: "Results", file: str) -> "Results":
         if measured.get(learner) is not None:
             figures.setdefault(variant, {})["benchmark/memory"] = (measured[learner] / measured["mamba"],)
     return replace(results, figures=figures)
-
-
-def _head(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
-    settings = "".join(f" --{name} {value}" for name, value in changes.items())
-    trained = f"trained on {flags.data}" if flags.data else "no training data given"
-    return (
-        f"# MUSE's ablations\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of its 95 % "
-        f"confidence interval; R@k in percent.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
-        f"seeds: {flags.seeds}. Scales of another grid than 7 × 7: a half, one, two and four times its side.\n"
-    )

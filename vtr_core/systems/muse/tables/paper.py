@@ -1,6 +1,6 @@
 """Tables 4 to 8 of MUSE (Tang et al. 2025)."""
 
-from vtr_core.tables.table import Column, Row, Table
+from vtr_core.tables.table import Column, Paper, Row, Table
 
 _RECALL = tuple(
     Column("msrvtt", f"t2v/{metric}", heading)
@@ -66,3 +66,11 @@ TABLE_8 = Table(
     ),
 )
 TABLES = (TABLE_4, TABLE_5, TABLE_6, TABLE_7, TABLE_8)
+PAPER = Paper(
+    "muse",
+    "MUSE's ablations",
+    "R@k in percent",
+    TABLES,
+    ("msrvtt",),
+    remark=" Scales of another grid than 7 × 7: a half, one, two and four times its side.",
+)

@@ -1,24 +1,20 @@
 """The ROC curve of each data set, and how the distances of matching and of different pairs are spread."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from vtr_core.systems.siamese.commands.result import VerificationResult
+from vtr_core.metrics.verification import roc_curve
+from vtr_core.systems.siamese.commands.result import VerificationResult
 
 _BINS = 40
 _COLOURS = {"matching": "#4c72b0", "different": "#dd8452"}
 
 
-def verification_figure(results: "Sequence[VerificationResult]") -> "Figure":
+def verification_figure(results: Sequence[VerificationResult]) -> Figure:
     """A row for each data set: its curve on the left, densities of distances on the right, as the paper's Figure 2."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9, 3.6 * len(results)), layout="constrained")
     axes = figure.subplots(len(results), 2, squeeze=False)
     for result, (left, right) in zip(results, axes, strict=True):
@@ -27,9 +23,7 @@ def verification_figure(results: "Sequence[VerificationResult]") -> "Figure":
     return figure
 
 
-def _roc(result: "VerificationResult", axes: "Axes") -> None:
-    from vtr_core.metrics.verification import roc_curve
-
+def _roc(result: VerificationResult, axes: Axes) -> None:
     distance, different = result.scored.distance, result.scored.different
     curve, found = roc_curve(distance, different), result.metrics
     axes.plot(100 * curve.false_accept, 100 * curve.true_accept, color="#4c72b0")
@@ -43,7 +37,7 @@ def _roc(result: "VerificationResult", axes: "Axes") -> None:
     axes.legend(loc="lower right", fontsize=8)
 
 
-def _densities(result: "VerificationResult", axes: "Axes") -> None:
+def _densities(result: VerificationResult, axes: Axes) -> None:
     distance, different = result.scored.distance, result.scored.different
     bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
     for name, chosen in (("matching", ~different), ("different", different)):

@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 
+from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.train.command import TrainFlags, resume, train
+from vtr_core import storage
 from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.run.config import TrainConfig
+from vtr_core.storage import locate
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,6 @@ class FaceRuns:
 
     def data(self, name: str, split: GroupSplit) -> str:
         """The data set `name` with the splits that have subjects; RunConflict where it is there with others."""
-        from pipelines.ingest.command import IngestFlags, ingest
-        from vtr_core.data.sources.faces.folder import Faces
-        from vtr_core.storage import locate
-
         source = Faces(
             root=locate(self.faces).uri,  # the same, however the folder is spelled
             size=self.size,
@@ -39,10 +40,6 @@ class FaceRuns:
 
     def checkpoint(self, config: TrainConfig, data: str, folder: str) -> str:
         """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
-        from pipelines.train.command import TrainFlags, resume, train
-        from vtr_core import storage
-        from vtr_core.storage import locate
-
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
         return train(config, TrainFlags(data=data, out=folder, experiment=self.experiment)).checkpoint

@@ -10,7 +10,6 @@ from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
 from vtr_core.systems.dual.analyze.complementarity.report import (
     component_curve,
     correlation_curves,
-    disjoint_pairs,
     figures_by_space,
     fused_figures,
 )
@@ -89,8 +88,3 @@ def test_too_few_videos_to_hold_any_out():
     space = data.latent_text, data.latent_video
     with pytest.raises(DatasetError, match="at least 4 videos"):
         correlation_curves(space, space, data.caption_video, ridge=0.0, most=10, seed=0)
-
-
-def test_pairs_share_no_training():
-    assert disjoint_pairs(5) == [(0, 1), (2, 3)]
-    assert disjoint_pairs(1) == []

@@ -1,23 +1,21 @@
 """The figures of `vtr analyze causality`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
 
 from pipelines.report.axes import blank_figure, name_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from vtr_core.analysis.causality import CausalityCurves
-    from vtr_core.analysis.transform_objective import Measured
-    from vtr_core.systems.dual.analyze.causality.detectors import SplitReport
-    from vtr_core.systems.dual.analyze.causality.findings import Findings, SearchFindings
+from vtr_core.analysis.causality import CausalityCurves
+from vtr_core.analysis.transform_objective import Measured
+from vtr_core.systems.dual.analyze.causality.detectors import SplitReport
+from vtr_core.systems.dual.analyze.causality.findings import Findings, SearchFindings
 
 _COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 _ORIGINAL, _IMPROVED, _GREY = "#4c72b0", "#c44e52", "#9a9a9a"
 
 
-def figures(found: "Findings") -> "dict[str, Figure]":
+def figures(found: Findings) -> dict[str, Figure]:
     """By file name: the curves over pair sets, their change, the search, top-k scoring, and the detectors."""
     drawn = {
         "main": _change(found),
@@ -31,7 +29,7 @@ def figures(found: "Findings") -> "dict[str, Figure]":
     return drawn
 
 
-def _pair_sets(found: "Findings") -> "Figure":
+def _pair_sets(found: Findings) -> Figure:
     """Figure 5.2: contributions by rank and their sums, mean ± standard deviation, of the model as it was trained."""
     figure = blank_figure(12, 4.5)
     left, right = figure.subplots(1, 2)
@@ -51,7 +49,7 @@ def _pair_sets(found: "Findings") -> "Figure":
     return figure
 
 
-def _change(found: "Findings") -> "Figure":
+def _change(found: Findings) -> Figure:
     """Figure 5.4: both curves over the matched pairs, original and improved, on a logarithmic axis."""
     figure = blank_figure(7, 4.5)
     axes = figure.subplots()
@@ -77,7 +75,7 @@ def _change(found: "Findings") -> "Figure":
     return figure
 
 
-def _search(search: "SearchFindings") -> "Figure":
+def _search(search: SearchFindings) -> Figure:
     """Everything measured, and the Pareto front of mAP against C@10."""
     figure = blank_figure(7, 4.8)
     axes = figure.subplots()
@@ -90,11 +88,11 @@ def _search(search: "SearchFindings") -> "Figure":
     return figure
 
 
-def _coordinates(measured: "Sequence[Measured]") -> tuple[list[float], list[float]]:
+def _coordinates(measured: Sequence[Measured]) -> tuple[list[float], list[float]]:
     return [100 * one.causality for one in measured], [100 * one.accuracy for one in measured]
 
 
-def _parameters(search: "SearchFindings") -> "Figure":
+def _parameters(search: SearchFindings) -> Figure:
     """Figure 5.5: mAP against each parameter over everything measured; the redder, the more causal."""
     figure = blank_figure(12, 4)
     row = figure.subplots(1, 3, sharey=True)
@@ -113,7 +111,7 @@ def _parameters(search: "SearchFindings") -> "Figure":
     return figure
 
 
-def _top_k(found: "Findings") -> "Figure":
+def _top_k(found: Findings) -> Figure:
     """Figures 5.3 and 5.6: mAP when only the strongest concepts of each pair are scored."""
     figure = blank_figure(7, 4.2)
     axes = figure.subplots()
@@ -126,10 +124,8 @@ def _top_k(found: "Findings") -> "Figure":
     return figure
 
 
-def _detectors(splits: "Sequence[SplitReport]") -> "Figure":
+def _detectors(splits: Sequence[SplitReport]) -> Figure:
     """Average precision of every concept's detector on each split, the best first, and chance."""
-    import numpy as np
-
     figure = blank_figure(11, 4.2)
     for place, name in enumerate(("text", "video"), start=1):
         axes = figure.add_subplot(1, 2, place)

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vtr_core.analysis.calibration import Fate
-    from vtr_core.analysis.causality import CausalityCurves
-    from vtr_core.analysis.transform_objective import Measured
-    from vtr_core.systems.dual.analyze.causality.detectors import SideReport, SplitReport
-    from vtr_core.systems.dual.analyze.causality.report import Inference
+from vtr_core.analysis.calibration import Fate
+from vtr_core.analysis.causality import CausalityCurves
+from vtr_core.analysis.transform_objective import Measured
+from vtr_core.systems.dual.analyze.causality.detectors import SideReport, SplitReport
+from vtr_core.systems.dual.analyze.causality.report import Inference
 
 
 @dataclass(frozen=True)
@@ -20,10 +19,10 @@ class SearchFindings:
     kind: str
     score: str
     tolerance: float
-    start: "Measured"
-    best: "Measured"
-    front: "Sequence[Measured]"
-    measured: "Sequence[Measured]"
+    start: Measured
+    best: Measured
+    front: Sequence[Measured]
+    measured: Sequence[Measured]
     captions: int
     videos: int
     seconds: float
@@ -33,8 +32,8 @@ class SearchFindings:
 class DetectorFindings:
     """The concept detectors on every split, and what became of each concept where training data were given."""
 
-    splits: "Sequence[SplitReport]"
-    fates: "Mapping[Fate, Sequence[str]] | None"
+    splits: Sequence[SplitReport]
+    fates: Mapping[Fate, Sequence[str]] | None
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class Findings:
     checkpoint: str
     test: str
     search: SearchFindings
-    inferences: "Sequence[Inference]"
-    curves: "Mapping[str, Mapping[str, CausalityCurves]]"
+    inferences: Sequence[Inference]
+    curves: Mapping[str, Mapping[str, CausalityCurves]]
     top_k: Mapping[str, Mapping[int, float]]
     detectors: DetectorFindings | None
     left_out: Mapping[str, int]
@@ -92,7 +91,7 @@ class Findings:
         }
 
 
-def _curve(curves: "CausalityCurves") -> dict[str, Any]:
+def _curve(curves: CausalityCurves) -> dict[str, Any]:
     values = asdict(curves)
     return {name: value if name == "num_pairs" else value.tolist() for name, value in values.items()}
 
@@ -106,7 +105,7 @@ def _detectors(found: DetectorFindings) -> dict[str, Any]:
     }
 
 
-def _side(side: "SideReport") -> dict[str, Any]:
+def _side(side: SideReport) -> dict[str, Any]:
     precision = [None if math.isnan(value) else value for value in side.tags.precision.tolist()]
     mean, chance = side.tags.mean, side.tags.chance
     return {

@@ -1,22 +1,19 @@
 """The tables that `vtr analyze causality` prints."""
 
-from typing import TYPE_CHECKING
+from rich.table import Table
 
 from pipelines.report.blank_table import blank_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from pipelines.report.printed_page import Printed
-    from vtr_core.analysis.calibration import Calibration
-    from vtr_core.analysis.transform_objective import Measured
-    from vtr_core.analysis.transforms import Transform
-    from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
+from pipelines.report.printed_page import Printed
+from vtr_core.analysis.calibration import Calibration
+from vtr_core.analysis.transform_objective import Measured
+from vtr_core.analysis.transforms import Transform
+from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
+from vtr_core.systems.dual.analyze.matched_figures import FIGURES, HEADS
 
 _FRONT_ROWS, _NAMES_SHOWN = 12, 20
 
 
-def printed(found: "Findings") -> "list[Printed]":
+def printed(found: Findings) -> list[Printed]:
     """The search with its front, the test figures, causality by pair set, and the detectors."""
     search = found.search
     parts: list[Printed] = [_figures(found), _pair_sets(found), _front(search)]
@@ -32,41 +29,22 @@ def printed(found: "Findings") -> "list[Printed]":
     return parts
 
 
-def shown(transform: "Transform") -> str:
+def shown(transform: Transform) -> str:
     """(p, a, b) in a few characters."""
     scale = "n/a" if transform.similarity == "cosine" else f"{transform.scale:.3g}"
     return f"p {transform.power:.3g}  a {scale}  b {transform.shift:.3g}"
 
 
-def _figures(found: "Findings") -> "Table":
-    columns = (
-        "t2v R@1",
-        "R@5",
-        "R@10",
-        "MedR",
-        "mAP",
-        "v2t R@1",
-        "R@5",
-        "R@10",
-        "MedR",
-        "mAP",
-        "SumR",
-        "mAP",
-        "C@10",
-        "C@30",
-    )
-    table = blank_table(f"{found.test}: {found.checkpoint}, in percent", "", *columns)
-    names = [f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")]
+def _figures(found: Findings) -> Table:
+    table = blank_table(f"{found.test}: {found.checkpoint}, in percent", "", *HEADS, "C@10", "C@30")
     for one in found.inferences:
         values = one.figures.values()
         causality = [100 * mean for mean, _ in one.causality.values()]
-        table.add_row(
-            one.name, *(f"{value:.1f}" for value in [*(values[n] for n in [*names, "sum_r", "map"]), *causality])
-        )
+        table.add_row(one.name, *(f"{value:.1f}" for value in [*(values[name] for name in FIGURES), *causality]))
     return table
 
 
-def _pair_sets(found: "Findings") -> "Table":
+def _pair_sets(found: Findings) -> Table:
     table = blank_table(
         "causality of the concepts by pair set, mean ± standard deviation in percent",
         "", "pairs", "original C@10", "C@30", "improved C@10", "C@30",
@@ -78,7 +56,7 @@ def _pair_sets(found: "Findings") -> "Table":
     return table
 
 
-def _front(search: "SearchFindings") -> "Table":
+def _front(search: SearchFindings) -> Table:
     table = blank_table(
         "validation data, in percent: what a transform costs and brings", "", "transform", "mAP", "C@10"
     )
@@ -91,11 +69,11 @@ def _front(search: "SearchFindings") -> "Table":
     return table
 
 
-def _measured(one: "Measured") -> tuple[str, str, str]:
+def _measured(one: Measured) -> tuple[str, str, str]:
     return shown(one.transform), f"{100 * one.accuracy:.2f}", f"{100 * one.causality:.1f}"
 
 
-def _detectors(found: "DetectorFindings") -> "Table":
+def _detectors(found: DetectorFindings) -> Table:
     labels = ("side", "mAP", "chance", "detection %", "labels %", "tags on", "tags", "ECE")
     table = blank_table("concept detectors", "", *labels, "improved detection %", "tags on", "ECE")
     for split in found.splits:
@@ -116,13 +94,13 @@ def _detectors(found: "DetectorFindings") -> "Table":
     return table
 
 
-def _improved(one: "Calibration | None") -> tuple[str, ...]:
+def _improved(one: Calibration | None) -> tuple[str, ...]:
     if one is None:
         return ("", "", "")
     return f"{100 * one.mean_detection:.1f}", f"{one.tags_on:.1f}", f"{one.calibration_error:.3f}"
 
 
-def _fates(found: "DetectorFindings") -> list[str]:
+def _fates(found: DetectorFindings) -> list[str]:
     if found.fates is None:
         return ["  give --train to see which detectors failed to learn even on the training data"]
     lines = []

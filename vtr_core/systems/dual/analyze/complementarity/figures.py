@@ -1,16 +1,13 @@
 """The figures of `vtr analyze complementarity`."""
 
-from typing import TYPE_CHECKING
+import numpy as np
+from matplotlib.figure import Figure
 
 from pipelines.report.axes import blank_figure, name_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
+from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
 
 
-def figures(found: "Findings") -> "dict[str, Figure]":
+def figures(found: Findings) -> dict[str, Figure]:
     """By file name: the ensembles, correlations, components and dimension studies, as far as there are any."""
     drawn = {"main": _ensembles(found)}
     if any(run.correlations for run in found.runs):
@@ -22,7 +19,7 @@ def figures(found: "Findings") -> "dict[str, Figure]":
     return drawn
 
 
-def _ensembles(found: "Findings") -> "Figure":
+def _ensembles(found: Findings) -> Figure:
     """Mean mAP of every ensemble, with its standard deviation and its runs."""
     ensembles = found.ensembles()
     figure = blank_figure(9, 0.4 * len(ensembles) + 1.2)
@@ -37,10 +34,8 @@ def _ensembles(found: "Findings") -> "Figure":
     return figure
 
 
-def _correlations(found: "Findings") -> "Figure":
+def _correlations(found: Findings) -> Figure:
     """Figure 4.5, captions and videos: the mean curve of each way of training, fitted and held out."""
-    import numpy as np
-
     figure = blank_figure(12, 4.5)
     for axes, side in zip(figure.subplots(1, 2, sharey=True), ("captions", "videos"), strict=True):
         for number, way in enumerate(dict.fromkeys(run.way for run in found.runs if run.correlations)):
@@ -56,7 +51,7 @@ def _correlations(found: "Findings") -> "Figure":
     return figure
 
 
-def _components(found: "Findings") -> "Figure":
+def _components(found: Findings) -> Figure:
     """Figure 4.4: normalised variances, and mAP after keeping the first components."""
     figure = blank_figure(12, 4.5)
     left, right = figure.subplots(1, 2)
@@ -74,7 +69,7 @@ def _components(found: "Findings") -> "Figure":
     return figure
 
 
-def _dimensions(study: "DimensionStudy") -> "Figure":
+def _dimensions(study: DimensionStudy) -> Figure:
     """Figures 4.1 to 4.3: mAP and SumR against the dimension, with the stable region and its mean ± deviation."""
     figure = blank_figure(12, 4.2)
     left, right = figure.subplots(1, 2)

@@ -4,12 +4,11 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vtr_core.analysis.dimensions import StableRegion
-    from vtr_core.analysis.ensembles import Difference, Ensemble
-    from vtr_core.systems.dual.analyze.complementarity.report import ComponentCurve, CorrelationCurve
+from vtr_core.analysis.dimensions import StableRegion, stable_region
+from vtr_core.analysis.ensembles import Difference, Ensemble, difference
+from vtr_core.systems.dual.analyze.complementarity.report import ComponentCurve, CorrelationCurve
 
 TESTED = ("map", "sum_r")
 FEWEST_DIMENSIONS = 3
@@ -24,8 +23,8 @@ class Run:
     dims: tuple[int | None, int | None]
     checkpoints: tuple[str, ...]
     figures: Mapping[str, Mapping[str, float]]
-    components: "ComponentCurve | None"
-    correlations: "Sequence[CorrelationCurve]"
+    components: ComponentCurve | None
+    correlations: Sequence[CorrelationCurve]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class DimensionStudy:
     dims: tuple[int, ...]
     map: tuple[float, ...]
     sum_r: tuple[float, ...]
-    stable: "StableRegion"
+    stable: StableRegion
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,8 @@ class Findings:
     data: str
     runs: Sequence[Run]
 
-    def ensembles(self) -> "list[tuple[str, Ensemble]]":
+    def ensembles(self) -> list[tuple[str, Ensemble]]:
         """(way of scoring, runs of one way of training): single spaces first, in the order of the runs."""
-        from vtr_core.analysis.ensembles import Ensemble
-
         found = []
         for scoring in ("latent", "concept", "two spaces"):
             for way in dict.fromkeys(run.way for run in self.runs if scoring in run.figures):
@@ -57,10 +54,8 @@ class Findings:
                 found.append((scoring, Ensemble(way, {name: [one[name] for one in scored] for name in scored[0]})))
         return found
 
-    def differences(self) -> "Iterator[tuple[str, str, str, str, Difference]]":
+    def differences(self) -> Iterator[tuple[str, str, str, str, Difference]]:
         """(scoring, figure, first way, second way, test) of every two ensembles with the same scoring."""
-        from vtr_core.analysis.ensembles import difference
-
         for (scoring, first), (other, second) in itertools.combinations(self.ensembles(), 2):
             for figure in TESTED:
                 test = difference(first.figures[figure], second.figures[figure])
@@ -69,8 +64,6 @@ class Findings:
 
     def dimension_studies(self) -> list[DimensionStudy]:
         """Of the spaces that were trained alone in at least three dimensions."""
-        from vtr_core.analysis.dimensions import stable_region
-
         found = []
         for place, space in enumerate(("latent", "concept")):
             runs = [run for run in self.runs if run.coupling == space]

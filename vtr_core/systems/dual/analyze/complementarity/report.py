@@ -1,6 +1,6 @@
 """What the two spaces of dual encoders add to each other (thesis, chapter 4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -117,11 +117,6 @@ def correlation_curves(
         held_out = pairs.correlations(a[rest], b[rest])
         found.append(CorrelationCurve(side, pairs.fitted.numpy(), held_out.numpy(), len(fit), (a.shape[1], b.shape[1])))
     return found
-
-
-def disjoint_pairs(count: int) -> Sequence[tuple[int, int]]:
-    """(0, 1), (2, 3), …: pairs of trainings that share none, so that their figures are independent."""
-    return [(first, first + 1) for first in range(0, count - 1, 2)]
 
 
 def _sample(mask: Tensor, most: int, seed: int) -> Int64[Tensor, " kept"]:

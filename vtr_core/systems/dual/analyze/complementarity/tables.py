@@ -1,22 +1,17 @@
 """The tables that `vtr analyze complementarity` prints."""
 
 import math
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from pipelines.report.blank_table import blank_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from pipelines.report.printed_page import Printed
-    from vtr_core.analysis.ensembles import Spread
-    from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
-
-_FIGURES = (*(f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")), "sum_r", "map")
-_HEADS = ("t2v R@1", "R@5", "R@10", "MedR", "mAP", "v2t R@1", "R@5", "R@10", "MedR", "mAP", "SumR", "mAP")
+from pipelines.report.printed_page import Printed
+from vtr_core.analysis.ensembles import Spread
+from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
+from vtr_core.systems.dual.analyze.matched_figures import FIGURES, HEADS
 
 
-def printed(found: "Findings") -> "list[Printed]":
+def printed(found: Findings) -> list[Printed]:
     """Table 4.1, its tests, the canonical correlations, the principal components, and the dimension studies."""
     parts: list[Printed] = [_ensembles(found)]
     if any(True for _ in found.differences()):
@@ -31,15 +26,15 @@ def printed(found: "Findings") -> "list[Printed]":
     return parts
 
 
-def spread_text(spread: "Spread") -> str:
+def spread_text(spread: Spread) -> str:
     """Mean ± standard deviation, or the mean of a single run."""
     return f"{spread.mean:.2f}" if math.isnan(spread.std) else f"{spread.mean:.2f} ± {spread.std:.2f}"
 
 
-def _ensembles(found: "Findings") -> "Table":
+def _ensembles(found: Findings) -> Table:
     """A line for each ensemble, with the standard deviations of mAP and SumR alone: the others would not fit."""
     table = blank_table(
-        f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *_HEADS
+        f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *HEADS
     )
     scoring_before = None
     for scoring, one in found.ensembles():
@@ -48,13 +43,13 @@ def _ensembles(found: "Findings") -> "Table":
         scoring_before = scoring
         cells = [
             spread_text(one.spread(name)) if name in ("sum_r", "map") else f"{one.spread(name).mean:.2f}"
-            for name in _FIGURES
+            for name in FIGURES
         ]
         table.add_row(f"{one.name} [{scoring}]", str(one.spread("map").runs), *cells)
     return table
 
 
-def _differences(found: "Findings") -> "Table":
+def _differences(found: Findings) -> Table:
     table = blank_table(
         "two-sided tests of the differences between ways of training (Welch's t is the one to believe with few seeds)",
         "", "figure", "first − second", "z", "p (Z-test)", "p (Welch)",
@@ -71,7 +66,7 @@ def _differences(found: "Findings") -> "Table":
     return table
 
 
-def _correlations(found: "Findings") -> "Table":
+def _correlations(found: Findings) -> Table:
     table = blank_table(
         "canonical correlations between the spaces: mean of the top ones",
         "", "side", "samples", "pairs", "fitted", "held out", "held out > 0.5",
@@ -90,7 +85,7 @@ def _correlations(found: "Findings") -> "Table":
     return table
 
 
-def _components(found: "Findings") -> "Table":
+def _components(found: Findings) -> Table:
     table = blank_table(
         "principal components of the latent spaces",
         "", "dimensions", "for 90 % of the variance", "for 99 %", "mAP, all", "mAP, best", "with components",
@@ -112,7 +107,7 @@ def _components(found: "Findings") -> "Table":
     return table
 
 
-def _dimensions(study: "DimensionStudy") -> "Table":
+def _dimensions(study: DimensionStudy) -> Table:
     table = blank_table(
         f"{study.space} space alone by dimension; stable from {study.stable.low} to {study.stable.high}: "
         f"mAP {spread_text(study.stable.figure)}",

@@ -1,0 +1,65 @@
+"""A paper's tables from the runs of a folder: which are wanted, what trains their rows, and the page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.report.links import print_link
+from pipelines.tables.flags import PaperTablesFlags
+from pipelines.tables.runs import Sweep, TestSet
+from vtr_core import storage
+from vtr_core.errors import ConfigError
+from vtr_core.storage import locate
+from vtr_core.tables.layout import OwnSet, markdown
+from vtr_core.tables.table import Paper, Results, Table
+
+
+def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
+    """The tables that --only names, or all; ConfigError where there is none of them."""
+    chosen = [table for table in paper.tables if not flags.only or table.number in flags.only]
+    if not chosen:
+        first, *_, last = (table.number for table in paper.tables)
+        span = f"{first} {'and' if last == first + 1 else 'to'} {last}"
+        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: of the paper there are tables {span}")
+    return chosen
+
+
+def variants_of(tables: Sequence[Table]) -> list[str]:
+    """The variants of the preset that the tables' rows are, each once."""
+    return list(dict.fromkeys(row.variant for table in tables for row in table.rows if row.variant is not None))
+
+
+def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
+    """What trains and evaluates rows; ConfigError without something to evaluate on."""
+    if not test_sets:
+        prog = f"vtr tables {paper.name}"
+        raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")
+    assert flags.data is not None
+    return Sweep(flags.out, flags.data, flags.validation, test_sets, flags.seeds, flags.experiment)
+
+
+def write_page(
+    paper: Paper,
+    flags: PaperTablesFlags,
+    changes: Mapping[str, Any],
+    chosen: Sequence[Table],
+    results: Results,
+    test_sets: Sequence[TestSet],
+) -> str:
+    """Write `tables.md` and `tables.json` into the folder; the page."""
+    own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in paper.data_sets]
+    page = "\n".join([_head(paper, flags, changes), *(markdown(table, results, own) for table in chosen)])
+    folder = locate(flags.out)
+    storage.write_bytes(folder / "tables.md", page.encode())
+    print_link(folder / "tables.md")
+    storage.write_json(folder / "tables.json", {"figures": results.figures, paper.compared_with: results.chance})
+    return page
+
+
+def _head(paper: Paper, flags: PaperTablesFlags, changes: Mapping[str, Any]) -> str:
+    settings = "".join(f" --{name} {value}" for name, value in changes.items())
+    trained = f"trained on {flags.data}" if flags.data else "no training data given"
+    return (
+        f"# {paper.title}\n\nCells: the paper's figure → ours, the mean over seeds ± half the width of its 95 % "
+        f"confidence interval; {paper.units}.\nRows are variants of `{flags.preset}`{settings}, {trained}; "
+        f"seeds: {flags.seeds}.{paper.remark}\n"
+    )

@@ -1,0 +1,90 @@
+"""What the batches of all records have in common: tensors with a row for each item, moved and cut together."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+T = TypeVar("T", bound="TensorBatch")
+C = TypeVar("C", bound="CaptionedBatch")
+
+
+@dataclass(frozen=True)
+class RowKeys:
+    """What each row shows: rows with an equal key show the same clip, video or caption text."""
+
+    clip: Int64[Tensor, " batch"]
+    video: Int64[Tensor, " batch"]
+    caption: Int64[Tensor, " batch"]
+
+    def __getitem__(self, rows: Bool[Tensor, " batch"]) -> "RowKeys":
+        """The keys of the rows where `rows` is true."""
+        return RowKeys(self.clip[rows], self.video[rows], self.caption[rows])
+
+
+@dataclass(frozen=True)
+class TensorBatch:
+    """Its fields are tensors, dictionaries of them, or None; each tensor has a row for each item of the batch."""
+
+    def to(self: T, device: torch.device | str) -> T:
+        """The batch on `device`; without a copy where it is there already."""
+        return self._each(lambda tensor: tensor.to(device))
+
+    def _each(self: T, change: Callable[[Tensor], Tensor]) -> T:
+        """The batch with every tensor changed."""
+
+        def changed(value: Tensor | dict[str, Tensor] | None) -> Tensor | dict[str, Tensor] | None:
+            match value:
+                case None:
+                    return None
+                case dict():
+                    return {name: change(tensor) for name, tensor in value.items()}
+                case _:
+                    return change(value)
+
+        return replace(self, **{name: changed(value) for name, value in vars(self).items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionedBatch(TensorBatch):
+    """Rows of a clip or video and a caption. Token 0 is padding."""
+
+    tokens: Int64[Tensor, "batch max_words"]
+    clip_key: Int64[Tensor, " batch"]
+    """Of a whole video, which is its only clip, the video's."""
+    video_key: Int64[Tensor, " batch"]
+    caption_key: Int64[Tensor, " batch"]
+
+    @property
+    def rows(self) -> int:
+        """Rows in the batch."""
+        return len(self.tokens)
+
+    @property
+    def text_present(self) -> Bool[Tensor, " batch"]:
+        """Whether a row's caption has at least one word of the vocabulary."""
+        return (self.tokens != 0).any(dim=1)
+
+    @property
+    def keys(self) -> RowKeys:
+        """The keys of all rows."""
+        return RowKeys(clip=self.clip_key, video=self.video_key, caption=self.caption_key)
+
+    def split(self: C, rows: int) -> list[C]:
+        """The batch in pieces of at most `rows` rows, in order; one piece, empty, of an empty batch."""
+        return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
+
+    def _rows(self: C, kept: slice) -> C:
+        return self._each(lambda tensor: tensor[kept])
+
+
+def shared_tensor(array: np.ndarray) -> Tensor:
+    """The array as a tensor that shares its memory, read-only where that is, as Ray's is: nothing may write into it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)

@@ -1,0 +1,50 @@
+"""The sources that `vtr ingest` has, by the names it gives them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from vtr_core.data.sources.clip.frames import ClipFrames
+from vtr_core.data.sources.clip.tokens import ClipTokens
+from vtr_core.data.sources.crosstask.crosstask import CrossTask
+from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces.lfw import Lfw
+from vtr_core.data.sources.faces.olivetti import Olivetti
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
+from vtr_core.data.sources.mining_youtube.mining_youtube import MiningYouTube
+from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.pairs.pairs import Pairs
+from vtr_core.data.sources.source import Source
+from vtr_core.data.sources.synthetic.clips import Synthetic
+from vtr_core.data.sources.synthetic.steps import SyntheticSteps
+from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
+from vtr_core.data.sources.synthetic.videos import SyntheticVideos
+from vtr_core.data.sources.youcook2 import YouCook2
+
+SOURCES: Mapping[str, type[Source]] = MappingProxyType(
+    {
+        "clip_frames": ClipFrames,
+        "clip_tokens": ClipTokens,
+        "crosstask": CrossTask,
+        "faces": Faces,
+        "howto100m": HowTo100M,
+        "lfw": Lfw,
+        "mining_youtube": MiningYouTube,
+        "msrvtt": Msrvtt,
+        "olivetti": Olivetti,
+        "pairs": Pairs,
+        "synthetic": Synthetic,
+        "synthetic_steps": SyntheticSteps,
+        "synthetic_tokens": SyntheticTokens,
+        "youcook2": YouCook2,
+    }
+)
+WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
+    {
+        "clip_frames": ClipFrames,
+        "clip_tokens": ClipTokens,
+        "msrvtt": MsrvttVideos,
+        "synthetic": SyntheticVideos,
+        "synthetic_tokens": SyntheticTokens,
+    }
+)
+"""Those that keep videos whole, where that is asked for."""

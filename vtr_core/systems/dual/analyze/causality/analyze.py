@@ -1,0 +1,195 @@
+"""Which concepts decide a dual encoder's rankings, and how few can: the search, the figures, what is written."""
+
+import time
+from collections.abc import Sequence
+from typing import assert_never
+
+from pipelines.analyze.files import write_analysis
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.printed_page import show
+from tune_spaces.transforms import tune_transforms
+from vtr_core import storage
+from vtr_core.analysis.causality_search import coordinate_search, pareto_front
+from vtr_core.analysis.concept_space import ConceptSpace
+from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
+from vtr_core.data.concepts.table import FILE, ConceptTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.checks import usable_videos
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.storage import check_writable, locate
+from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
+from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
+from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, split_report
+from vtr_core.systems.dual.analyze.causality.figures import figures
+from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
+from vtr_core.systems.dual.analyze.causality.report import curves_by_set, inferences, top_k_precision
+from vtr_core.systems.dual.analyze.causality.tables import printed
+from vtr_core.systems.dual.rows import dual_encoder, embed_dual
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
+
+TRANSFORM = "transform.json"
+
+
+def analyze(flags: CausalityFlags) -> Findings:
+    """Search on the validation data, measure on the test data, write and log everything."""
+    _check(flags)
+    check_writable(locate(flags.out))
+    uris = [flags.data, flags.test, *([flags.train] if flags.train else [])]
+    manifests = [usable_videos(uri) for uri in uris]
+    if manifests[0].fingerprint == manifests[1].fingerprint:
+        raise ConfigError(
+            f"vtr analyze causality: --data and --test are the same data set ({flags.test}); figures on what the "
+            "transform was searched on would flatter it, so give another one"
+        )
+    table = _table(flags, manifests)
+    loaded = load_model(flags.checkpoint, device())
+    if table is not None:
+        _check_concepts(loaded, table)
+    names = short_names(manifests)
+    found = _findings(flags, loaded, manifests, names, table)
+    found.search.best.transform.write((locate(flags.out) / TRANSFORM).uri)
+    parts = printed(found)
+    show(parts)
+    settings = {
+        "search": flags.search,
+        "score": flags.score,
+        "tolerance": flags.tolerance,
+        "captions_per_video": flags.captions_per_video,
+        "seed": flags.seed,
+    }
+    write_analysis(
+        "causality", flags.out, flags.experiment, [loaded], dict(zip(names, manifests, strict=True)),
+        found.to_json(), found.metrics(), parts, figures(found), settings,
+    )  # fmt: skip
+    print(f"transform   {(locate(flags.out) / TRANSFORM).uri}")
+    return found
+
+
+def _check(flags: CausalityFlags) -> None:
+    for name, value in (
+        ("points", flags.points),
+        ("captions-per-video", flags.captions_per_video),
+        ("top-k-captions", flags.top_k_captions),
+        ("top-k", min(flags.top_k, default=0)),
+    ):
+        if value is not None and value < 1:
+            raise ConfigError(f"vtr analyze causality: --{name} is {value}; it must be at least 1")
+    if not 0 <= flags.tolerance < 1:
+        raise ConfigError(f"vtr analyze causality: --tolerance is {flags.tolerance}; it must be in [0, 1)")
+
+
+def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:
+    """The concept table asked for, or the one beside the data where there is one; every data set must be in it."""
+    folder = locate(flags.concepts) if flags.concepts else locate(flags.train or flags.data) / "concepts"
+    if flags.concepts is None and not storage.exists(folder / FILE):
+        print(f"{folder} is no concept table: nothing is said on the detectors (vtr concepts makes one)")
+        return None
+    table = ConceptTable.load(folder.uri)
+    for manifest in manifests:
+        table.require_dataset(manifest.uri, manifest.fingerprint)
+    return table
+
+
+def _check_concepts(loaded: LoadedModel, table: ConceptTable) -> None:
+    """DatasetError where the labels are not those of the concepts that the model was trained on."""
+    ranked = table.names[: len(loaded.concepts)]
+    if ranked != loaded.concepts:
+        differs = next(
+            (n for n, pair in enumerate(zip(ranked, loaded.concepts, strict=False)) if len(set(pair)) > 1), None
+        )
+        where = (
+            f"there are {len(ranked)}"
+            if differs is None
+            else f"{ranked[differs]!r} is in the place of {loaded.concepts[differs]!r}"
+        )
+        raise DatasetError(
+            f"the model detects {len(loaded.concepts)} concepts; in the concept table {table.uri} {where}; "
+            "give with --concepts the table that it was trained with"
+        )
+
+
+def _findings(
+    flags: CausalityFlags,
+    loaded: LoadedModel,
+    manifests: Sequence[Manifest],
+    names: Sequence[str],
+    table: ConceptTable | None,
+) -> Findings:
+    similarity = dual_encoder(loaded).config.concept_similarity
+    sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
+    spaces = [one.concept_space(similarity) for one in sets]
+    search = _search(flags, sets[0], spaces[0], loaded.config.evaluation.latent_weight)
+    best, test = search.best.transform, spaces[1]
+    both = (("original", test.identity), ("improved", best))
+    ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
+    return Findings(
+        checkpoint=loaded.uri,
+        test=names[1],
+        search=search,
+        inferences=inferences(sets[1], test, best, loaded.config.evaluation.latent_weight),
+        curves={name: curves_by_set(test, transform, flags.seed) for name, transform in both},
+        top_k={
+            name: top_k_precision(test, transform, ks, flags.top_k_captions, flags.seed) for name, transform in both
+        },
+        detectors=None if table is None else _detectors(sets, spaces, table, search, loaded.concepts, flags),
+        left_out={one.name: one.left_out for one in sets},
+    )
+
+
+def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, latent_weight: float) -> SearchFindings:
+    """Search, and measure what was found on all captions where the search took some of them."""
+    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
+    latent = None
+    if flags.score == "hybrid":
+        if data.latent_scores is None or len(part.text) != len(space.text):
+            raise ConfigError(
+                "vtr analyze causality: --score hybrid needs a model with a latent space, and all captions: leave out "
+                "--captions-per-video"
+            )
+        latent = LatentPart(data.latent_scores, latent_weight)
+    objective = TransformObjective(part, latent=latent)
+    started = time.monotonic()
+    match flags.search:
+        case "coordinate":
+            best = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
+        case "tune":
+            tune_transforms(objective, space.similarity, flags.points, flags.seed)
+            best = _most_causal(objective, flags.tolerance)
+        case _:
+            assert_never(flags.search)
+    return SearchFindings(
+        kind=flags.search,
+        score=flags.score,
+        tolerance=flags.tolerance,
+        start=objective(objective.identity),
+        best=best,
+        front=pareto_front(objective.measured),
+        measured=objective.measured,
+        captions=len(part.text),
+        videos=len(part.video),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _most_causal(objective: TransformObjective, tolerance: float) -> Measured:
+    """The most causal transform whose accuracy is within `tolerance` of the best one's and not below the identity's."""
+    floor = max(max(one.accuracy for one in objective.measured) - tolerance, objective(objective.identity).accuracy)
+    allowed = [one for one in objective.measured if one.accuracy >= floor]
+    return max(allowed, key=lambda one: (one.causality, one.accuracy))
+
+
+def _detectors(
+    sets: Sequence[AnalysedSet],
+    spaces: Sequence[ConceptSpace],
+    table: ConceptTable,
+    search: SearchFindings,
+    concepts: Sequence[str],
+    flags: CausalityFlags,
+) -> DetectorFindings:
+    """Every split's detectors; what became of each concept where the training data are among the splits."""
+    reports = {
+        data.name: split_report(data.name, data, space, table, search.best.transform)
+        for data, space in zip(sets, spaces, strict=True)
+    }
+    fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if flags.train else None
+    return DetectorFindings(list(reports.values()), fates)
