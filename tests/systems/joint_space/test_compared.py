@@ -14,7 +14,7 @@ from vtr_core.config.losses.contrastive import (
     ObjectiveConfig,
     SigmoidConfig,
 )
-from vtr_core.data.batches.batch import RowKeys
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.systems.joint_space.compared import compared_embeddings
