@@ -17,20 +17,20 @@ from pipelines.analyze.command import ANALYSES
 from pipelines.cli import run
 from pipelines.commands import COMMANDS
 from pipelines.evaluate.command import TASKS
-from pipelines.ingest.command import SOURCES
 from pipelines.tables.command import PAPERS
 from tune_spaces.build import SPACES
+from vtr_core.data.sources.all import SOURCES
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {
-    "analyze": [[name] for name in ANALYSES],
-    "evaluate": [["--task", name] for name in TASKS],
+    "analyze": [[analysis.name] for analysis in ANALYSES],
+    "evaluate": [["--task", task.name] for task in TASKS],
     "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
     "sweep": [[next(iter(SPACES))], ["--resume"]],
-    "tables": [[name] for name in PAPERS],
+    "tables": [[paper.name] for paper in PAPERS],
     "tagger": [["train"], ["evaluate"]],
     "train": [["capsule-howto"], ["--resume"]],
 }
