@@ -1,0 +1,148 @@
+"""Extracted videos as sources of an ingest: clips pooled to one vector a modality, or videos with all rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from jaxtyping import Float, Float16
+
+from vtr_core.backbones.recipe import Modality
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.pooling import Pool, l2, pool, to_float16, window
+from vtr_core.data.sources.pairs.rows import PairRow
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.data.sources.videos.captioned import captioned_videos
+from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.extraction.chosen import Chosen, columns
+from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+
+S = TypeVar("S", bound="VideoFiles")
+
+
+@dataclass(frozen=True)
+class VideoFiles:
+    """Video files with captions, and the recipes of their features.
+
+    What was extracted of the videos of a shard is given to it by `holding`, before it is written.
+    """
+
+    name: ClassVar[str] = "extract"
+
+    inventory: Inventory
+    captions_table: str
+    chosen: tuple[Chosen, ...]
+    pool: Pool = "mean_std"
+    normalise: bool = True
+    extracted: Mapping[str, Extracted] = field(default_factory=dict)
+    """By video id."""
+
+    def settings(self) -> dict[str, Any]:
+        """What was given, and the recipes with their fingerprints."""
+        return {
+            "videos": self.inventory.place,
+            "anywhere": self.inventory.anywhere,
+            "captions": self.captions_table,
+            "recipes": [one.settings() for one in self.chosen],
+        }
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The captioned videos; `VideoEntry.content` is a CaptionedVideo."""
+        return captioned_videos(self.inventory, self.captions_table, drops)
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from (row.caption for row in video.content.rows)
+
+    def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
+        """This source with what was extracted of some videos."""
+        return replace(self, extracted=extracted)
+
+    def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
+        found = self.extracted[video.video_id]
+        if isinstance(found, Unusable):
+            drops.drop(found.reason, found.what, len(video.content.rows))
+            return None
+        return found
+
+
+@dataclass(frozen=True)
+class VideoFileClips(VideoFiles):
+    """As clips: the recipes of a modality side by side, in the order in which they were given."""
+
+    def settings(self) -> dict[str, Any]:
+        """Beside the recipes, how rows of a clip become one vector."""
+        return {**super().settings(), "pool": self.pool, "normalise": self.normalise}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` and `audio`, as far as there are recipes of them."""
+        factor = 2 if self.pool == "mean_std" else 1
+        sizes = {name: sum(self.chosen[i].recipe.dim for i in of) for name, of in columns(self.chosen).items()}
+        return tuple(FeatureSpec(name, factor * size) for name, size in sizes.items())
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """A row for each row of the table; one that lies after the end of the video is dropped."""
+        found = self._found(video, drops)
+        for row in () if found is None else video.content.rows:
+            try:
+                yield self._clip(found, row)
+            except UnusableError as fault:
+                drops.drop(fault.reason, f"{row.clip_id}: {fault}")
+
+    def _clip(self, found: VideoFeatures, row: PairRow) -> Clip:
+        start, end = row.start or 0.0, found.duration if row.end is None else row.end
+        if start >= found.duration:
+            what = f"it begins at {start:g} s, and the video ends after {found.duration:g} s"
+            raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        vectors = {name: self._vector(name, found, of, start, end) for name, of in columns(self.chosen).items()}
+        features = {name: vector for name, vector in vectors.items() if vector is not None}
+        if not features:
+            raise UnusableError(Reason.NO_SOUND, f"there is no sound from {start:g} to {end:g} s")
+        return Clip(row.clip_id, start, end, row.caption, features)
+
+    def _vector(
+        self, modality: Modality, found: VideoFeatures, recipes: Sequence[int], start: float, end: float
+    ) -> Float16[np.ndarray, " dim"] | None:
+        """The recipes of a modality side by side; None where the video, or the clip, has none of it."""
+        parts: list[Float[np.ndarray, " part"]] = []
+        for position in recipes:
+            rows, rate = found.by_recipe.get(position), self.chosen[position].recipe.rows_per_second
+            if rows is None or int(start * rate) >= len(rows):
+                return None
+            vector = pool(window(rows, start, end, rate), self.pool)
+            parts.append(l2(vector) if self.normalise else vector)
+        return to_float16(np.concatenate(parts), modality)
+
+
+@dataclass(frozen=True)
+class VideoFileVideos(VideoFiles):
+    """As whole videos: all rows of every recipe, with all captions of the video."""
+
+    def settings(self) -> dict[str, Any]:
+        """With the kind of records."""
+        return {**super().settings(), "records": "videos"}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """Named by modality where it has one recipe, else by recipe."""
+        return tuple(FeatureSpec(name, self.chosen[i].recipe.dim) for i, name in self._names.items())
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The video whole; one whose captions have times of their own is dropped."""
+        found = self._found(video, drops)
+        if found is None:
+            return None
+        if any(row.start is not None for row in video.content.rows):
+            what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
+            drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
+            return None
+        features = {name: found.by_recipe[i] for i, name in self._names.items() if i in found.by_recipe}
+        return Video(video.video_id, [row.caption for row in video.content.rows], features)
+
+    @property
+    def _names(self) -> dict[int, str]:
+        by_modality = columns(self.chosen)
+        return {
+            i: name if len(of) == 1 else self.chosen[i].recipe.feature for name, of in by_modality.items() for i in of
+        }
