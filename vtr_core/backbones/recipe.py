@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Shaped
@@ -13,6 +13,7 @@ from vtr_core.video.streams import Stream
 Modality = Literal["video", "audio"]
 
 
+@runtime_checkable
 class Extractor(Protocol):
     """What makes features of a chunk of a recipe's stream. Chunks do not know of each other."""
 

@@ -19,6 +19,30 @@ def _log_mel(weights: str | None, device: str) -> Extractor:
     return load(weights, device)
 
 
+def _howto_2d(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.howto import load_2d
+
+    return load_2d(weights, device)
+
+
+def _howto_3d(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.howto import load_3d
+
+    return load_3d(weights, device)
+
+
+def _resnext_resnet(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.howto import load_side_by_side
+
+    return load_side_by_side(weights, device)
+
+
+def _davenet(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.davenet import load
+
+    return load(weights, device)
+
+
 RECIPES = (
     Recipe(
         name="imagenet-lite",
@@ -47,6 +71,53 @@ RECIPES = (
         rows_per_second=1.0,
         weights=None,
         load=_log_mel,
+    ),
+    Recipe(
+        name="howto-2d",
+        modality="video",
+        network="ResNet-152, ImageNet; mean over places of the last stage",
+        follows="HowTo100M's extractor (antoine77340/video_feature_extractor, --type 2d) with a centre crop, "
+        "in float32, not brought to length 1; frames from the middle of each second",
+        stream=PictureStream(Picture(224, 224), Rate(1.0)),
+        dim=2048,
+        rows_per_second=1.0,
+        weights=Weights("resnet152-b121ed2d.pth", "torchvision's resnet152, V1", "BSD-3-Clause", "b121ed2d"),
+        load=_howto_2d,
+    ),
+    Recipe(
+        name="howto-3d",
+        modality="video",
+        network="3D ResNeXt-101 (Hara et al. 2018), Kinetics, windows of 16 frames; mean over the last stage",
+        follows="HowTo100M's extractor (--type 3d): 24 frames a second, 112 x 112, the last window filled with "
+        "black, in float32, not brought to length 1",
+        stream=PictureStream(Picture(112, 112), Rate(24.0), chunk=64),
+        dim=2048,
+        rows_per_second=1.5,
+        weights=Weights("resnext101.pth", "the authors of HowTo100M's extractor", "not stated", None),
+        load=_howto_3d,
+    ),
+    Recipe(
+        name="resnext-resnet",
+        modality="video",
+        network="ResNeXt-101 32x4d and ResNet-152, side by side; mean over places of the last stages",
+        follows="the frame features of dual encoding (Dong et al. 2019), a frame every half second; theirs are MXNet's "
+        "networks of ImageNet-13k and -11k, these have torchvision's names in one file, as resnext.… and resnet.…",
+        stream=PictureStream(Picture(224, 224), Rate(2.0)),
+        dim=4096,
+        rows_per_second=2.0,
+        weights=Weights("resnext-resnet.safetensors", "made of two files of weights", "that of the two", None),
+        load=_resnext_resnet,
+    ),
+    Recipe(
+        name="davenet",
+        modality="audio",
+        network="DAVEnet (residual, 1024 wide) before its pooling over time",
+        follows="AVLnet: 40 mel bands, the loudest of each 64 s at 0 dB and none below -80",
+        stream=SoundStream(chunk=1_024_000, overlap=240),
+        dim=1024,
+        rows_per_second=6.25,
+        weights=Weights("model_avlnet.pth", "AVLnet's releases (roudimit/AVLnet)", "BSD-3-Clause", None),
+        load=_davenet,
     ),
 )
 
