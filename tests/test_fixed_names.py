@@ -42,6 +42,7 @@ NAMES = [
 ]
 
 STAGES = [
+    "extract",
     "ingest",
     "concepts",
     "tagger",

@@ -88,7 +88,7 @@ def test_a_file_of_another_network_is_named(tmp_path: Path) -> None:
     state = dict(ResNet(SMALL).state_dict())
     with pytest.raises(CheckpointError, match=r"w is of another network: it lacks conv1\.weight"):
         load_state(ResNet(SMALL), {name: v for name, v in state.items() if name != "conv1.weight"}, "w")
-    with pytest.raises(CheckpointError, match="other shapes of conv1.weight"):
+    with pytest.raises(CheckpointError, match=r"other shapes of conv1\.weight"):
         load_state(ResNet(SMALL_3D), state, "w")
     with pytest.raises(CheckpointError, match="unknown layer5"):
         load_state(ResNet(SMALL), {**state, "layer5.bias": torch.zeros(1)}, "w")

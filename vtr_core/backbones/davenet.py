@@ -1,4 +1,4 @@
-"""`davenet`: the residual audio network of AVLnet (Harwath et al. 2018, Rouditchenko et al. 2021) before its pooling."""
+"""`davenet`: the residual audio network of AVLnet (Rouditchenko et al. 2021) before its pooling over time."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -61,13 +61,16 @@ class Inventory:
             raise UnusableError(Reason.UNKNOWN_VIDEO, f"the video {name!r} is not among those of {self.place}")
         return VideoFile(name, (self._folder / name).uri)
 
-    @cached_property
+    @property
     def files(self) -> tuple[VideoFile, ...]:
         """All videos, by name; InputError where there are none."""
-        found = sorted(self._listed(), key=lambda file: file.name)
-        if not found:
+        if not self._sorted:
             raise InputError(f"{self.place} gives no video; give a folder, a glob, a list (.txt) or a table of videos")
-        return tuple(found)
+        return self._sorted
+
+    @cached_property
+    def _sorted(self) -> tuple[VideoFile, ...]:
+        return tuple(sorted(self._listed(), key=lambda file: file.name))
 
     def _elsewhere(self, name: str) -> VideoFile:
         if not self.anywhere:
@@ -87,11 +90,11 @@ class Inventory:
     def _by_key(self) -> dict[str, VideoFile]:
         """Every file by its name, its last part, and both without suffixes; what would be ambiguous is left out."""
         keys: dict[str, set[VideoFile]] = {}
-        for file in self.files:
+        for file in self._sorted:
             last = PurePosixPath(file.name).name
             for key in {file.name, last, without_suffix(file.name), without_suffix(last)}:
                 keys.setdefault(key, set()).add(file)
-        exact = {file.name: file for file in self.files}
+        exact = {file.name: file for file in self._sorted}
         return {**{key: next(iter(files)) for key, files in keys.items() if len(files) == 1}, **exact}
 
     def _listed(self) -> Iterator[VideoFile]:
