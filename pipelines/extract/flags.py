@@ -33,8 +33,6 @@ class ExtractFlags:
     """Write .npy files (<out>/<recipe>/<video>.npy) of all videos and no data set; captions are not needed."""
     keep_features: str | None = None
     """Also write .npy files of whole videos to this folder or URI."""
-    thumbnails: bool = False
-    """Also keep a small JPEG of the middle of every video in the data set."""
     splits: dict[str, float] = field(default_factory=dict)
     """Split by video into these shares, for instance: --splits train .8 val .1 test .1 (default: the table's own)."""
     split_seed: int = 0

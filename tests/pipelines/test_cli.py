@@ -136,7 +136,7 @@ FAULTS = [
         ["extract", "none", "--out", "x", "--captions", "c.csv", "--recipe", "none"],
         "there is no recipe 'none'; recipes:",
     ),
-    (["extract", "none", "--out", "x", "--weights", "howto-2d", "f"], "--captions is missing"),
+    (["extract", "none", "--out", "x", "--weights", "howto-2d", "f"], "--weights names howto-2d"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),

@@ -6,11 +6,11 @@ import av
 
 
 def frame_times(path: Path) -> tuple[list[float], float]:
-    """The time of every frame from the container's beginning, and where the last one ends."""
+    """The time of every frame, in order, from the container's beginning, and where the last one ends."""
     with av.open(str(path)) as container:
         zero = (container.start_time or 0) / 1e6
         frames = list(container.decode(video=0))
-    times = [float(frame.pts * frame.time_base) - zero for frame in frames]
+    times = sorted(float(frame.pts * frame.time_base) - zero for frame in frames)
     rate = frames[-1].duration * frames[-1].time_base
     return times, times[-1] + float(rate)
 

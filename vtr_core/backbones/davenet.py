@@ -50,10 +50,9 @@ class Block(nn.Module):
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
-        shape = {"kernel_size": (1, _KERNEL), "padding": (0, _KERNEL // 2), "bias": False}
-        self.conv1 = nn.Conv2d(before, width, stride=stride, **shape)
+        self.conv1 = _along_time(before, width, stride)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, **shape)
+        self.conv2 = _along_time(width, width, 1)
         self.bn2 = nn.BatchNorm2d(width)
         shortcut = nn.Sequential(nn.Conv2d(before, width, 1, stride, bias=False), nn.BatchNorm2d(width))
         self.downsample = shortcut if stride != 1 or before != width else None
@@ -63,6 +62,10 @@ class Block(nn.Module):
         kept = heard if self.downsample is None else self.downsample(heard)
         heard = torch.relu(self.bn1(self.conv1(heard)))
         return torch.relu(self.bn2(self.conv2(heard)) + kept)
+
+
+def _along_time(before: int, width: int, stride: int) -> nn.Conv2d:
+    return nn.Conv2d(before, width, (1, _KERNEL), stride, (0, _KERNEL // 2), bias=False)
 
 
 def _stage(before: int, width: int) -> nn.Sequential:

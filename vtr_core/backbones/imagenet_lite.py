@@ -22,7 +22,7 @@ NORMALIZATION = Normalization((127.0, 127.0, 127.0), (128.0, 128.0, 128.0), divi
 
 def load(weights: str | None, device: str) -> PictureExtractor:
     """(frames, 224, 224, 3) pictures to (frames, 1280): the mean over places of the last convolution's output."""
-    network = Pooled(classifier(weights)).to(device, memory_format=torch.channels_last)
+    network = Pooled(classifier(weights)).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return PictureExtractor(network, NORMALIZATION, device)
 
 

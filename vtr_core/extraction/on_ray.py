@@ -129,7 +129,7 @@ def extract_on_ray(
         num_cpus=resources.decoder_cpus,
     )
     seen = decoded.map(
-        _Networks,
+        _Networks,  # type: ignore[arg-type]
         fn_constructor_args=(tuple(chosen), resources.device),
         compute=ActorPoolStrategy(min_size=1, max_size=resources.networks),
         num_cpus=resources.network_cpus,

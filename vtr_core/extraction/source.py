@@ -85,7 +85,9 @@ class VideoFileClips(VideoFiles):
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """A row for each row of the table; one that lies after the end of the video is dropped."""
         found = self._found(video, drops)
-        for row in () if found is None else video.content.rows:
+        if found is None:
+            return
+        for row in video.content.rows:
             try:
                 yield self._clip(found, row)
             except UnusableError as fault:
@@ -97,7 +99,9 @@ class VideoFileClips(VideoFiles):
             what = f"it begins at {start:g} s, and the video ends after {found.duration:g} s"
             raise UnusableError(Reason.OUTSIDE_FEATURES, what)
         vectors = {name: self._vector(name, found, of, start, end) for name, of in columns(self.chosen).items()}
-        features = {name: vector for name, vector in vectors.items() if vector is not None}
+        features: dict[str, Float16[np.ndarray, " dim"]] = {
+            name: vector for name, vector in vectors.items() if vector is not None
+        }
         if not features:
             raise UnusableError(Reason.NO_SOUND, f"there is no sound from {start:g} to {end:g} s")
         return Clip(row.clip_id, start, end, row.caption, features)

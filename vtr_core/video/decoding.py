@@ -12,6 +12,7 @@ from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureChunks, SoundChunks
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import DECODER_FAULTS, opened
+from vtr_core.video.order import OrderedTimes
 from vtr_core.video.sound import MAX_LEAP_S
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
@@ -48,6 +49,8 @@ class _Pass:
         self._zero = Fraction(container.start_time or 0, 1_000_000)
         self._pictures = [PictureChunks(i, s) for i, s in enumerate(streams) if isinstance(s, PictureStream)]
         self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
+        self._order: OrderedTimes[VideoFrame] = OrderedTimes()
+        self._last_time = 0.0
         self._shown: VideoFrame | None = None
         self._shown_from = 0.0
         self._frames = 0
@@ -66,15 +69,15 @@ class _Pass:
 
     def _taken(self, frame: object) -> Iterator[Chunk]:
         if isinstance(frame, VideoFrame):
-            yield from self._next_picture(frame)
+            time = self._time(frame)
+            self._last_time = self._last_time + self._frame_s() if time is None else time
+            for due, start in self._order.add(frame, self._last_time):
+                yield from self._next_picture(due, start)
         elif isinstance(frame, AudioFrame):
             for sound in self._sounds:
                 yield from sound.take(frame, self._time(frame))
 
-    def _next_picture(self, frame: VideoFrame) -> Iterator[Chunk]:
-        start = self._time(frame)
-        if start is None:
-            start = self._shown_from + self._frame_s()
+    def _next_picture(self, frame: VideoFrame, start: float) -> Iterator[Chunk]:
         start = max(start, self._shown_from)
         if start - self._shown_from > MAX_LEAP_S:
             what = f"{self._where}: the times of its frames leap by {start - self._shown_from:.0f} s"
@@ -86,6 +89,8 @@ class _Pass:
         self._frames += 1
 
     def _rest(self) -> Iterator[Chunk]:
+        for due, start in self._order.rest():
+            yield from self._next_picture(due, start)
         if self._shown is None:
             raise VideoFault(Fault.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
         duration = self._shown.duration * (self._shown.time_base or 0)

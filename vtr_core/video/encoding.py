@@ -7,7 +7,7 @@ from itertools import chain
 
 import av
 import numpy as np
-from av import AudioFrame, VideoFrame
+from av import AudioFrame, AudioStream, VideoFrame, VideoStream
 from av.container import OutputContainer
 from jaxtyping import Float32, UInt8
 
@@ -41,6 +41,7 @@ def write_video(
     codec = codec or Codec()
     with av.open(path, "w") as container:
         pictures = container.add_stream(codec.pictures, rate=frame_rate)
+        assert isinstance(pictures, VideoStream)
         pictures.pix_fmt = codec.pixels
         if codec.pictures == "libx264":
             pictures.options = {"preset": "veryfast"}
@@ -55,11 +56,12 @@ def write_video(
             frame.pts = round(time / frame.time_base)
             container.mux(pictures.encode(frame))
         container.mux(pictures.encode(None))
-        if heard is not None and sound is not None:
+        if sound is not None:
+            assert isinstance(heard, AudioStream)
             _write_sound(container, heard, sound)
 
 
-def _write_sound(container: OutputContainer, stream: av.AudioStream, samples: Float32[np.ndarray, " samples"]) -> None:
+def _write_sound(container: OutputContainer, stream: AudioStream, samples: Float32[np.ndarray, " samples"]) -> None:
     rate = stream.codec_context.sample_rate
     for first in range(0, len(samples), _SOUND_BLOCK):
         block = np.ascontiguousarray(samples[None, first : first + _SOUND_BLOCK])

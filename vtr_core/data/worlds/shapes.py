@@ -63,7 +63,8 @@ def film(seed: int, index: int) -> Film:
     """The film `index` of the world of `seed`: all that can happen happens before anything does again."""
     everything = list(product(COLOURS, SHAPES, MOTIONS, TONES))
     order = np.random.default_rng(seed).permutation(len(everything))
-    return Film(*everything[order[index % len(everything)]], seed=seed * 1_000_003 + index)
+    colour, shape, motion, tone = everything[order[index % len(everything)]]
+    return Film(colour, shape, motion, tone, seed * 1_000_003 + index)
 
 
 def frames(told: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:

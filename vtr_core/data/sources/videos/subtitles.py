@@ -64,7 +64,7 @@ def _cues(place: Location) -> Iterator[Subtitle | BadLine]:
         yield from parse_srt(content)
         return
     try:
-        captions = webvtt.from_string(content)
+        captions = webvtt.from_string(content).captions
     except (MalformedFileError, MalformedCaptionError) as error:
         raise UnusableError(Reason.UNREADABLE_FILE, f"{place} is no WebVTT file ({error})") from error
     for number, cue in enumerate(captions, start=1):
