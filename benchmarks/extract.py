@@ -162,8 +162,8 @@ torch {figures["versions"]["torch"]}. `{figures["command"]}`
 | extraction, processor time with its decoders | {found["extraction_processor_s"]:.1f} |
 
 The limit is both alone, perfectly overlapped on all cores. Extraction reaches **{found["share_of_limit"]:.2f}** of it \
-on the clock, and spends {found["share_of_processor"]:.2f} of its processor time on nothing else. On a machine that does \
-other work the first is of what was left of it.
+on the clock, and spends {found["share_of_processor"]:.2f} of its processor time on nothing else. On a machine that \
+does other work the first is of what was left of it.
 
 | peak memory, GB | process | decoder |
 |---|---:|---:|

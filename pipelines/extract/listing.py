@@ -12,8 +12,9 @@ def print_recipes() -> None:
 
 def described(recipe: Recipe) -> str:
     """A recipe in some lines."""
+    rate = "rows of whole videos" if recipe.rows_per_second is None else f"{recipe.rows_per_second:g} rows a second"
     lines = [
-        f"{recipe.name}: {recipe.modality}, {recipe.dim} values, {recipe.rows_per_second:g} rows a second",
+        f"{recipe.name}: {recipe.modality}, {recipe.dim} values, {rate}",
         f"  network  {recipe.network}",
         f"  follows  {recipe.follows}",
     ]

@@ -15,6 +15,7 @@ from vtr_core.backbones.imagenet_lite import classifier
 from vtr_core.backbones.imagenet_lite import load as load_lite
 from vtr_core.backbones.recipes import RECIPES, recipe
 from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32X4D, ResNet, ResNetShape
+from vtr_core.backbones.swin import VideoSwin
 from vtr_core.backbones.weights import load_state, packaged, read_state
 from vtr_core.errors import CheckpointError, ConfigError
 
@@ -53,6 +54,18 @@ def test_parameters_are_as_many_as_published() -> None:
     widths = ((128, 128), (128, 256), (256, 512), (512, 1024))
     stages = sum(9 * b * w + 3 * 9 * w * w + b * w + 10 * w for b, w in widths)
     assert parameters(Davenet()) == stages + 40 * 128 + 2 * 128 + 2
+    with torch.device("meta"):
+        assert parameters(VideoSwin()) == swin_parameters()
+
+
+def swin_parameters() -> int:
+    """Those of Video Swin-B without its classes, written out."""
+    total = 3 * 2 * 4 * 4 * 128 + 128 + 2 * 128 + 2 * 1024
+    for width, depth, heads in zip((128, 256, 512, 1024), (2, 2, 18, 2), (4, 8, 16, 32), strict=True):
+        attention = 4 * width * width + 4 * width + 15 * 13 * 13 * heads
+        total += depth * (attention + 8 * width * width + 5 * width + 4 * width)
+        total += 0 if width == 1024 else 8 * width * width + 8 * width
+    return total
 
 
 def test_names_are_the_published_ones() -> None:

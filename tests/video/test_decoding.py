@@ -12,7 +12,7 @@ from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import Codec, write_video
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate
+from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
 TIMES = {
@@ -42,6 +42,16 @@ def test_frames_are_those_that_are_shown(kind: str, rate: float, suffix: str, tm
     times, last = frame_times(path)
     assert [number(picture) for picture in pictures] == shown_at(times, last, rate)
     assert end.frames == len(TIMES[kind])
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("count", [1, 4, 50])
+def test_a_number_of_frames_in_equal_parts_of_the_video(kind: str, count: int, tmp_path: Path) -> None:
+    path = grey_video(tmp_path / "v.mp4", TIMES[kind])
+    (pictures,), _ = decoded(path, PictureStream(SMALL, Uniform(count), chunk=count))
+    times, end = frame_times(path)
+    assert len(pictures) == count
+    assert [number(picture) for picture in pictures] == shown_at(times, end, count / end)[:count]
 
 
 def test_chunks_have_the_size_of_the_stream(tmp_path: Path) -> None:

@@ -49,10 +49,13 @@ class Recipe:
     """Which published extraction this is, and what differs."""
     stream: Stream
     dim: int
-    rows_per_second: float
+    rows_per_second: float | None
+    """None: as many rows for every video, which tell nothing of a part of it."""
     weights: Weights | None
     load: Callable[[str | None, str], Extractor]
     """(file of weights, torch device) -> what extracts; the file is None for a recipe without, or with a package."""
+    most_rows: int | None = None
+    """Rows kept of a whole video, in equal steps from the first to the last; clips are pooled from all."""
     revision: int = 1
     """Counted up when the same video would give other numbers."""
 
@@ -69,6 +72,7 @@ class Recipe:
             "network": self.network,
             "stream": {"kind": type(self.stream).__name__, **asdict(self.stream)},
             "dim": self.dim,
+            "most_rows": self.most_rows,
             "weights": weights_sha256,
         }
 

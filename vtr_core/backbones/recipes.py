@@ -3,7 +3,7 @@
 from vtr_core.backbones.recipe import Extractor, Recipe, Weights
 from vtr_core.errors import ConfigError
 from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate
+from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream
 
 
@@ -39,6 +39,18 @@ def _resnext_resnet(weights: str | None, device: str) -> Extractor:
 
 def _davenet(weights: str | None, device: str) -> Extractor:
     from vtr_core.backbones.davenet import load
+
+    return load(weights, device)
+
+
+def _clip_tokens(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.clip import load
+
+    return load(weights, device)
+
+
+def _video_swin(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.swin import load
 
     return load(weights, device)
 
@@ -118,6 +130,35 @@ RECIPES = (
         rows_per_second=6.25,
         weights=Weights("model_avlnet.pth", "AVLnet's releases (roudimit/AVLnet)", "BSD-3-Clause", None),
         load=_davenet,
+    ),
+    Recipe(
+        name="clip-tokens",
+        modality="video",
+        network="CLIP ViT-B/32 of open_clip (the extra clip); all tokens after the last LayerNorm and the projection",
+        follows="MUSE: a frame a second, at most 12 of a video in equal steps; CLIP's own scaling and colours. "
+        "Vectors of captions come from vtr ingest clip_frames or clip_tokens alone",
+        stream=PictureStream(Picture(224, 224, "pillow_bicubic"), Rate(1.0)),
+        dim=50 * 512,
+        rows_per_second=1.0,
+        weights=Weights("open_clip_model.safetensors", "the hub's timm/vit_base_patch32_clip_224.openai", "MIT", None),
+        load=_clip_tokens,
+        most_rows=12,
+    ),
+    Recipe(
+        name="video-swin",
+        modality="video",
+        network="Video Swin-B, Kinetics-600, after the last LayerNorm; 16 x 7 x 7 places",
+        follows="GMC: 32 frames in equal steps over the whole video, short side 224, the middle 224 x 224",
+        stream=PictureStream(Picture(224, 224), Uniform(32), chunk=32),
+        dim=1024,
+        rows_per_second=None,
+        weights=Weights(
+            "swin_base_patch244_window877_kinetics600_22k.pth",
+            "SwinTransformer/Video-Swin-Transformer",
+            "Apache-2.0",
+            None,
+        ),
+        load=_video_swin,
     ),
 )
 

@@ -98,6 +98,9 @@ class VideoFileClips(VideoFiles):
         if start >= found.duration:
             what = f"it begins at {start:g} s, and the video ends after {found.duration:g} s"
             raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        whole = [one.recipe.name for one in self.chosen if one.recipe.rows_per_second is None]
+        if whole and row.start is not None:
+            raise UnusableError(Reason.BAD_TIME, f"{whole[0]} sees whole videos alone; leave out start and end")
         vectors = {name: self._vector(name, found, of, start, end) for name, of in columns(self.chosen).items()}
         features: dict[str, Float16[np.ndarray, " dim"]] = {
             name: vector for name, vector in vectors.items() if vector is not None
@@ -113,9 +116,11 @@ class VideoFileClips(VideoFiles):
         parts: list[Float[np.ndarray, " part"]] = []
         for position in recipes:
             rows, rate = found.by_recipe.get(position), self.chosen[position].recipe.rows_per_second
-            if rows is None or int(start * rate) >= len(rows):
+            if rows is None or (rate is not None and int(start * rate) >= len(rows)):
                 return None
-            vector = pool(window(rows, start, end, rate), self.pool)
+            if rate is not None:
+                rows = window(rows, start, end, rate)
+            vector = pool(rows, self.pool)
             parts.append(l2(vector) if self.normalise else vector)
         return to_float16(np.concatenate(parts), modality)
 
@@ -141,7 +146,8 @@ class VideoFileVideos(VideoFiles):
             what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
             drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
             return None
-        features = {name: found.by_recipe[i] for i, name in self._names.items() if i in found.by_recipe}
+        kept = {i: _kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
+        features = {name: kept[i] for i, name in self._names.items() if i in kept}
         return Video(video.video_id, [row.caption for row in video.content.rows], features)
 
     @property
@@ -150,3 +156,10 @@ class VideoFileVideos(VideoFiles):
         return {
             i: name if len(of) == 1 else self.chosen[i].recipe.feature for name, of in by_modality.items() for i in of
         }
+
+
+def _kept(rows: Float16[np.ndarray, "rows dim"], most: int | None) -> Float16[np.ndarray, "kept dim"]:
+    """At most so many rows, in equal steps from the first to the last."""
+    if most is None or len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]

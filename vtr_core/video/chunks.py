@@ -15,9 +15,9 @@ from vtr_core.video.streams import Chunk, PictureStream, SoundStream
 class PictureChunks:
     """The chunks of one stream of pictures. Only frames that are samples are scaled."""
 
-    def __init__(self, position: int, stream: PictureStream) -> None:
+    def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
         self._position, self._stream = position, stream
-        self._sampler = Sampler(stream.rate)
+        self._sampler = Sampler(stream.rate, duration)
         self._held: list[UInt8[np.ndarray, "size size 3"]] = []
         self._index = 0
 

@@ -13,6 +13,7 @@ from vtr_core.video.chunks import PictureChunks, SoundChunks
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import DECODER_FAULTS, opened
 from vtr_core.video.order import OrderedTimes
+from vtr_core.video.sampling import Uniform
 from vtr_core.video.sound import MAX_LEAP_S
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
@@ -27,8 +28,10 @@ def decode(location: Location, streams: Sequence[Stream], threads: int = 1) -> I
     Seconds count from the beginning of what the container holds, as those of a player. VideoFault where the file
     cannot be opened or decoded to its end; chunks that came before are then of no use.
     """
+    needs_length = any(isinstance(stream, PictureStream) and isinstance(stream.rate, Uniform) for stream in streams)
+    length = _length(location) if needs_length else 0.0
     with opened(location) as container:
-        pass_ = _Pass(container, streams, str(location), threads)
+        pass_ = _Pass(container, streams, str(location), threads, length)
         try:
             yield from pass_.chunks()
         except MemoryError as error:
@@ -37,17 +40,39 @@ def decode(location: Location, streams: Sequence[Stream], threads: int = 1) -> I
             raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({error})") from error
 
 
+def _length(location: Location) -> float:
+    """Seconds from the beginning to the end of the last picture, which headers do not always say."""
+    with opened(location) as container:
+        try:
+            zero, end = Fraction(container.start_time or 0, 1_000_000), 0.0
+            for packet in container.demux(video_stream(container, str(location))):
+                end = max(end, _packet_end(packet, zero))
+        except DECODER_FAULTS as error:
+            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be read to its end ({error})") from error
+    return end or _USUAL_FRAME_S
+
+
+def _packet_end(packet: Packet, zero: Fraction) -> float:
+    """Where what a packet holds ends, in seconds from the beginning; 0 where it does not say."""
+    if packet.pts is None or not packet.time_base:
+        return 0.0
+    return float((packet.pts + (packet.duration or 0)) * packet.time_base - zero)
+
+
 class _Pass:
     """The state of one pass: which frame is shown, and what every stream has yet to give."""
 
-    def __init__(self, container: InputContainer, streams: Sequence[Stream], where: str, threads: int) -> None:
+    def __init__(
+        self, container: InputContainer, streams: Sequence[Stream], where: str, threads: int, length: float
+    ) -> None:
         self._container, self._where = container, where
         self._video = video_stream(container, where)
         self._video.codec_context.thread_count = threads
         self._video.thread_type = "AUTO" if threads != 1 else "NONE"
         self._audio = container.streams.best("audio")
         self._zero = Fraction(container.start_time or 0, 1_000_000)
-        self._pictures = [PictureChunks(i, s) for i, s in enumerate(streams) if isinstance(s, PictureStream)]
+        self._said = (container.duration or 0) / 1e6
+        self._pictures = [PictureChunks(i, s, length) for i, s in enumerate(streams) if isinstance(s, PictureStream)]
         self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
         self._order: OrderedTimes[VideoFrame] = OrderedTimes()
         self._last_time = 0.0
@@ -59,7 +84,7 @@ class _Pass:
     def chunks(self) -> Iterator[Chunk | End]:
         """All chunks, and the end."""
         for packet in self._container.demux([s for s in (self._video, self._audio) if s is not None]):
-            self._end = max(self._end, self._packet_end(packet))
+            self._end = max(self._end, _packet_end(packet, self._zero))
             if packet.stream is self._video or self._sounds:
                 for frame in packet.decode():
                     yield from self._taken(frame)
@@ -102,9 +127,8 @@ class _Pass:
             yield from sound.last()
 
     def _check_length(self) -> None:
-        said = (self._container.duration or 0) / 1e6
-        if self._end < _SHORTEST * said - 1:
-            what = f"{self._where} says that it lasts {said:.1f} s and ends after {self._end:.1f} s"
+        if self._end < _SHORTEST * self._said - 1:
+            what = f"{self._where} says that it lasts {self._said:.1f} s and ends after {self._end:.1f} s"
             raise VideoFault(Fault.TRUNCATED_VIDEO, what)
 
     def _time(self, frame: VideoFrame | AudioFrame) -> float | None:
@@ -115,11 +139,6 @@ class _Pass:
     def _frame_s(self) -> float:
         rate = self._video.average_rate
         return float(1 / rate) if rate and rate > 1 / MAX_LEAP_S else _USUAL_FRAME_S
-
-    def _packet_end(self, packet: Packet) -> float:
-        if packet.pts is None or not packet.time_base:
-            return 0.0
-        return float((packet.pts + (packet.duration or 0)) * packet.time_base - self._zero)
 
 
 def video_stream(container: InputContainer, where: str) -> VideoStream:

@@ -6,15 +6,15 @@ import numpy as np
 from jaxtyping import Shaped
 
 from vtr_core.video.pictures import Picture
-from vtr_core.video.sampling import Rate
+from vtr_core.video.sampling import Rate, Uniform
 
 
 @dataclass(frozen=True)
 class PictureStream:
-    """Pictures at a rate, `chunk` of them at a time: uint8 (pictures, size, size, 3), RGB."""
+    """Pictures at a rate, or a number of them, `chunk` of them at a time: uint8 (pictures, size, size, 3), RGB."""
 
     picture: Picture
-    rate: Rate
+    rate: Rate | Uniform
     chunk: int = 32
 
 
