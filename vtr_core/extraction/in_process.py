@@ -25,8 +25,9 @@ def extract_here(
     networks = Networks(chosen, device)
     free: queue.SimpleQueue[DecodingProcess] = queue.SimpleQueue()
     with ExitStack() as stack:
-        for _ in range(at_once):
-            free.put(stack.enter_context(DecodingProcess(limits)))
+        decoders = [stack.enter_context(DecodingProcess(limits)) for _ in range(at_once)]
+        for decoder in decoders:
+            free.put(decoder)
         pool = stack.enter_context(ThreadPoolExecutor(at_once))
         waiting = iter(enumerate(uris))
 
@@ -50,6 +51,8 @@ def extract_here(
         finally:
             for future in running:
                 future.cancel()
+            for decoder in decoders:  # what is still at a video of no more use ends with its decoder
+                decoder.close()
 
 
 def extract_video(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Chosen], uri: str) -> Extracted:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vtr_core.data.sources.files.tables import Row, read_table
+from vtr_core.data.sources.names import is_elsewhere
 from vtr_core.data.sources.pairs.rows import PairRow, PairRows
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
-from vtr_core.data.sources.videos.inventory import Inventory, VideoFile, is_elsewhere
+from vtr_core.data.sources.videos.inventory import Inventory, VideoFile
 from vtr_core.data.sources.videos.subtitles import subtitle_rows
 from vtr_core.storage import locate
 

@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 
 from vtr_core.data.sources.files.files import read_file
 from vtr_core.data.sources.files.tables import FORMATS, read_table
-from vtr_core.data.sources.names import check_label, check_path
+from vtr_core.data.sources.names import check_label, check_path, is_elsewhere
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
@@ -116,11 +116,6 @@ class Inventory:
                     yield VideoFile(name, f"{folder}/{name}")
             except UnusableError as fault:
                 raise InputError(f"{listing}: {fault}") from fault
-
-
-def is_elsewhere(name: str) -> bool:
-    """Whether `name` is an absolute path or a URI."""
-    return name.startswith("/") or "://" in name
 
 
 def without_suffix(name: str) -> str:
