@@ -71,6 +71,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
 
 
 def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClips | VideoFileVideos":
+    from vtr_core.data.sources.videos.annotated import DATA_SETS
     from vtr_core.data.sources.videos.inventory import Inventory
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
 
@@ -79,8 +80,11 @@ def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClip
             "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
             "--features-only for .npy files without captions"
         )
+    if (flags.captions in DATA_SETS) != (flags.annotations is not None):
+        raise ConfigError(f"--annotations goes with --captions {', '.join(DATA_SETS)}, and each of them with it")
     kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
-    return kind(Inventory(flags.videos, flags.anywhere), flags.captions, chosen, flags.pool, flags.normalise)
+    inventory = Inventory(flags.videos, flags.anywhere)
+    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise)
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[object]", chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> None:

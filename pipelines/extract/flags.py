@@ -16,9 +16,11 @@ class ExtractFlags:
     """Folder or URI of the data set; with splits, one data set is written below it for each."""
     captions: str | None = None
     """A table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles:
-    the .srt and .vtt files beside the videos."""
+    the .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """What sees and hears; vtr extract --list tells of each."""
+    annotations: str | None = None
+    """The published annotation files of that data set, as vtr ingest takes them; videos are found by their ids."""
     weights: dict[str, str] = field(default_factory=dict)
     """Files of weights by recipe, for instance: --weights howto-2d resnet152.pth."""
     records: Literal["clips", "videos"] = "clips"

@@ -18,6 +18,7 @@ class Normalization:
     divisor: float = 255.0
 
 
+_AT_ONCE_CPU, _AT_ONCE_GPU = 4, 32
 IMAGENET = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
@@ -32,16 +33,18 @@ def to_floats(
 
 @dataclass(frozen=True)
 class PictureExtractor:
-    """Features of pictures by a network that takes (frames, 3, height, width) to (frames, dim), `batch` at a time."""
+    """Features of pictures by a network that takes (frames, 3, height, width) to (frames, dim).
+
+    A few at a time on a CPU, whose caches hold no more, and many on a GPU.
+    """
 
     network: Callable[[Tensor], Tensor]
     normalization: Normalization
     device: str
-    batch: int = 32
 
     def __call__(self, values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """A row for each picture."""
         with torch.inference_mode():
-            parts = torch.from_numpy(values).split(self.batch)
+            parts = torch.from_numpy(values).split(_AT_ONCE_CPU if self.device == "cpu" else _AT_ONCE_GPU)
             rows = [self.network(to_floats(part.numpy(), self.normalization, self.device)) for part in parts]
             return torch.cat(rows).float().cpu().numpy()

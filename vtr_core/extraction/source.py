@@ -10,9 +10,11 @@ from jaxtyping import Float, Float16
 from vtr_core.backbones.recipe import Modality
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.pooling import Pool, l2, pool, to_float16, window
+from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.pairs.rows import PairRow
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.data.sources.videos.annotated import DATA_SETS, annotated_videos
 from vtr_core.data.sources.videos.captioned import captioned_videos
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.extraction.chosen import Chosen, columns
@@ -32,6 +34,7 @@ class VideoFiles:
 
     inventory: Inventory
     captions_table: str
+    annotations: str | None
     chosen: tuple[Chosen, ...]
     pool: Pool = "mean_std"
     normalise: bool = True
@@ -44,11 +47,15 @@ class VideoFiles:
             "videos": self.inventory.place,
             "anywhere": self.inventory.anywhere,
             "captions": self.captions_table,
+            "annotations": self.annotations,
             "recipes": [one.settings() for one in self.chosen],
         }
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The captioned videos; `VideoEntry.content` is a CaptionedVideo."""
+        for name in DATA_SETS:
+            if name == self.captions_table and self.annotations is not None:
+                return annotated_videos(self.inventory, name, self.annotations, drops)
         return captioned_videos(self.inventory, self.captions_table, drops)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
@@ -63,7 +70,7 @@ class VideoFiles:
     def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
         found = self.extracted[video.video_id]
         if isinstance(found, Unusable):
-            drops.drop(found.reason, found.what, len(video.content.rows))
+            count_fault(found.error(), video.content.keep, len(video.content.rows), drops)
             return None
         return found
 
@@ -86,12 +93,15 @@ class VideoFileClips(VideoFiles):
         """A row for each row of the table; one that lies after the end of the video is dropped."""
         found = self._found(video, drops)
         if found is None:
+            yield from (_without_features(row) for row in video.content.rows if video.content.keep)
             return
         for row in video.content.rows:
             try:
                 yield self._clip(found, row)
             except UnusableError as fault:
-                drops.drop(fault.reason, f"{row.clip_id}: {fault}")
+                count_fault(UnusableError(fault.reason, f"{row.clip_id}: {fault}"), video.content.keep, 1, drops)
+                if video.content.keep:
+                    yield _without_features(row)
 
     def _clip(self, found: VideoFeatures, row: PairRow) -> Clip:
         start, end = row.start or 0.0, found.duration if row.end is None else row.end
@@ -140,15 +150,16 @@ class VideoFileVideos(VideoFiles):
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The video whole; one whose captions have times of their own is dropped."""
         found = self._found(video, drops)
+        captions = [row.caption for row in video.content.rows]
         if found is None:
-            return None
+            return Video(video.video_id, captions, {}) if video.content.keep else None
         if any(row.start is not None for row in video.content.rows):
             what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
             drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
             return None
         kept = {i: _kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
         features = {name: kept[i] for i, name in self._names.items() if i in kept}
-        return Video(video.video_id, [row.caption for row in video.content.rows], features)
+        return Video(video.video_id, captions, features)
 
     @property
     def _names(self) -> dict[int, str]:
@@ -156,6 +167,10 @@ class VideoFileVideos(VideoFiles):
         return {
             i: name if len(of) == 1 else self.chosen[i].recipe.feature for name, of in by_modality.items() for i in of
         }
+
+
+def _without_features(row: PairRow) -> Clip:
+    return Clip(row.clip_id, row.start or 0.0, row.end or 0.0, row.caption, {})
 
 
 def _kept(rows: Float16[np.ndarray, "rows dim"], most: int | None) -> Float16[np.ndarray, "kept dim"]:

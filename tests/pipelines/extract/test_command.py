@@ -17,6 +17,7 @@ from pipelines.extract.progress import Meter, line
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.binary_columns import as_rows, as_sequences
+from vtr_core.data.sources.kept import KEPT
 from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.extraction import in_process
 from vtr_core.extraction.features import Extracted
@@ -160,6 +161,39 @@ def test_subtitles_beside_videos(films: Path, tmp_path: Path) -> None:
         ("v/00001", 0.5, 2.0, "Tom & Ann speak"),
     ]
     assert result.drops.counts == {"missing_file": 1, "bad_line": 1}
+
+
+def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
+    """Test videos that are not there stay as queries; others are dropped, and captions may be alike."""
+    videos = [("one", "train"), ("gone", "train"), ("silent", "test"), ("lost", "test")]
+    content = {
+        "videos": [{"video_id": v, "split": s, "start time": 0.0, "end time": 2.0} for v, s in videos],
+        "sentences": [{"video_id": v, "caption": "a grey film"} for v, _ in videos for _ in range(2)],
+    }
+    (tmp_path / "train_val_videodatainfo.json").write_text(json.dumps(content))
+    given = flags(films, "msrvtt", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",))
+    result = extract(given)
+    assert {Path(one.uri).name: one.rows for one in result.manifests} == {"test": 4, "train": 2}
+    assert result.drops.counts == {"missing_file": 2, KEPT: 2}
+    rows = pq.read_table(tmp_path / "data" / "test" / "part-00000.parquet").to_pylist()
+    assert sorted((row["clip_id"], row["has_video"]) for row in rows) == [("lost", False)] * 2 + [("silent", True)] * 2
+    with pytest.raises(
+        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, youcook2, howto100m"
+    ):
+        extract(replace(given, annotations=None))
+
+
+def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path: Path) -> None:
+    lines = ["video_id,start,end,text", "one,0,1,grey", "one,1,2,still grey", "gone,0,1,nothing", "one,5,4,bad"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    options = {"annotations": str(tmp_path / "a.csv"), "recipe": ("log-mel",)}
+    test = extract(flags(films, "youcook2", tmp_path / "test", **options))
+    assert [(one.rows, Path(one.uri).name) for one in test.manifests] == [(3, "test")]
+    assert test.drops.counts == {KEPT: 1, "end_before_start": 1}
+    train = extract(flags(films, "howto100m", tmp_path / "train", **options))
+    rows = pq.read_table(tmp_path / "train" / "part-00000.parquet").to_pylist()
+    assert [(row["clip_id"], row["caption"]) for row in rows] == [("one:0.0-2.0", "grey still grey")]
+    assert train.drops.counts == {"missing_file": 1, "end_before_start": 1}
 
 
 def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ class CaptionedVideo:
 
     uri: str
     rows: tuple[PairRow, ...]
+    keep: bool = False
+    """Whether the rows stay where the video cannot be used, as those of a test set."""
 
 
 def captioned_videos(inventory: Inventory, captions: str, drops: Drops) -> Sequence[VideoEntry]:

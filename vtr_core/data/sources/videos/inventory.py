@@ -61,6 +61,15 @@ class Inventory:
             raise UnusableError(Reason.UNKNOWN_VIDEO, f"the video {name!r} is not among those of {self.place}")
         return VideoFile(name, (self._folder / name).uri)
 
+    def holds(self, name: str) -> bool:
+        """Whether a video of this name is listed."""
+        return name in self._by_key
+
+    def by_id(self, video_id: str) -> str:
+        """The URI of the video whose name without suffix is `video_id`; where it would be if it is not listed."""
+        found = self._by_key.get(video_id)
+        return f"{self.place}/{video_id}" if found is None else found.uri
+
     @property
     def files(self) -> tuple[VideoFile, ...]:
         """All videos, by name; InputError where there are none."""
