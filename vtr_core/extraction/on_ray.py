@@ -12,6 +12,7 @@ from ray.data import ActorPoolStrategy, DataContext
 from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.extraction.features import Extracted, Unusable, assemble, unusable
 from vtr_core.extraction.networks import Networks, Rows
+from vtr_core.storage import StorageError
 from vtr_core.video.faults import VideoFault
 from vtr_core.video.process import DecodingProcess, Limits
 from vtr_core.video.streams import Chunk, End
@@ -54,6 +55,8 @@ class _Decoded:
     end: End | None = None
     chunks: int = 0
     fault: Unusable | None = None
+    stopped: str | None = None
+    """Why no video can be read now."""
 
 
 @dataclass
@@ -89,6 +92,8 @@ class _Decoder:
                     yield _Decoded(video, end=part, chunks=chunks)
         except VideoFault as fault:
             yield _Decoded(video, fault=unusable(fault))
+        except StorageError as error:
+            yield _Decoded(video, stopped=str(error))
 
 
 class _Networks:
@@ -145,6 +150,8 @@ def _gather(
     open_: dict[int, _Gathered] = {}
     faulty: set[int] = set()
     for part, rows in parts:
+        if part.stopped is not None:
+            raise StorageError(part.stopped)
         if part.fault is not None:
             faulty.add(part.video)
             open_.pop(part.video, None)

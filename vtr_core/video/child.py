@@ -9,13 +9,13 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 
-from vtr_core.storage import locate
+from vtr_core.storage import StorageError, locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.faults import Fault, VideoFault
 
 
 def main(descriptor: int, max_bytes: int) -> None:
-    """Answer requests, each (uri, streams, threads), by chunks and an End or a VideoFault, until there are no more."""
+    """Answer requests, each (uri, streams, threads), by chunks and an End or an error, until there are no more."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _limit_memory(max_bytes)
     connection: Connection = Connection(descriptor)
@@ -29,6 +29,8 @@ def main(descriptor: int, max_bytes: int) -> None:
                 connection.send(part)
         except VideoFault as fault:
             connection.send(fault)
+        except StorageError as error:
+            connection.send(error)
         except MemoryError:
             connection.send(VideoFault(Fault.DECODING_TOO_LARGE, f"{uri} needs more memory than it may have"))
 

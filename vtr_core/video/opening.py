@@ -17,6 +17,7 @@ FORMATS = (
 )
 """FFmpeg's names of what is read. Playlists (HLS, DASH, concat) are not: they would open whatever they name."""
 
+_AWAY = ("cannot be reached", "goes on failing")
 DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticError, EOFError, OSError)
 """What PyAV raises over content that cannot be decoded."""
 
@@ -24,6 +25,8 @@ DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticErr
 @contextmanager
 def opened(location: Location) -> Iterator[InputContainer]:
     """The file's container; VideoFault where there is none, it may not be read, or it is no video.
+
+    A store that is away or overloaded says nothing of the file: that stays a StorageError.
 
     The format is found by content, never by the name. Bytes come through `location`'s file system, so that no name
     or content makes the decoder open anything else.
@@ -33,9 +36,16 @@ def opened(location: Location) -> Iterator[InputContainer]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise VideoFault(Fault.MISSING_FILE, f"there is no file {location}") from error
     except (OSError, StorageError) as error:
+        if _is_of_the_store(error):
+            raise
         raise VideoFault(Fault.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
     with source, _container(source, location) as container:
         yield container
+
+
+def _is_of_the_store(error: OSError | StorageError) -> bool:
+    """Whether the same file may be read later. The error has nothing but its words to tell by."""
+    return isinstance(error, StorageError) and any(words in str(error) for words in _AWAY)
 
 
 def _container(source: pa.NativeFile, location: Location) -> InputContainer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import TracebackType
 
+from vtr_core.storage import StorageError
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.streams import Chunk, End, Stream
 
@@ -32,7 +33,10 @@ class DecodingProcess:
         self._connection: Connection | None = None
 
     def decode(self, uri: str, streams: Sequence[Stream]) -> Iterator[Chunk | End]:
-        """As `decoding.decode`, within the limits; what breaks them is a VideoFault, too."""
+        """As `decoding.decode`, within the limits; what breaks them is a VideoFault, too.
+
+        A store that is away is a StorageError.
+        """
         connection = self._ready()
         complete = False
         try:
@@ -40,7 +44,7 @@ class DecodingProcess:
             while not complete:
                 part = self._received(connection, uri)
                 complete = not isinstance(part, Chunk)
-                if isinstance(part, VideoFault):
+                if isinstance(part, Exception):
                     raise part
                 yield part
         finally:
@@ -67,13 +71,13 @@ class DecodingProcess:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _received(self, connection: Connection, uri: str) -> Chunk | End | VideoFault:
+    def _received(self, connection: Connection, uri: str) -> Chunk | End | VideoFault | StorageError:
         """What comes next, a fault that the decoder named among it; a decoder that is lost raises one."""
         try:
             if not connection.poll(self._limits.silent_s):
                 what = f"{uri}: the decoder gave nothing for {self._limits.silent_s:g} s"
                 raise VideoFault(Fault.DECODING_TOO_SLOW, what)
-            received: Chunk | End | VideoFault = connection.recv()
+            received: Chunk | End | VideoFault | StorageError = connection.recv()
         except (EOFError, ConnectionError) as error:
             raise VideoFault(Fault.DECODER_DIED, f"{uri}: the decoder ended its process") from error
         return received
