@@ -34,7 +34,7 @@ def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
     if found is None:
         raise ConfigError(
             f"the weights of {recipe.name} are not here: get {recipe.weights.file} ({recipe.weights.where}) and give "
-            f"--weights {recipe.name}=FILE"
+            f"--weights {recipe.name} FILE"
         )
     return found
 
