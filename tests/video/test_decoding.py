@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from av import AudioFrame
 
 from tests.builders.small_videos import RATE, grey_video, number
 from tests.reference.video import frame_times, shown_at
@@ -13,6 +14,7 @@ from vtr_core.video.encoding import Codec, write_video
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
+from vtr_core.video.sound import SoundReader
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
 TIMES = {
@@ -107,6 +109,26 @@ def test_sound_is_resampled_to_one_channel_at_its_place(tmp_path: Path) -> None:
     loudest = np.abs(np.fft.rfft(whole[4_000:12_000])).argmax()
     assert loudest == 440
     assert len(sound) > len(whole)
+
+
+def test_sound_begins_where_its_first_frame_says() -> None:
+    """Silence before a late beginning and in gaps; what comes before the video's beginning is cut."""
+    half = AudioFrame.from_ndarray(np.full((1, RATE // 2), 0.5, np.float32), "fltp", "mono")
+    half.sample_rate = RATE
+    for starts, silent, length in (
+        ((0.25, 0.75), [(0, 0.25)], 1.25),
+        ((0.0, 1.0), [(0.5, 1.0)], 1.5),
+        ((-0.25, 0.25), [], 0.75),
+    ):
+        reader = SoundReader(RATE, "a video")
+        parts = [part for start in starts for part in reader.take(half, start)] + list(reader.rest())
+        samples = np.concatenate(parts)
+        expected = np.full(round(length * RATE), 0.5, np.float32)
+        for first, last in silent:
+            expected[round(first * RATE) : round(last * RATE)] = 0
+        assert np.array_equal(samples, expected)
+    with pytest.raises(VideoFault, match="its sound leaps by 9000 s"):
+        list(SoundReader(RATE, "a video").take(half, 9000.0))
 
 
 def test_a_video_without_sound_has_none(tmp_path: Path) -> None:

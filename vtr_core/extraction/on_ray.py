@@ -20,6 +20,8 @@ from vtr_core.video.streams import Chunk, End
 _BLOCK_BYTES = 32 * 2**20
 """Of chunks on their way: a decoder of a long video passes them on as it goes."""
 _VIDEOS_A_TASK = 4
+VIDEOS_A_RUN = 16_384
+"""Of one run of Ray Data, one after another: a run lists its blocks in advance, and videos are done about in order."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,14 @@ def extract_on_ray(
 
     Networks see a chunk at a time, so that features do not depend on how many of them there are.
     """
+    for first in range(0, len(uris), VIDEOS_A_RUN):
+        for position, found in _run(uris[first : first + VIDEOS_A_RUN], chosen, limits, resources):
+            yield first + position, found
+
+
+def _run(
+    uris: Sequence[str], chosen: Sequence[Chosen], limits: Limits, resources: Resources
+) -> Iterator[tuple[int, Extracted]]:
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = _BLOCK_BYTES

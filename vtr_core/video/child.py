@@ -9,9 +9,10 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 
-from vtr_core.storage import StorageError, locate
+from vtr_core.storage import StorageError
 from vtr_core.video.decoding import decode
 from vtr_core.video.faults import Fault, VideoFault
+from vtr_core.video.opening import located
 
 
 def main(descriptor: int, max_bytes: int) -> None:
@@ -25,7 +26,7 @@ def main(descriptor: int, max_bytes: int) -> None:
         except EOFError:
             return
         try:
-            for part in decode(locate(uri), streams, threads):
+            for part in decode(located(uri), streams, threads):
                 connection.send(part)
         except VideoFault as fault:
             connection.send(fault)

@@ -8,7 +8,8 @@ import av.error
 import pyarrow as pa
 from av.container import InputContainer
 
-from vtr_core.storage import Location, StorageError
+from vtr_core.errors import VtrError
+from vtr_core.storage import Location, StorageError, locate
 from vtr_core.video.faults import Fault, VideoFault
 
 FORMATS = (
@@ -20,6 +21,14 @@ FORMATS = (
 _AWAY = ("cannot be reached", "goes on failing")
 DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticError, EOFError, OSError)
 """What PyAV raises over content that cannot be decoded."""
+
+
+def located(uri: str) -> Location:
+    """The location of a video's URI; VideoFault for a scheme that is not read, or a URI that is none."""
+    try:
+        return locate(uri)
+    except VtrError as error:
+        raise VideoFault(Fault.UNREADABLE_FILE, str(error)) from error
 
 
 @contextmanager

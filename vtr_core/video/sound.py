@@ -21,6 +21,7 @@ class SoundReader:
         self._resampler = AudioResampler(format="flt", layout="mono", rate=sample_rate)
         self._rate, self._where = sample_rate, where
         self._expected = 0.0
+        self._is_first = True
         self._surplus = 0
 
     def take(self, frame: AudioFrame, start: float | None) -> Iterator[Float32[np.ndarray, " samples"]]:
@@ -30,16 +31,17 @@ class SoundReader:
         gap = start - self._expected
         if gap > MAX_LEAP_S:
             raise VideoFault(Fault.BAD_FRAME_TIMES, f"{self._where}: its sound leaps by {gap:.0f} s")
-        if gap > _SMALLEST_GAP_S or self._expected == 0.0 < gap:
+        if gap > (0.0 if self._is_first else _SMALLEST_GAP_S):
             yield np.zeros(round(gap * self._rate), np.float32)
-        elif self._expected == 0.0 > gap:
+        elif self._is_first:
             self._surplus = round(-gap * self._rate)
-        self._expected = max(start, self._expected) + frame.samples / frame.sample_rate
+        self._expected = (start if self._is_first else max(start, self._expected)) + frame.samples / frame.sample_rate
+        self._is_first = False
         yield from self._resampled(frame)
 
     def rest(self) -> Iterator[Float32[np.ndarray, " samples"]]:
         """What the resampler still holds at the end."""
-        if self._expected > 0:
+        if not self._is_first:
             yield from self._resampled(None)
 
     def _resampled(self, frame: AudioFrame | None) -> Iterator[Float32[np.ndarray, " samples"]]:

@@ -19,7 +19,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.binary_columns import as_rows, as_sequences
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.errors import ConfigError, InputError, RunConflict
-from vtr_core.extraction import in_process
+from vtr_core.extraction import in_process, on_ray
 from vtr_core.extraction.features import Extracted
 from vtr_core.extraction.shards import Progress
 
@@ -144,6 +144,14 @@ def test_videos_are_given_in_several_ways(kind: str, films: Path, tmp_path: Path
     given = ExtractFlags(videos, str(tmp_path / "data"), captions, ("log-mel",), anywhere=kind != "list", workers=0)
     (manifest,) = extract(given).manifests
     assert manifest.rows == 1
+
+
+def test_uris_that_are_not_read_are_dropped(films: Path, tmp_path: Path) -> None:
+    names = ("http://localhost:9/x.mp4", "nothing://x", "s3://", str(films / "one.mp4"))
+    captions = table(tmp_path, *((f"{number}", "a film", name) for number, name in enumerate(names)))
+    result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), anywhere=True))
+    assert result.drops.counts == {"unreadable_file": 3}
+    assert result.manifests[0].rows == 1
 
 
 def test_subtitles_beside_videos(films: Path, tmp_path: Path) -> None:
@@ -283,7 +291,11 @@ def test_progress_is_told_every_ten_seconds(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.integration
-def test_ray_gives_what_one_process_gives(films: Path, tmp_path: Path, local_ray: None) -> None:
+def test_ray_gives_what_one_process_gives(
+    films: Path, tmp_path: Path, local_ray: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in more runs of Ray Data than one."""
+    monkeypatch.setattr(on_ray, "VIDEOS_A_RUN", 5)
     captions = table(tmp_path, *GOOD, *BAD)
     here = extract(flags(films, captions, tmp_path / "here"))
     there = extract(replace(flags(films, captions, tmp_path / "ray"), workers=None))
