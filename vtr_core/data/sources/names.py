@@ -25,6 +25,11 @@ def check_path(path: str) -> None:
         )
 
 
+def is_elsewhere(path: str) -> bool:
+    """Whether `path` is absolute or a URI, and so not below the folder that others are relative to."""
+    return path.startswith("/") or "://" in path
+
+
 def check_label(label: str) -> None:
     """Raise UnusableError unless `label`, an id that names no file, is one printable line of bounded length."""
     if not label.isprintable() or _size(label) > _MAX_PATH_BYTES:

@@ -192,3 +192,20 @@ def test_a_feature_without_a_readable_file_is_an_error(world):
 def test_settings_that_make_no_sense_are_errors(world, settings):
     with pytest.raises(ValidationError):
         world.source(**settings)
+
+
+def test_paths_anywhere_where_they_are_allowed(world, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    np.save(elsewhere / "far.npy", np.ones((2, 3), np.float32))
+    (elsewhere / "t.csv").write_text(
+        f"id,caption,video\na,a film,{elsewhere}/far.npy\nb,a film,file://{elsewhere}/far.npy\n"
+    )
+    near = Pairs(table=str(elsewhere / "t.csv"))
+    far = Pairs(table=str(elsewhere / "t.csv"), anywhere=True)
+    assert "anywhere" not in near.settings()
+    assert far.settings()["anywhere"] is True
+    drops = Drops()
+    assert not near.videos(drops)
+    assert drops.counts == {"unsafe_id": 2}
+    clips = [clip for video in far.videos(Drops(strict=True)) for clip in far.clips(video, Drops(strict=True))]
+    assert [len(clip.features["video"]) for clip in clips] == [6, 6]

@@ -11,10 +11,10 @@ from jaxtyping import Float
 
 from vtr_core.data.sources.features.npy import FeatureArray, read_feature
 from vtr_core.data.sources.features.pooling import Pool, l2, pool, pooled_dim, window
-from vtr_core.data.sources.names import check_id, check_path
+from vtr_core.data.sources.names import check_id, check_path, is_elsewhere
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
-from vtr_core.storage import Location
+from vtr_core.storage import Location, locate
 
 T = TypeVar("T", bound=Hashable)
 
@@ -35,9 +35,13 @@ class FeatureFolder:
     fps: float = 1.0
     normalise: bool = True
     by_path: bool = False
+    anywhere: bool = False
+    """By path: whether absolute paths and URIs are taken, too."""
 
     def file(self, name: str) -> Location:
         """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""
+        if self.anywhere and is_elsewhere(name):
+            return locate(name)
         if self.by_path:
             check_path(name)
             return self.location / name

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float16
@@ -34,6 +34,8 @@ class Pairs(SourceSettings):
     """CSV, TSV, JSON lines (.jsonl) or Parquet."""
     feature_columns: tuple[str, ...] = Field(default=("video",), min_length=1)
     """Columns with paths of feature files, for instance: video audio; they name the features too."""
+    anywhere: bool = False
+    """Allow absolute paths and URIs in the table."""
     root: str | None = None
     """The folder that the paths are relative to (default: the table's)."""
     fps: tuple[PositiveFloat, ...] = ()
@@ -57,13 +59,17 @@ class Pairs(SourceSettings):
             raise ValueError(f"fps needs a value for each of {', '.join(self.feature_columns)}, or none")
         return self
 
+    def settings(self) -> dict[str, Any]:
+        """All fields; `anywhere` where it is said."""
+        return self.model_dump(mode="json", exclude=set() if self.anywhere else {"anywhere"})
+
     def features(self) -> tuple[FeatureSpec, ...]:
         """The feature columns, with the dimensions of their first readable files."""
         return tuple(FeatureSpec(name, dim) for name, dim in self._dims.items())
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
-        rows = PairRows(self.feature_columns)
+        rows = PairRows(self.feature_columns, self.anywhere)
         videos: dict[str, list[PairRow]] = {}
         for number, row in enumerate(table_rows(self.table, self.feature_columns), start=1):
             try:
@@ -92,7 +98,7 @@ class Pairs(SourceSettings):
     def _folders(self) -> dict[str, FeatureFolder]:
         root = _parent(locate(self.table)) if self.root is None else locate(self.root)
         rates = zip(self.feature_columns, self.fps or (1.0,) * len(self.feature_columns), strict=True)
-        return {name: FeatureFolder(root, self.pool, fps, self.normalise, by_path=True) for name, fps in rates}
+        return {name: FeatureFolder(root, self.pool, fps, self.normalise, True, self.anywhere) for name, fps in rates}
 
     @cached_property
     def _dims(self) -> dict[str, int]:

@@ -34,6 +34,8 @@ class PairRows:
     """Reads rows and remembers what it needs to notice contradictions between them."""
 
     columns: Sequence[str]
+    anywhere: bool = False
+    """Whether files may be named by absolute paths and URIs."""
     clips: dict[str, tuple[object, ...]] = field(default_factory=dict)
     captions: set[tuple[str, str]] = field(default_factory=set)
     splits: dict[str, str | None] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class PairRows:
         start, end = _times(row, clip_id)
         video_id = _text(row.get("video_id")) or clip_id
         pair = PairRow(clip_id, video_id, _text(row.get("split")), start, end, _text(row["caption"]) or "", files)
-        _check(pair)
+        _check(pair, self.anywhere)
         self._check_against_others(pair)
         return pair
 
@@ -68,7 +70,7 @@ def table_rows(uri: str, columns: Sequence[str]) -> Iterator[Row]:
     yield from read_table(locate(uri), ("id", "caption", *columns))
 
 
-def _check(pair: PairRow) -> None:
+def _check(pair: PairRow, anywhere: bool) -> None:
     check_label(pair.clip_id)
     check_label(pair.video_id)
     if pair.split is not None:
@@ -79,7 +81,7 @@ def _check(pair: PairRow) -> None:
         raise UnusableError(Reason.NO_FEATURES, f"{pair.clip_id} names no feature file")
     for path in pair.files:
         if path is not None:
-            check_path(path)
+            check_label(path) if anywhere else check_path(path)
 
 
 def _times(row: Row, clip_id: str) -> tuple[float | None, float | None]:

@@ -1,0 +1,37 @@
+"""Rendered films with captions, as a user's folder of video files and table."""
+
+import csv
+from pathlib import Path
+
+from vtr_core.data.worlds.shapes import FRAME_RATE, film, frames, sound
+from vtr_core.video.encoding import Codec, write_video
+
+TABLE = "captions.csv"
+NUM_TEST, NUM_VALIDATION = 100, 60
+_CODEC = Codec(sound="libmp3lame")
+
+
+def render(folder: Path, num_films: int, seed: int) -> Path:
+    """Write the films that are not there yet, and last the table of captions, which is returned.
+
+    Of `num_films` the last NUM_TEST are for test, and NUM_VALIDATION before them for validation.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for index in range(num_films):
+        told, name = film(seed, index), f"film{index:04d}.mp4"
+        if not (folder / name).exists():
+            write_video(str(folder / f".{name}"), frames(told), sound(told), _CODEC, FRAME_RATE)
+            (folder / f".{name}").rename(folder / name)
+        rows.append((name.removesuffix(".mp4"), told.caption, name, _split(index, num_films)))
+    with (folder / TABLE).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("id", "caption", "video", "split"))
+        writer.writerows(rows)
+    return folder / TABLE
+
+
+def _split(index: int, num_films: int) -> str:
+    if index >= num_films - NUM_TEST:
+        return "test"
+    return "val" if index >= num_films - NUM_TEST - NUM_VALIDATION else "train"

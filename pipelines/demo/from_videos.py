@@ -1,0 +1,75 @@
+"""`vtr demo --videos`: from video files to a search among them, in minutes on a laptop."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pipelines.demo.command import DemoFlags
+
+PRESET = "capsule-howto-tiny"
+QUERY = "a green star moves to the right while a high tone sounds"
+_CHANGES = {"batch.clips_per_video": 1, "training.epochs": 24, "training.validate_every": 8}
+"""Every film has one caption, and there are few."""
+
+
+def demo_from_videos(flags: "DemoFlags") -> None:
+    """Render, extract, train, evaluate, index, search, and say what to do next."""
+    from pipelines.demo.command import learning_curve_file, mlflow_page
+    from pipelines.evaluate.flags import EvaluateFlags
+    from pipelines.evaluate.retrieval import evaluate
+    from pipelines.index.command import IndexFlags, index
+    from pipelines.ray_session import connect
+    from pipelines.search.command import main as search
+    from pipelines.train.command import TrainFlags, train
+    from vtr_core.config.override import override
+    from vtr_core.run.presets import preset
+
+    changes = {**_CHANGES, "scaling.workers": flags.workers, "seed": flags.seed}
+    config = override(preset(PRESET), changes)
+    if flags.films <= NUM_TEST + NUM_VALIDATION + config.batch.videos:
+        least = NUM_TEST + NUM_VALIDATION + config.batch.videos + 1
+        raise ConfigError(f"--films is {flags.films}; {least} at least give a batch to train on beside those for test")
+    connect(config.scaling.cpus)
+    data = flags.data or f"data/films-{flags.films}-{flags.seed}"
+    out = flags.out or f"runs/demo-videos-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
+    _extracted(data, flags)
+    print(f"\n3/5 training {PRESET} with {flags.workers} workers")
+    finished = train(config, TrainFlags(data=data, out=out))
+    print(f"\n4/5 retrieval among {NUM_TEST} films that training never saw\n")
+    evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
+    print("\n5/5 an index of them, and a search\n")
+    index(IndexFlags(finished.checkpoint, f"{data}/test", f"{out}/index"))
+    search([QUERY, "--index", f"{out}/index"])
+    print(
+        f"""
+learning curve  {learning_curve_file(data, finished)}
+checkpoint      {finished.checkpoint}
+MLflow          {mlflow_page(finished)}
+
+your own data   a table of clips, clips.csv, with the columns id, caption, video; the last one names video files
+                vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --out data/mine
+                vtr train {PRESET} --data data/mine --out runs/mine
+                vtr evaluate runs/mine --data data/mine/test
+"""
+    )
+
+
+def _extracted(data: str, flags: "DemoFlags") -> None:
+    """The films' features as a data set; an existing one is used as it is."""
+    from pipelines.extract.command import extract
+    from pipelines.extract.flags import ExtractFlags
+    from pipelines.ingest.command import report
+    from vtr_core.data.manifest import splits
+
+    if splits(data):
+        print(f"1/5, 2/5 {data} is there already")
+        return
+    films = Path(f"{data}-videos")
+    print(f"1/5 {flags.films} films of coloured shapes are rendered to {films}", flush=True)
+    table = render(films, flags.films, flags.seed)
+    print("\n2/5 what EfficientNet-Lite0 sees and log-mel bands hear of them, to Parquet shards")
+    report(extract(ExtractFlags(str(films), data, captions=str(table))))

@@ -1,0 +1,4 @@
+"""`vtr extract`.
+
+Video files to shards, or to feature files.
+"""

@@ -1,0 +1,137 @@
+"""`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, as a Ray Data job."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pipelines.arguments import parse, print_help, wants_help
+from pipelines.extract.flags import ExtractFlags
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult
+    from vtr_core.extraction.chosen import Chosen
+    from vtr_core.extraction.shards import Extract
+    from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if list(argv) == ["--list"]:
+        from pipelines.extract.listing import print_recipes
+
+        print_recipes()
+        return
+    if not argv or wants_help(argv):
+        print_help("vtr extract", ExtractFlags)
+        return
+    run(parse(ExtractFlags, argv, "vtr extract"))
+
+
+def run(flags: ExtractFlags) -> None:
+    """Extract, and say what was written and what was dropped."""
+    from pipelines.ingest.command import report
+
+    if flags.features_only:
+        from pipelines.extract.features_only import features_only
+
+        features_only(flags)
+    else:
+        report(extract(flags))
+
+
+def extract(flags: ExtractFlags) -> "IngestResult":
+    """Extract into shards; resumes what an interrupted extraction of the same settings began."""
+    from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.extraction.chosen import choose
+    from vtr_core.storage import check_writable, locate
+
+    chosen = choose(flags.recipe, flags.weights)
+    source = _source(flags, chosen)
+    check_writable(locate(flags.out))
+    options = IngestOptions(
+        splits=flags.splits,
+        seed=flags.split_seed,
+        max_words=flags.max_words,
+        min_count=flags.min_count,
+        videos_per_shard=flags.videos_per_shard,
+        strict=flags.strict,
+    )
+    print("extract: listing videos and words", flush=True)
+    plan = plan_ingest(source, locate(flags.out), None, options, flags.word_vectors)
+    if is_complete(plan):
+        print("  it is there already, complete")
+        return finished(plan)
+    try:
+        _run(plan, begin(plan), chosen, flags)
+        return finish(plan)
+    except Exception:
+        abandon(plan)
+        raise
+
+
+def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClips | VideoFileVideos":
+    from vtr_core.data.sources.videos.annotated import DATA_SETS
+    from vtr_core.data.sources.videos.inventory import Inventory
+    from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+
+    if flags.captions is None:
+        raise ConfigError(
+            "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
+            "--features-only for .npy files without captions"
+        )
+    if (flags.captions in DATA_SETS) != (flags.annotations is not None):
+        raise ConfigError(f"--annotations goes with --captions {', '.join(DATA_SETS)}, and each of them with it")
+    kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
+    inventory = Inventory(flags.videos, flags.anywhere)
+    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise)
+
+
+def _run(plan: "IngestPlan", tasks: "Sequence[object]", chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> None:
+    from pipelines.extract.progress import Meter
+    from vtr_core.extraction.npy_files import NpyFolder
+    from vtr_core.extraction.shards import write_shards
+    from vtr_core.storage import locate
+
+    if not tasks:
+        return
+    if len(tasks) < len(plan.tasks):
+        print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
+    keep = None
+    if flags.keep_features is not None:
+        folder = NpyFolder(locate(flags.keep_features), chosen)
+        folder.claim()
+        keep = folder.write
+    meter = Meter()
+    for progress in write_shards(plan, tasks, extractor(chosen, flags), keep):  # type: ignore[arg-type]
+        meter.tell(progress)
+
+
+def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
+    """What extracts: in this process, or on Ray, which is connected to."""
+    from vtr_core.video.process import Limits
+
+    limits = Limits(flags.seconds, flags.decoder_bytes)
+    if flags.workers == 0:
+        return _here(chosen, limits)
+    import ray
+
+    from pipelines.ray_session import connect
+    from vtr_core.extraction.on_ray import Resources, extract_on_ray
+
+    connect(worker_logs=flags.worker_logs)
+    held = ray.cluster_resources()
+    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), flags.gpus_per_network)
+    return partial(extract_on_ray, chosen=chosen, limits=limits, resources=resources)
+
+
+def _here(chosen: "tuple[Chosen, ...]", limits: object) -> "Extract":
+    import os
+
+    import torch
+
+    from vtr_core.extraction.in_process import extract_here
+
+    torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return partial(extract_here, chosen=chosen, limits=limits, device=device, at_once=len(os.sched_getaffinity(0)))  # type: ignore[arg-type]

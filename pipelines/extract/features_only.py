@@ -1,0 +1,25 @@
+"""`vtr extract --features-only`: feature files of all videos, and no data set."""
+
+from pipelines.extract.command import extractor
+from pipelines.extract.flags import ExtractFlags
+from vtr_core.data.sources.source import Drops
+from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.extraction.chosen import choose
+from vtr_core.extraction.npy_files import NpyFolder, write_features
+from vtr_core.storage import check_writable, locate
+
+
+def features_only(flags: ExtractFlags) -> Drops:
+    """Write the files, go on where an interrupted extraction stopped, and say what was dropped."""
+    chosen = choose(flags.recipe, flags.weights)
+    files = Inventory(flags.videos, flags.anywhere).files
+    check_writable(locate(flags.out))
+    drops, done = Drops(flags.strict), 0
+    for done in write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops):
+        if done % 100 == 0:
+            print(f"  {done} of {len(files)} videos", flush=True)
+    names = ", ".join(one.recipe.name for one in chosen)
+    print(f"{flags.out}: .npy files of {len(files) - sum(drops.counts.values())} videos by {names}")
+    for reason, count in sorted(drops.counts.items()):
+        print(f"dropped {count} × {reason}, for instance {drops.examples[reason][0]}")
+    return drops

@@ -1,0 +1,89 @@
+"""From video files to a search: the demonstration, and an extraction that is killed."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipelines.demo.command import DemoFlags
+from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
+from pipelines.demo.from_videos import demo_from_videos
+from tests.builders.small_videos import grey_video
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.worlds.shapes import film, frames, sound
+from vtr_core.errors import ConfigError
+
+pytestmark = pytest.mark.integration
+
+
+def test_films_are_told_by_their_captions() -> None:
+    told = film(0, 3)
+    pictures = [pixels for _, pixels in frames(told)]
+    assert len(pictures) == 24
+    assert told == film(0, 3)
+    assert len({film(0, index).caption for index in range(700)}) == 700
+    assert any((pixels == pixels.max(axis=(0, 1))).any() for pixels in pictures)
+    assert abs(sound(told)).max() == pytest.approx(0.2, abs=1e-3)
+
+
+def test_films_have_a_table_with_splits(tmp_path: Path) -> None:
+    table = render(tmp_path, NUM_TEST + NUM_VALIDATION + 2, seed=0)
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    assert Counter(row["split"] for row in rows) == {"train": 2, "val": NUM_VALIDATION, "test": NUM_TEST}
+    assert all((tmp_path / row["video"]).stat().st_size for row in rows)
+
+
+def test_too_few_films_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--films is 100; 193 at least"):
+        demo_from_videos(DemoFlags(videos=True, films=100))
+
+
+@pytest.mark.long
+def test_the_demonstration_finds_held_out_films(
+    tmp_path: Path, local_ray: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo_from_videos(DemoFlags(videos=True, workers=1, data=str(tmp_path / "data"), out=str(tmp_path / "run")))
+    said = capsys.readouterr().out
+    found = re.search(r"text → video \D+100\D+100\D+([\d.]+)\D+([\d.]+)\D+([\d.]+)", said)
+    assert found is not None, said
+    assert float(found[3]) >= 60
+    assert "vtr extract videos --captions clips.csv" in said
+    assert "film" in said.partition("5/5")[2]
+
+
+@pytest.mark.long
+def test_a_killed_extraction_goes_on_to_the_same_data_set(tmp_path: Path, local_ray: None) -> None:
+    """By Ray; the shards that were written stay as they are."""
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    for number in range(40):
+        grey_video(videos / f"{number:02d}.mp4", [k / 5 for k in range(20)], sound_s=4.0)
+    rows = "\n".join(f"{number},a film,{number:02d}.mp4" for number in range(40))
+    (tmp_path / "clips.csv").write_text(f"id,caption,video\n{rows}\n")
+
+    def words(out: str) -> list[str]:
+        given = ["extract", str(videos), "--captions", str(tmp_path / "clips.csv"), "--videos-per-shard", "4"]
+        return [sys.executable, "-m", "pipelines.cli", *given, "--out", str(tmp_path / out)]
+
+    own = {**os.environ, "RAY_ADDRESS": "local"}
+    process = subprocess.Popen(words("killed"), start_new_session=True, env=own, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 600
+    while len(list((tmp_path / "killed").glob("_ingest/all-*.json"))) < 2:
+        assert process.poll() is None, "the extraction ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    written = {file: file.stat().st_mtime_ns for file in (tmp_path / "killed").glob("part-*.parquet")}
+    for out in ("killed", "whole"):
+        subprocess.run(words(out), env=own, check=True, capture_output=True)
+    assert all(file.stat().st_mtime_ns == time_ for file, time_ in written.items())
+    assert Manifest.load(str(tmp_path / "killed")).fingerprint == Manifest.load(str(tmp_path / "whole")).fingerprint

@@ -1,0 +1,303 @@
+"""Video files and captions become shards: whichever way they are given, resumed, counted, alike by any workers."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.cli import run
+from pipelines.extract.command import extract
+from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.progress import Meter, line
+from tests.builders.small_videos import grey_video
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.binary_columns import as_rows, as_sequences
+from vtr_core.data.sources.kept import KEPT
+from vtr_core.errors import ConfigError, InputError, RunConflict
+from vtr_core.extraction import in_process, on_ray
+from vtr_core.extraction.features import Extracted
+from vtr_core.extraction.shards import Progress
+
+TIMES = [k / 5 for k in range(13)]
+ODD = 'it\'s a "film", 100% of it.mkv'
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three films that can be used, the last one silent, and files that cannot."""
+    folder = tmp_path_factory.mktemp("films")
+    grey_video(folder / "one.mp4", TIMES, sound_s=2.5)
+    grey_video(folder / ODD, TIMES[:8], (48, 64), sound_s=1.5)
+    (folder / "below").mkdir()
+    grey_video(folder / "below" / "silent.mp4", TIMES[:6])
+    (folder / "empty.mp4").touch()
+    (folder / "text.mp4").write_text("no video")
+    (folder / "cut.mp4").write_bytes((folder / "one.mp4").read_bytes()[:700])
+    return folder
+
+
+def table(folder: Path, *rows: tuple[str, ...], name: str = "captions.jsonl") -> str:
+    """A caption table of (id, caption, video, start, end, split) rows, whose last cells may be missing."""
+    names = ("id", "caption", "video", "start", "end", "split")
+    lines = [json.dumps(dict(zip(names, row, strict=False))) for row in rows]
+    (folder / name).write_text("\n".join(lines))
+    return str(folder / name)
+
+
+GOOD = (("a", "a grey film", "one.mp4"), ("b", "an odd film", ODD), ("c", "a silent film", "below/silent"))
+BAD = (
+    ("d", "nothing", "empty.mp4"),
+    ("e", "words", "text.mp4"),
+    ("f", "half a film", "cut.mp4"),
+    ("g", "gone", "gone.mp4"),
+    ("h", "outside", "/etc/passwd"),
+    ("i", "outside", "../one.mp4"),
+    ("j", "too late", "one.mp4", "90", "95"),
+    ("k", "", "one.mp4"),
+)
+REASONS = {"not_a_video": 3, "missing_file": 1, "outside_features": 1}
+
+
+def flags(films: Path, captions: str, out: Path, **others: object) -> ExtractFlags:
+    return ExtractFlags(str(films), str(out), captions, workers=0, **others)  # type: ignore[arg-type]
+
+
+def test_clips_with_their_features_and_every_drop_counted(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, *GOOD, *BAD)
+    result = extract(flags(films, captions, tmp_path / "data"))
+    (manifest,) = result.manifests
+    assert manifest == replace(Manifest.load(str(tmp_path / "data")), uri=manifest.uri)
+    assert manifest.dropped == REASONS
+    assert result.drops.counts == {**REASONS, "unsafe_id": 2, "empty_caption": 1}
+    assert [(f.name, f.dim) for f in manifest.schema.features] == [("video", 2560), ("audio", 160)]
+    rows = {row["clip_id"]: row for row in pq.read_table(tmp_path / "data" / "part-00000.parquet").to_pylist()}
+    assert {name: (row["has_video"], row["has_audio"]) for name, row in rows.items()} == {
+        "a": (True, True),
+        "b": (True, True),
+        "c": (True, False),
+    }
+    assert rows["a"]["end"] == pytest.approx(2.6, abs=0.1)
+    assert np.linalg.norm(np.frombuffer(rows["b"]["video"], np.float16).astype(float)) == pytest.approx(1, abs=1e-2)
+    recipes = manifest.source["recipes"]
+    assert [one["name"] for one in recipes] == ["imagenet-lite", "log-mel"]
+    assert recipes[0]["weights"].startswith("57934424")
+
+
+def test_a_clip_is_the_mean_and_deviation_of_what_is_shown_in_it(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, ("a", "the middle", "one.mp4", "1.0", "1.9"), ("b", "all", "one.mp4"))
+    options = {"recipe": ("log-mel",), "normalise": False, "keep_features": str(tmp_path / "kept")}
+    extract(flags(films, captions, tmp_path / "data", **options))
+    rows = np.load(tmp_path / "kept" / "log-mel" / "one.npy").astype(float)
+    held = pq.read_table(tmp_path / "data" / "part-00000.parquet")
+    found = as_rows(held["audio"].combine_chunks(), np.dtype(np.float16)).astype(float)
+    expected = [rows[1:2], rows]
+    for vector, part in zip(found, expected, strict=True):
+        assert vector == pytest.approx(np.concatenate([part.mean(axis=0), part.std(axis=0)]), rel=2e-3, abs=1e-2)
+
+
+def test_whole_videos_keep_all_rows(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, *GOOD, ("d", "the same film", "one.mp4"), ("e", "of times", ODD, "0", "1"))
+    result = extract(flags(films, captions, tmp_path / "data", records="videos"))
+    rows = pq.read_table(tmp_path / "data" / "part-00000.parquet").to_pylist()
+    assert {row["video_id"]: (len(row["captions"]), row["num_video"], row["num_audio"]) for row in rows} == {
+        "one": (2, 3, 3),
+        "below/silent": (1, 1, 0),
+    }
+    assert result.drops.counts == {"bad_time": 2}
+    held = pq.read_table(tmp_path / "data" / "part-00000.parquet")
+    assert as_sequences(held["video"].combine_chunks(), 1280, np.dtype(np.float16)).counts.sum() == 4
+
+
+def test_strict_makes_a_bad_video_an_error(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, BAD[0])
+    with pytest.raises(InputError, match=r"empty\.mp4 is empty; give a video file \(not_a_video\)"):
+        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), strict=True))
+    assert not (tmp_path / "data").exists()
+
+
+def test_splits_of_the_table_are_data_sets(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, ("a", "one", "one.mp4", "", "", "train"), ("b", "two", ODD, "", "", "val"))
+    result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
+    assert [Path(one.uri).name for one in result.manifests] == ["train", "val"]
+
+
+@pytest.mark.parametrize("kind", ["glob", "list", "table", "anywhere"])
+def test_videos_are_given_in_several_ways(kind: str, films: Path, tmp_path: Path) -> None:
+    videos, name = str(films), "one.mp4"
+    match kind:
+        case "glob":
+            videos = f"{films}/*.mp4"
+        case "list":
+            (films / "list.txt").write_text("one.mp4\nbelow/silent.mp4\n")
+            videos = f"{films}/list.txt"
+        case "table":
+            (films / "list.csv").write_text("video\none.mp4\n")
+            videos = f"{films}/list.csv"
+        case "anywhere":
+            videos, name = str(tmp_path), str(films / "one.mp4")
+    captions = table(tmp_path, ("a", "a film", name), ("b", "not there", "two.mp4"))
+    given = ExtractFlags(videos, str(tmp_path / "data"), captions, ("log-mel",), anywhere=kind != "list", workers=0)
+    (manifest,) = extract(given).manifests
+    assert manifest.rows == 1
+
+
+def test_uris_that_are_not_read_are_dropped(films: Path, tmp_path: Path) -> None:
+    names = ("http://localhost:9/x.mp4", "nothing://x", "s3://", str(films / "one.mp4"))
+    captions = table(tmp_path, *((f"{number}", "a film", name) for number, name in enumerate(names)))
+    result = extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), anywhere=True))
+    assert result.drops.counts == {"unreadable_file": 3}
+    assert result.manifests[0].rows == 1
+
+
+def test_subtitles_beside_videos(films: Path, tmp_path: Path) -> None:
+    grey_video(tmp_path / "s.mp4", TIMES, sound_s=2.5)
+    grey_video(tmp_path / "v.mp4", TIMES, sound_s=2.5)
+    grey_video(tmp_path / "n.mp4", TIMES[:2])
+    (tmp_path / "s.srt").write_text("1\n00:00:00,000 --> 00:00:01,200\n<i>first</i> words\n\n2\nno times\nx\n")
+    (tmp_path / "v.vtt").write_text(
+        "WEBVTT\n\nNOTE nothing\n\nx\n00:00.500 --> 00:02.000 align:start\n<v Anna>Tom &amp; Ann\nspeak\n"
+    )
+    result = extract(ExtractFlags(str(tmp_path), str(tmp_path / "data"), "subtitles", ("log-mel",), workers=0))
+    rows = pq.read_table(tmp_path / "data" / "part-00000.parquet").to_pylist()
+    assert sorted((row["clip_id"], row["start"], row["end"], row["caption"]) for row in rows) == [
+        ("s/00001", 0.0, 1.2, "first words"),
+        ("v/00001", 0.5, 2.0, "Tom & Ann speak"),
+    ]
+    assert result.drops.counts == {"missing_file": 1, "bad_line": 1}
+
+
+def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
+    """Test videos that are not there stay as queries; others are dropped, and captions may be alike."""
+    videos = [("one", "train"), ("gone", "train"), ("silent", "test"), ("lost", "test")]
+    content = {
+        "videos": [{"video_id": v, "split": s, "start time": 0.0, "end time": 2.0} for v, s in videos],
+        "sentences": [{"video_id": v, "caption": "a grey film"} for v, _ in videos for _ in range(2)],
+    }
+    (tmp_path / "train_val_videodatainfo.json").write_text(json.dumps(content))
+    given = flags(films, "msrvtt", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",))
+    result = extract(given)
+    assert {Path(one.uri).name: one.rows for one in result.manifests} == {"test": 4, "train": 2}
+    assert result.drops.counts == {"missing_file": 2, KEPT: 2}
+    rows = pq.read_table(tmp_path / "data" / "test" / "part-00000.parquet").to_pylist()
+    assert sorted((row["clip_id"], row["has_video"]) for row in rows) == [("lost", False)] * 2 + [("silent", True)] * 2
+    with pytest.raises(
+        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, youcook2, howto100m"
+    ):
+        extract(replace(given, annotations=None))
+
+
+def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path: Path) -> None:
+    lines = ["video_id,start,end,text", "one,0,1,grey", "one,1,2,still grey", "gone,0,1,nothing", "one,5,4,bad"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    options = {"annotations": str(tmp_path / "a.csv"), "recipe": ("log-mel",)}
+    test = extract(flags(films, "youcook2", tmp_path / "test", **options))
+    assert [(one.rows, Path(one.uri).name) for one in test.manifests] == [(3, "test")]
+    assert test.drops.counts == {KEPT: 1, "end_before_start": 1}
+    train = extract(flags(films, "howto100m", tmp_path / "train", **options))
+    rows = pq.read_table(tmp_path / "train" / "part-00000.parquet").to_pylist()
+    assert [(row["clip_id"], row["caption"]) for row in rows] == [("one:0.0-2.0", "grey still grey")]
+    assert train.drops.counts == {"missing_file": 1, "end_before_start": 1}
+
+
+def test_an_interrupted_extraction_goes_on(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written stays, the rest is done once, and the data set is that of an extraction in one go."""
+    captions = table(tmp_path, *GOOD)
+    options = {"recipe": ("log-mel", "imagenet-lite"), "videos_per_shard": 1}
+    whole = extract(flags(films, captions, tmp_path / "whole", **options))
+    asked: list[int] = []
+    real = in_process.extract_here
+
+    def stopping(uris: Sequence[str], **settings: Any) -> Iterator[tuple[int, Extracted]]:
+        asked.append(len(uris))
+        for done, found in enumerate(real(uris, **{**settings, "at_once": 1})):
+            if done == 2 and len(asked) == 1:
+                raise KeyboardInterrupt
+            yield found
+
+    monkeypatch.setattr(in_process, "extract_here", stopping)
+    given = flags(films, captions, tmp_path / "data", **options)
+    with pytest.raises(KeyboardInterrupt):
+        extract(given)
+    assert not (tmp_path / "data" / "manifest.json").exists()
+    resumed = extract(given)
+    assert asked == [3, 1]
+    assert [one.fingerprint for one in resumed.manifests] == [one.fingerprint for one in whole.manifests]
+
+
+def test_another_extraction_does_not_go_on_with_it(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, *GOOD)
+    extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
+    with pytest.raises(RunConflict, match="already holds another data set"):
+        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), normalise=False))
+
+
+def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [str(films), "--features-only", "--out", str(tmp_path / "f"), "--recipe", "log-mel", "--workers", "0"]
+    run("extract", words)
+    said = capsys.readouterr().out
+    assert "dropped 3 × not_a_video" in said
+    assert "dropped 1 × no_sound" in said
+    files = sorted(str(file.relative_to(tmp_path / "f")) for file in (tmp_path / "f").rglob("*.npy"))
+    assert files == ['log-mel/it\'s a "film", 100% of it.npy', "log-mel/one.npy"]
+    assert np.load(tmp_path / "f" / "log-mel" / "one.npy").shape == (3, 80)
+    before = (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns
+    run("extract", words)
+    assert (tmp_path / "f" / "log-mel" / "one.npy").stat().st_mtime_ns == before
+    with pytest.raises(RunConflict, match="of other recipes or weights"):
+        run("extract", [*words[:-4], "--recipe", "imagenet-lite", "--workers", "0"])
+
+
+def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
+    captions = table(tmp_path, *GOOD)
+    with pytest.raises(ConfigError, match="--captions is missing"):
+        extract(ExtractFlags(str(films), str(tmp_path / "data")))
+    with pytest.raises(ConfigError, match=r"weights of howto-2d are not here: get resnet152-b121ed2d\.pth"):
+        extract(flags(films, captions, tmp_path / "data", recipe=("howto-2d",)))
+    with pytest.raises(ConfigError, match="--weights names davenet"):
+        extract(flags(films, captions, tmp_path / "data", weights={"davenet": "x"}))
+    with pytest.raises(ConfigError, match="given twice"):
+        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel", "log-mel")))
+
+
+def test_the_list_of_recipes(capsys: pytest.CaptureFixture[str]) -> None:
+    run("extract", ["--list"])
+    said = capsys.readouterr().out
+    for word in (
+        "imagenet-lite: video, 1280 values",
+        "howto-3d: video, 2048 values, 1.5 rows a second",
+        "not here; give",
+    ):
+        assert word in said
+
+
+def test_progress() -> None:
+    assert line(Progress(10, 40, 2, 300.0), 10.0) == (
+        "  10 of 40 videos; 1.0 a second, 30 times as fast as they play; 2 dropped; 30 s left"
+    )
+    assert line(Progress(10, 4000, 0, 300.0), 10.0).endswith("66 min left")
+
+
+def test_progress_is_told_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = iter([0.0, 4.0, 11.0, 12.0, 13.0])
+    meter = Meter(lambda: next(clock))
+    for videos in (1, 2, 3, 4):
+        meter.tell(Progress(videos, 4, 0, 1.0))
+    assert [said.split()[0] for said in capsys.readouterr().out.splitlines()] == ["2", "4"]
+
+
+@pytest.mark.integration
+def test_ray_gives_what_one_process_gives(
+    films: Path, tmp_path: Path, local_ray: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in more runs of Ray Data than one."""
+    monkeypatch.setattr(on_ray, "VIDEOS_A_RUN", 5)
+    captions = table(tmp_path, *GOOD, *BAD)
+    here = extract(flags(films, captions, tmp_path / "here"))
+    there = extract(replace(flags(films, captions, tmp_path / "ray"), workers=None))
+    assert [one.fingerprint for one in here.manifests] == [one.fingerprint for one in there.manifests]
+    assert here.drops.counts == there.drops.counts

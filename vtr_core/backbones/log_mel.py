@@ -1,0 +1,73 @@
+"""`log-mel`: 40 mel bands of power in decibels, 100 columns a second, and their mean and deviation each second."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32
+from torch import Tensor
+
+SAMPLE_RATE = 16_000
+WINDOW, HOP, BANDS = 400, 160, 40
+OVERLAP = WINDOW - HOP
+"""Samples of the next second that a second's last column looks at."""
+LOWEST_HZ = 20.0
+_PRE_EMPHASIS = 0.97
+_SMALLEST_POWER = 1e-10
+_COLUMNS = SAMPLE_RATE // HOP
+
+
+def load(weights: str | None, device: str) -> "LogMel":  # noqa: ARG001  there are no weights
+    """What hears, on a CPU or a GPU."""
+    return LogMel(device)
+
+
+@dataclass(frozen=True)
+class LogMel:
+    """Samples to rows of 80 values, one a second: 40 means and 40 standard deviations (of the population)."""
+
+    device: str
+
+    def __call__(self, values: Float32[np.ndarray, " samples"]) -> Float32[np.ndarray, "rows dim"]:
+        """A row for each second whose middle is there; the last one is of what there is of it."""
+        seconds = min(len(values), 60 * SAMPLE_RATE) / SAMPLE_RATE
+        rows = math.ceil(seconds - 0.5)
+        if rows < 1:
+            return np.zeros((0, 2 * BANDS), np.float32)
+        columns = log_mel(torch.from_numpy(values).to(self.device))
+        parts = [columns[:, _COLUMNS * row : _COLUMNS * (row + 1)] for row in range(rows)]
+        pooled = [torch.cat([part.mean(dim=1), part.std(dim=1, correction=0)]) for part in parts]
+        return torch.stack(pooled).cpu().numpy()
+
+
+def log_mel(samples: Float[Tensor, " samples"]) -> Float[Tensor, "bands columns"]:
+    """10 log10 of the power in 40 mel bands; column c is of the 25 ms from 10 c ms on, a Hamming window.
+
+    Pre-emphasis x_t − .97 x_{t−1}; silence is −100 dB. A column for every 10 ms that begin within the samples.
+    """
+    emphasised = torch.cat([samples[:1], samples[1:] - _PRE_EMPHASIS * samples[:-1]])
+    padded = torch.nn.functional.pad(emphasised, (0, OVERLAP + HOP - 1))
+    window = torch.hamming_window(WINDOW, device=samples.device)
+    spectrum = torch.stft(padded, WINDOW, HOP, WINDOW, window, center=False, return_complex=True)
+    power = spectrum[:, : math.ceil(len(samples) / HOP)].abs().square()
+    bands = mel_bands(WINDOW // 2 + 1).to(samples.device) @ power
+    return 10 * bands.clamp_min(_SMALLEST_POWER).log10()
+
+
+def mel_bands(bins: int) -> Float[Tensor, "bands bins"]:
+    """Triangles of equal width in mel (Slaney's scale) and of equal area in hertz, from 20 Hz to 8 kHz."""
+    edges = _hertz(torch.linspace(_mel(LOWEST_HZ), _mel(SAMPLE_RATE / 2), BANDS + 2, dtype=torch.float64))
+    hertz = torch.linspace(0, SAMPLE_RATE / 2, bins, dtype=torch.float64)
+    rising = (hertz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
+    falling = (edges[2:, None] - hertz) / (edges[2:] - edges[1:-1])[:, None]
+    triangles = torch.minimum(rising, falling).clamp_min(0)
+    return (triangles * (2 / (edges[2:] - edges[:-2]))[:, None]).float()
+
+
+def _mel(hertz: float) -> float:
+    return 3 * hertz / 200 if hertz < 1000 else 15 + 27 * math.log(hertz / 1000) / math.log(6.4)
+
+
+def _hertz(mel: Tensor) -> Tensor:
+    return torch.where(mel < 15, 200 * mel / 3, 1000 * torch.exp((mel - 15) * math.log(6.4) / 27))

@@ -1,0 +1,93 @@
+"""Residual networks of bottlenecks in two and three dimensions, with the names that published checkpoints have.
+
+ResNet-152 (He et al. 2016), ResNeXt-101 (Xie et al. 2017) and the 3D ResNeXt-101 of Hara et al. 2018 differ in the
+dimension of their convolutions, in groups, and in widths; a pass gives the mean of the last layer over all places.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class ResNetShape:
+    """What tells one of these networks from another."""
+
+    blocks: tuple[int, int, int, int]
+    """Bottlenecks of each stage."""
+    dimensions: Literal[2, 3] = 2
+    groups: int = 1
+    inner: tuple[int, int, int, int] = (64, 128, 256, 512)
+    """Channels of the middle convolution in each stage."""
+    outer: tuple[int, int, int, int] = (256, 512, 1024, 2048)
+    """Channels between bottlenecks in each stage."""
+
+
+RESNET_152 = ResNetShape((3, 8, 36, 3))
+RESNEXT_101_32X4D = ResNetShape((3, 4, 23, 3), groups=32, inner=(128, 256, 512, 1024))
+RESNEXT_101_3D = ResNetShape((3, 4, 23, 3), dimensions=3, groups=32, inner=(128, 256, 512, 1024))
+
+
+class ResNet(nn.Module):
+    """The network without its classes."""
+
+    def __init__(self, shape: ResNetShape) -> None:
+        super().__init__()
+        convolution, norm, pool = _layers(shape.dimensions)
+        # In time the 3D network keeps every frame at first, and pools them with the places.
+        first = (1, 2, 2) if shape.dimensions == 3 else 2
+        self.conv1 = convolution(3, 64, 7, first, 3, bias=False)
+        self.bn1 = norm(64)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = pool(3, 2, 1)
+        before = (64, *shape.outer[:3])
+        stages = [_stage(shape, stage, before[stage]) for stage in range(4)]
+        self.layer1, self.layer2, self.layer3, self.layer4 = stages
+
+    def forward(self, pictures: Float[Tensor, "windows 3 *places"]) -> Float[Tensor, "windows dim"]:
+        """(windows, 2048)."""
+        seen = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
+        seen = self.layer4(self.layer3(self.layer2(self.layer1(seen))))
+        return torch.flatten(seen, 2).mean(dim=2)
+
+
+class Bottleneck(nn.Module):
+    """1 × 1, 3 × 3 in groups, 1 × 1, and what came in added to it."""
+
+    def __init__(self, shape: ResNetShape, stage: int, before: int, stride: int) -> None:
+        super().__init__()
+        convolution, norm, _ = _layers(shape.dimensions)
+        inner, outer = shape.inner[stage], shape.outer[stage]
+        self.conv1 = convolution(before, inner, 1, bias=False)
+        self.bn1 = norm(inner)
+        self.conv2 = convolution(inner, inner, 3, stride, 1, groups=shape.groups, bias=False)
+        self.bn2 = norm(inner)
+        self.conv3 = convolution(inner, outer, 1, bias=False)
+        self.bn3 = norm(outer)
+        self.relu = nn.ReLU(inplace=True)
+        changes = stride != 1 or before != outer
+        shortcut = nn.Sequential(convolution(before, outer, 1, stride, bias=False), norm(outer))
+        self.downsample = shortcut if changes else None
+
+    def forward(self, seen: Float[Tensor, "windows _ *places"]) -> Float[Tensor, "windows channels *smaller"]:
+        """Through the bottleneck."""
+        kept = seen if self.downsample is None else self.downsample(seen)
+        seen = self.relu(self.bn1(self.conv1(seen)))
+        seen = self.relu(self.bn2(self.conv2(seen)))
+        return self.relu(self.bn3(self.conv3(seen)) + kept)
+
+
+def _stage(shape: ResNetShape, stage: int, before: int) -> nn.Sequential:
+    first = Bottleneck(shape, stage, before, stride=1 if stage == 0 else 2)
+    others = [Bottleneck(shape, stage, shape.outer[stage], stride=1) for _ in range(shape.blocks[stage] - 1)]
+    return nn.Sequential(first, *others)
+
+
+def _layers(dimensions: int) -> tuple[type[nn.Module], type[nn.Module], type[nn.Module]]:
+    """Convolution, batch normalisation and maximum pooling."""
+    if dimensions == 3:
+        return nn.Conv3d, nn.BatchNorm3d, nn.MaxPool3d
+    return nn.Conv2d, nn.BatchNorm2d, nn.MaxPool2d

@@ -1,0 +1,91 @@
+"""Files of weights: found, recognised by their hash, and read without pickles."""
+
+import hashlib
+import pickle
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from vtr_core.backbones.recipe import Recipe
+from vtr_core.errors import CheckpointError, ConfigError
+
+_READ_FAULTS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, SafetensorError)
+_SHOWN = 3
+
+
+def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
+    """The file of `recipe`'s weights: that which is given by the recipe's name, or its package's; None without any.
+
+    Raises ConfigError, saying where the weights are to be had, where there is none.
+    """
+    if recipe.weights is None:
+        return None
+    named = given.get(recipe.name)
+    if named is not None:
+        if not Path(named).is_file():
+            raise ConfigError(f"there is no file {named} with the weights of {recipe.name}")
+        return Path(named)
+    found = packaged(recipe)
+    if found is None:
+        raise ConfigError(
+            f"the weights of {recipe.name} are not here: get {recipe.weights.file} ({recipe.weights.where}) and give "
+            f"--weights {recipe.name} FILE"
+        )
+    return found
+
+
+def packaged(recipe: Recipe) -> Path | None:
+    """The file that an installed package carries; None where there is no such package."""
+    if recipe.weights is None or recipe.weights.package is None:
+        return None
+    spec = find_spec(recipe.weights.package)
+    if spec is None or spec.origin is None:
+        return None
+    return next(Path(spec.origin).parent.rglob(recipe.weights.file), None)
+
+
+def file_sha256(file: Path) -> str:
+    """The sha256 of a file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def read_state(file: str | Path) -> dict[str, Tensor]:
+    """The tensors of a .safetensors file or of one that torch.save wrote, by name; nothing is unpickled but tensors.
+
+    A checkpoint that holds them under `state_dict` or `model` gives those; `module.`, which data parallel training
+    puts before every name, is left out. Raises CheckpointError for what is no such file.
+    """
+    try:
+        if Path(file).suffix == ".safetensors":
+            return dict(load_file(file))
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except _READ_FAULTS as error:
+        raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
+    for inner in ("state_dict", "model"):
+        if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):
+            content = content[inner]
+    if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise CheckpointError(f"{file} holds no tensors by name; give the published file of weights")
+    return {str(name).removeprefix("module."): value for name, value in content.items()}
+
+
+def load_state(module: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
+    """Fill all of `module` from `state`, names and shapes alike; CheckpointError names what does not fit.
+
+    Names that the module does not have are let be where they are a classifier's (`fc.`), which features do not need.
+    """
+    expected = module.state_dict()
+    missing = [name for name in expected if name not in state and not name.endswith("num_batches_tracked")]
+    surplus = [name for name in state if name not in expected and not name.startswith("fc.")]
+    wrong = [name for name in expected if name in state and state[name].shape != expected[name].shape]
+    for fault, names in (("lacks", missing), ("has unknown", surplus), ("has other shapes of", wrong)):
+        if names:
+            shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+            raise CheckpointError(f"{where} is of another network: it {fault} {shown}; give the published weights")
+    module.load_state_dict({name: state[name] for name in expected if name in state}, strict=False)

@@ -1,0 +1,81 @@
+"""Video files with the published annotations of a data set: its clips, captions and splits, our own features."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
+
+from vtr_core.data.sources.howto100m.narration import Narration, read_narrations
+from vtr_core.data.sources.howto100m.segments import merge, usable
+from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
+from vtr_core.data.sources.names import check_id
+from vtr_core.data.sources.pairs.rows import PairRow
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.data.sources.videos.captioned import CaptionedVideo
+from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.text.tokens.vocabulary import tokenise
+
+DataSet = Literal["msrvtt", "msrvtt-1k-a", "youcook2", "howto100m"]
+DATA_SETS: tuple[DataSet, ...] = get_args(DataSet)
+TEST = "test"
+MIN_TIME_S = 8.0
+"""Seconds that a clip of HowTo100M lasts at least, as in its loader."""
+
+
+def annotated_videos(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Sequence[VideoEntry]:
+    """The annotated videos of a data set; videos are found by their ids, `VideoEntry.content` is a CaptionedVideo.
+
+    Of test sets (MSR-VTT's test split and YouCook2's clips) rows stay though their video cannot be used, so that the
+    number of queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
+    """
+    entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
+    has_tests = any(entry.content.keep and inventory.holds(entry.video_id) for entry in entries)
+    return [entry for entry in entries if has_tests or not entry.content.keep]
+
+
+def _entries(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
+    match name:
+        case "msrvtt" | "msrvtt-1k-a":
+            split: Literal["official", "1k-a"] = "official" if name == "msrvtt" else "1k-a"
+            for video in read_annotations(annotations, split, drops):
+                rows = tuple(_captions(video, f"{annotations}, {video.video_id}", drops))
+                yield _entry(inventory, video.video_id, rows, video.split, keep=video.split == TEST)
+        case "youcook2" | "howto100m":
+            is_test = name == "youcook2"
+            for video_id, narration in read_narrations(annotations):
+                rows = tuple(_narrated(video_id, narration, 0.0 if is_test else MIN_TIME_S, drops))
+                yield _entry(inventory, video_id, rows, TEST if is_test else None, keep=is_test)
+
+
+def _entry(inventory: Inventory, video_id: str, rows: tuple[PairRow, ...], split: str | None, keep: bool) -> VideoEntry:
+    return VideoEntry(video_id, CaptionedVideo(inventory.by_id(video_id), rows, keep), split)
+
+
+def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
+    for entry in entries:
+        try:
+            check_id(entry.video_id)
+        except UnusableError as fault:
+            drops.drop(fault.reason, str(fault), max(1, len(entry.content.rows)))
+        else:
+            if entry.content.rows:
+                yield entry
+
+
+def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairRow]:
+    for caption in video.captions:
+        if tokenise(caption):
+            yield PairRow(video.video_id, video.video_id, video.split, None, None, caption, (video.video_id,))
+        else:
+            drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")
+
+
+def _narrated(video_id: str, narration: Narration, min_time: float, drops: Drops) -> Iterator[PairRow]:
+    rows = narration.read()
+    if not narration.timed:
+        for _, _, text in rows:
+            yield PairRow(video_id, video_id, None, None, None, str(text), (video_id,))
+        return
+    segments = usable(rows, f"{narration.where}, {video_id}", drops)
+    for segment in merge(segments, min_time) if min_time else segments:
+        clip_id = f"{video_id}:{segment.start}-{segment.end}"
+        yield PairRow(clip_id, video_id, None, segment.start, segment.end, segment.text.strip(), (video_id,))

@@ -1,0 +1,65 @@
+"""Video files with captions: the rows of a table, or the cues of subtitles, by video."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vtr_core.data.sources.files.tables import Row, read_table
+from vtr_core.data.sources.names import is_elsewhere
+from vtr_core.data.sources.pairs.rows import PairRow, PairRows
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.data.sources.videos.inventory import Inventory, VideoFile
+from vtr_core.data.sources.videos.subtitles import subtitle_rows
+from vtr_core.storage import locate
+
+SUBTITLES: Literal["subtitles"] = "subtitles"
+"""Instead of a table: the .srt and .vtt files beside the videos."""
+
+
+@dataclass(frozen=True)
+class CaptionedVideo:
+    """What `VideoEntry.content` is: where a video is read from, and its clips with their captions."""
+
+    uri: str
+    rows: tuple[PairRow, ...]
+    keep: bool = False
+    """Whether the rows stay where the video cannot be used, as those of a test set."""
+
+
+def captioned_videos(inventory: Inventory, captions: str, drops: Drops) -> Sequence[VideoEntry]:
+    """The videos of `inventory` that have captions, in the order of the table, or by name with subtitles.
+
+    captions: a table with id, caption and video, and optionally start, end, split and video_id (default: the video's
+    name without suffix), or "subtitles". Rows at fault are dropped and counted.
+    """
+    rows = PairRows(("video",), anywhere=inventory.anywhere)
+    videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
+    raw = subtitle_rows(inventory, drops) if captions == SUBTITLES else _table_rows(captions)
+    for where, row in raw:
+        try:
+            file, pair = _pair(inventory, rows, row)
+            if videos.setdefault(pair.video_id, (file, []))[0] != file:
+                raise UnusableError(Reason.DUPLICATE_ID, f"{pair.video_id} is the id of another video file already")
+        except UnusableError as fault:
+            drops.drop(fault.reason, f"{where}: {fault}")
+        else:
+            videos[pair.video_id][1].append(pair)
+    return [
+        VideoEntry(video, CaptionedVideo(file.uri, tuple(pairs)), pairs[0].split)
+        for video, (file, pairs) in videos.items()
+    ]
+
+
+def _table_rows(table: str) -> Sequence[tuple[str, Row]]:
+    rows = read_table(locate(table), ("id", "caption", "video"))
+    return [(f"{table}, row {number}", row) for number, row in enumerate(rows, start=1)]
+
+
+def _pair(inventory: Inventory, rows: PairRows, row: Row) -> tuple[VideoFile, PairRow]:
+    name = str(row.get("video") or "").strip()
+    if not name:
+        raise UnusableError(Reason.NO_FEATURES, f"{row.get('id')} names no video")
+    file = inventory.find(name)
+    video_id = row.get("video_id") or (name if is_elsewhere(name) else file.video_id)
+    return file, rows.read({**row, "video": name, "video_id": video_id})

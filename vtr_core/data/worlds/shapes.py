@@ -1,0 +1,130 @@
+"""A world of small films: a coloured shape moves over a dim ground while a tone sounds, and a caption tells it all.
+
+Every film is a function of (seed, index). They are rendered, encoded and extracted like anybody's videos.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, UInt8
+
+SIZE = 96
+"""Pixels of a side."""
+FRAME_RATE = 8
+SECONDS = 3.0
+SAMPLE_RATE = 16_000
+
+COLOURS = MappingProxyType(
+    {
+        "red": (220, 40, 40),
+        "green": (40, 180, 60),
+        "blue": (50, 80, 230),
+        "yellow": (240, 220, 50),
+        "white": (240, 240, 240),
+        "purple": (150, 50, 190),
+        "orange": (250, 140, 30),
+    }
+)
+SHAPES = ("circle", "square", "triangle", "ring", "cross", "star")
+MOTIONS = MappingProxyType(
+    {
+        "left": "moves to the left",
+        "right": "moves to the right",
+        "grow": "grows",
+        "shrink": "shrinks",
+        "blink": "blinks",
+        "still": "stands still",
+    }
+)
+TONES = MappingProxyType({"low": 220.0, "high": 1760.0, "rising": 0.0})
+_FRAMES = round(FRAME_RATE * SECONDS)
+
+
+@dataclass(frozen=True)
+class Film:
+    """What happens in one film."""
+
+    colour: str
+    shape: str
+    motion: str
+    tone: str
+    seed: int
+
+    @property
+    def caption(self) -> str:
+        """A sentence that tells it."""
+        return f"a {self.colour} {self.shape} {MOTIONS[self.motion]} while a {self.tone} tone sounds"
+
+
+def film(seed: int, index: int) -> Film:
+    """The film `index` of the world of `seed`: all that can happen happens before anything does again."""
+    everything = list(product(COLOURS, SHAPES, MOTIONS, TONES))
+    order = np.random.default_rng(seed).permutation(len(everything))
+    colour, shape, motion, tone = everything[order[index % len(everything)]]
+    return Film(colour, shape, motion, tone, seed * 1_000_003 + index)
+
+
+def frames(told: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:
+    """(time in seconds, picture) of every frame."""
+    draw = np.random.default_rng(told.seed)
+    grey = draw.integers(20, 60) + draw.normal(0, 6, (SIZE, SIZE, 1))
+    ground = np.broadcast_to(np.clip(grey, 0, 255).astype(np.uint8), (SIZE, SIZE, 3))
+    place, radius = draw.uniform(0.35, 0.65, 2), draw.uniform(0.2, 0.3)
+    for number in range(_FRAMES):
+        share = number / (_FRAMES - 1)
+        x, y, r = _moved(told.motion, share, place[0], place[1], radius)
+        shown = told.motion != "blink" or int(share * 6) % 2 == 0
+        pixels = ground.copy()
+        if shown:
+            pixels[_inside(told.shape, x, y, r)] = COLOURS[told.colour]
+        yield number / FRAME_RATE, pixels
+
+
+def _moved(motion: str, share: float, x: float, y: float, radius: float) -> tuple[float, float, float]:
+    """Centre and radius, in sides of the picture, when `share` of the film is over."""
+    match motion:
+        case "left":
+            return 0.85 - 0.7 * share, y, radius
+        case "right":
+            return 0.15 + 0.7 * share, y, radius
+        case "grow":
+            return x, y, radius * (0.3 + 1.2 * share)
+        case "shrink":
+            return x, y, radius * (1.5 - 1.2 * share)
+        case _:
+            return x, y, radius
+
+
+def _inside(shape: str, x: float, y: float, radius: float) -> Bool[np.ndarray, "size size"]:
+    rows, columns = np.mgrid[:SIZE, :SIZE] / SIZE
+    across, down = (columns - x) / radius, (rows - y) / radius
+    distance = np.hypot(across, down)
+    match shape:
+        case "circle":
+            return distance < 1
+        case "square":
+            return np.maximum(abs(across), abs(down)) < 0.85
+        case "triangle":
+            return (down < 0.7) & (2 * abs(across) - down < 1.0)
+        case "ring":
+            return (distance < 1) & (distance > 0.6)
+        case "cross":
+            return (np.minimum(abs(across), abs(down)) < 0.3) & (np.maximum(abs(across), abs(down)) < 1)
+        case "star":
+            return distance < 0.65 + 0.35 * np.cos(5 * np.arctan2(across, -down))
+        case _:
+            raise AssertionError(f"{shape} is no shape")
+
+
+def sound(told: Film) -> Float32[np.ndarray, " samples"]:
+    """The tone at a fifth of full scale, at SAMPLE_RATE: 220 Hz, 1,760 Hz, or rising from one to the other."""
+    times: Float[np.ndarray, " samples"] = np.arange(round(SECONDS * SAMPLE_RATE)) / SAMPLE_RATE
+    if told.tone != "rising":
+        return (0.2 * np.sin(2 * np.pi * TONES[told.tone] * times)).astype(np.float32)
+    low, high = TONES["low"], TONES["high"]
+    octaves = np.log2(high / low) / SECONDS
+    phase = low * (2 ** (octaves * times) - 1) / (octaves * np.log(2))
+    return (0.2 * np.sin(2 * np.pi * phase)).astype(np.float32)

@@ -1,0 +1,56 @@
+"""The recipes of one extraction with their weights, and the streams that one pass of decoding gives all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtr_core.backbones.recipe import Modality, Recipe
+from vtr_core.backbones.recipes import recipe
+from vtr_core.backbones.weights import file_sha256, weights_file
+from vtr_core.errors import ConfigError
+from vtr_core.video.streams import Stream
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A recipe with the file of its weights and their hash, where it has any. Every node needs the file."""
+
+    recipe: Recipe
+    weights: str | None
+    sha256: str | None
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the numbers, and the fingerprint of it, for manifests."""
+        return {**self.recipe.settings(self.sha256), "fingerprint": self.recipe.fingerprint(self.sha256)}
+
+
+def choose(names: Sequence[str], weights: Mapping[str, str]) -> tuple[Chosen, ...]:
+    """The recipes called `names`, in this order; weights: files by recipe, for those whose package does not carry them.
+
+    Raises ConfigError for unknown or repeated recipes, weights of a recipe that is not chosen, and missing weights.
+    """
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"the recipe {name} is given twice; give each once")
+    for name in weights:
+        if name not in names:
+            raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
+    return tuple(_with_weights(recipe(name), weights) for name in names)
+
+
+def _with_weights(one: Recipe, given: Mapping[str, str]) -> Chosen:
+    file = weights_file(one, given)
+    return Chosen(one, None, None) if file is None else Chosen(one, str(file), file_sha256(file))
+
+
+def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:
+    """What is asked of the decoder: the streams of all recipes, each once."""
+    return tuple(dict.fromkeys(one.recipe.stream for one in chosen))
+
+
+def columns(chosen: Sequence[Chosen]) -> dict[Modality, list[int]]:
+    """Which of the recipes, by position, see (video) and which hear (audio)."""
+    found: dict[Modality, list[int]] = {}
+    for position, one in enumerate(chosen):
+        found.setdefault(one.recipe.modality, []).append(position)
+    return found

@@ -1,0 +1,58 @@
+"""The features of one video, put together from the rows of its chunks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float16
+
+from vtr_core.data.sources.features.pooling import to_float16
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.extraction.networks import Rows
+from vtr_core.video.faults import VideoFault
+
+
+@dataclass(frozen=True)
+class VideoFeatures:
+    """The rows of every recipe that had anything to see or hear, by the recipe's position, and the video's length."""
+
+    by_recipe: dict[int, Float16[np.ndarray, "rows dim"]]
+    duration: float
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a video gave no features. As a value: exceptions with arguments of their own do not travel well."""
+
+    reason: Reason
+    what: str
+
+    def error(self) -> UnusableError:
+        """What an adapter raises for it."""
+        return UnusableError(self.reason, self.what)
+
+
+Extracted = VideoFeatures | Unusable
+
+
+def unusable(fault: VideoFault) -> Unusable:
+    """The fault of a video file as a reason to drop it."""
+    return Unusable(Reason(fault.fault.value), fault.what)
+
+
+def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where: str) -> Extracted:
+    """All rows of a video, each recipe's in the order of its chunks, as they are stored; names: of the recipes."""
+    by_recipe: dict[int, list[Rows]] = {}
+    for part in parts:
+        by_recipe.setdefault(part.recipe, []).append(part)
+    found = {}
+    for recipe, chunks in sorted(by_recipe.items()):
+        values = np.concatenate([part.values for part in sorted(chunks, key=lambda part: part.chunk)])
+        if len(values):
+            try:
+                found[recipe] = to_float16(values, f"{where}, {names[recipe]}")
+            except UnusableError as fault:
+                return Unusable(fault.reason, str(fault))
+    if not found:
+        return Unusable(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
+    return VideoFeatures(found, duration)

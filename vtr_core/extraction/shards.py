@@ -1,0 +1,72 @@
+"""Shards of extracted videos: each is written as soon as all of its videos are there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vtr_core.data.ingest.ingest import IngestPlan, ShardTask, do
+from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.source import VideoFiles
+
+Extract = Callable[[Sequence[str]], Iterator[tuple[int, Extracted]]]
+"""URIs to (position, features), in any order: `in_process.extract_here` or `on_ray.extract_on_ray`."""
+_WRITERS = 2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is done after one more video."""
+
+    videos: int
+    of: int
+    dropped: int
+    seconds: float
+    """Of video, all together."""
+
+
+def write_shards(
+    plan: IngestPlan, tasks: Sequence[ShardTask], extract: Extract, keep: Callable[[str, VideoFeatures], None] | None
+) -> Iterator[Progress]:
+    """Extract the videos of `tasks` and write their shards and records; keep: what else to do with each video.
+
+    The features of a shard's videos are held until it is written.
+    """
+    videos = [(task, video) for task in tasks for video in task.videos]
+    left = {task.name: len(task.videos) for task in tasks}
+    held: dict[str, dict[str, Extracted]] = {}
+    progress = Progress(0, len(videos), 0, 0.0)
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        writing: list[Future[dict[str, Any]]] = []
+        for position, found in extract([video.content.uri for _, video in videos]):
+            task, video = videos[position]
+            if keep is not None and isinstance(found, VideoFeatures):
+                keep(video.video_id, found)
+            held.setdefault(task.name, {})[video.video_id] = found
+            left[task.name] -= 1
+            if not left[task.name]:
+                writing = _started(writing, pool.submit(_write, plan, task, held.pop(task.name)))
+            progress = _more(progress, found)
+            yield progress
+        for future in writing:
+            future.result()
+
+
+def _started(writing: list[Future[dict[str, Any]]], one: Future[dict[str, Any]]) -> list[Future[dict[str, Any]]]:
+    """With one more under way; the oldest is waited for where there would be too many."""
+    writing = [*writing, one]
+    while len(writing) > _WRITERS:
+        writing.pop(0).result()
+    return writing
+
+
+def _write(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -> dict[str, Any]:
+    assert isinstance(plan.source, VideoFiles)
+    source: Any = plan.source.holding(extracted)
+    return do(replace(plan, source=source, tasks=()), task)
+
+
+def _more(before: Progress, found: Extracted) -> Progress:
+    if isinstance(found, Unusable):
+        return replace(before, videos=before.videos + 1, dropped=before.dropped + 1)
+    return replace(before, videos=before.videos + 1, seconds=before.seconds + found.duration)

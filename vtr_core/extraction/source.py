@@ -1,0 +1,180 @@
+"""Extracted videos as sources of an ingest: clips pooled to one vector a modality, or videos with all rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from jaxtyping import Float, Float16
+
+from vtr_core.backbones.recipe import Modality
+from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.sources.features.pooling import Pool, l2, pool, to_float16, window
+from vtr_core.data.sources.kept import count_fault
+from vtr_core.data.sources.pairs.rows import PairRow
+from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.data.sources.videos.annotated import DATA_SETS, annotated_videos
+from vtr_core.data.sources.videos.captioned import captioned_videos
+from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.extraction.chosen import Chosen, columns
+from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+
+S = TypeVar("S", bound="VideoFiles")
+
+
+@dataclass(frozen=True)
+class VideoFiles:
+    """Video files with captions, and the recipes of their features.
+
+    What was extracted of the videos of a shard is given to it by `holding`, before it is written.
+    """
+
+    name: ClassVar[str] = "extract"
+
+    inventory: Inventory
+    captions_table: str
+    annotations: str | None
+    chosen: tuple[Chosen, ...]
+    pool: Pool = "mean_std"
+    normalise: bool = True
+    extracted: Mapping[str, Extracted] = field(default_factory=dict)
+    """By video id."""
+
+    def settings(self) -> dict[str, Any]:
+        """What was given, and the recipes with their fingerprints."""
+        return {
+            "videos": self.inventory.place,
+            "anywhere": self.inventory.anywhere,
+            "captions": self.captions_table,
+            "annotations": self.annotations,
+            "recipes": [one.settings() for one in self.chosen],
+        }
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        """The captioned videos; `VideoEntry.content` is a CaptionedVideo."""
+        for name in DATA_SETS:
+            if name == self.captions_table and self.annotations is not None:
+                return annotated_videos(self.inventory, name, self.annotations, drops)
+        return captioned_videos(self.inventory, self.captions_table, drops)
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        """The captions of `videos`."""
+        for video in videos:
+            yield from (row.caption for row in video.content.rows)
+
+    def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
+        """This source with what was extracted of some videos."""
+        return replace(self, extracted=extracted)
+
+    def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
+        found = self.extracted[video.video_id]
+        if isinstance(found, Unusable):
+            count_fault(found.error(), video.content.keep, len(video.content.rows), drops)
+            return None
+        return found
+
+
+@dataclass(frozen=True)
+class VideoFileClips(VideoFiles):
+    """As clips: the recipes of a modality side by side, in the order in which they were given."""
+
+    def settings(self) -> dict[str, Any]:
+        """Beside the recipes, how rows of a clip become one vector."""
+        return {**super().settings(), "pool": self.pool, "normalise": self.normalise}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """`video` and `audio`, as far as there are recipes of them."""
+        factor = 2 if self.pool == "mean_std" else 1
+        sizes = {name: sum(self.chosen[i].recipe.dim for i in of) for name, of in columns(self.chosen).items()}
+        return tuple(FeatureSpec(name, factor * size) for name, size in sizes.items())
+
+    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
+        """A row for each row of the table; one that lies after the end of the video is dropped."""
+        found = self._found(video, drops)
+        if found is None:
+            yield from (_without_features(row) for row in video.content.rows if video.content.keep)
+            return
+        for row in video.content.rows:
+            try:
+                yield self._clip(found, row)
+            except UnusableError as fault:
+                count_fault(UnusableError(fault.reason, f"{row.clip_id}: {fault}"), video.content.keep, 1, drops)
+                if video.content.keep:
+                    yield _without_features(row)
+
+    def _clip(self, found: VideoFeatures, row: PairRow) -> Clip:
+        start, end = row.start or 0.0, found.duration if row.end is None else row.end
+        if start >= found.duration:
+            what = f"it begins at {start:g} s, and the video ends after {found.duration:g} s"
+            raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        whole = [one.recipe.name for one in self.chosen if one.recipe.rows_per_second is None]
+        if whole and row.start is not None:
+            raise UnusableError(Reason.BAD_TIME, f"{whole[0]} sees whole videos alone; leave out start and end")
+        vectors = {name: self._vector(name, found, of, start, end) for name, of in columns(self.chosen).items()}
+        features: dict[str, Float16[np.ndarray, " dim"]] = {
+            name: vector for name, vector in vectors.items() if vector is not None
+        }
+        if not features:
+            raise UnusableError(Reason.NO_SOUND, f"there is no sound from {start:g} to {end:g} s")
+        return Clip(row.clip_id, start, end, row.caption, features)
+
+    def _vector(
+        self, modality: Modality, found: VideoFeatures, recipes: Sequence[int], start: float, end: float
+    ) -> Float16[np.ndarray, " dim"] | None:
+        """The recipes of a modality side by side; None where the video, or the clip, has none of it."""
+        parts: list[Float[np.ndarray, " part"]] = []
+        for position in recipes:
+            rows, rate = found.by_recipe.get(position), self.chosen[position].recipe.rows_per_second
+            if rows is None or (rate is not None and int(start * rate) >= len(rows)):
+                return None
+            if rate is not None:
+                rows = window(rows, start, end, rate)
+            vector = pool(rows, self.pool)
+            parts.append(l2(vector) if self.normalise else vector)
+        return to_float16(np.concatenate(parts), modality)
+
+
+@dataclass(frozen=True)
+class VideoFileVideos(VideoFiles):
+    """As whole videos: all rows of every recipe, with all captions of the video."""
+
+    def settings(self) -> dict[str, Any]:
+        """With the kind of records."""
+        return {**super().settings(), "records": "videos"}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """Named by modality where it has one recipe, else by recipe."""
+        return tuple(FeatureSpec(name, self.chosen[i].recipe.dim) for i, name in self._names.items())
+
+    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
+        """The video whole; one whose captions have times of their own is dropped."""
+        found = self._found(video, drops)
+        captions = [row.caption for row in video.content.rows]
+        if found is None:
+            return Video(video.video_id, captions, {}) if video.content.keep else None
+        if any(row.start is not None for row in video.content.rows):
+            what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
+            drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
+            return None
+        kept = {i: _kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
+        features = {name: kept[i] for i, name in self._names.items() if i in kept}
+        return Video(video.video_id, captions, features)
+
+    @property
+    def _names(self) -> dict[int, str]:
+        by_modality = columns(self.chosen)
+        return {
+            i: name if len(of) == 1 else self.chosen[i].recipe.feature for name, of in by_modality.items() for i in of
+        }
+
+
+def _without_features(row: PairRow) -> Clip:
+    return Clip(row.clip_id, row.start or 0.0, row.end or 0.0, row.caption, {})
+
+
+def _kept(rows: Float16[np.ndarray, "rows dim"], most: int | None) -> Float16[np.ndarray, "kept dim"]:
+    """At most so many rows, in equal steps from the first to the last."""
+    if most is None or len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -1,0 +1,85 @@
+"""What was decoded, gathered into chunks of a stream's size."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from av import AudioFrame, VideoFrame
+from jaxtyping import Float32, UInt8
+
+from vtr_core.video.pictures import picture
+from vtr_core.video.sampling import Sampler
+from vtr_core.video.sound import SoundReader
+from vtr_core.video.streams import Chunk, PictureStream, SoundStream
+
+
+class PictureChunks:
+    """The chunks of one stream of pictures. Only frames that are samples are scaled."""
+
+    def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
+        self._position, self._stream = position, stream
+        self._sampler = Sampler(stream.rate, duration)
+        self._held: list[UInt8[np.ndarray, "size size 3"]] = []
+        self._index = 0
+
+    def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
+        """The chunks that are full with `frame`, which is shown until then."""
+        yield from self._add(frame, self._sampler.shown_until(until))
+
+    def last(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
+        """The chunks that are left after the last frame."""
+        yield from self._add(frame, self._sampler.last_shown_until(until))
+        if self._held:
+            yield self._chunk()
+
+    def _add(self, frame: VideoFrame, count: int) -> Iterator[Chunk]:
+        if not count:
+            return
+        seen = picture(frame, self._stream.picture)
+        for _ in range(count):
+            self._held.append(seen)
+            if len(self._held) == self._stream.chunk:
+                yield self._chunk()
+
+    def _chunk(self) -> Chunk:
+        chunk = Chunk(self._position, self._index, np.stack(self._held))
+        self._index += 1
+        self._held = []
+        return chunk
+
+
+class SoundChunks:
+    """The chunks of one stream of sound."""
+
+    def __init__(self, position: int, stream: SoundStream, where: str) -> None:
+        self._position, self._stream = position, stream
+        self._reader = SoundReader(stream.sample_rate, where)
+        self._held: list[Float32[np.ndarray, " samples"]] = []
+        self._count = 0
+        self._index = 0
+
+    def take(self, frame: AudioFrame, start: float | None) -> Iterator[Chunk]:
+        """The chunks that are full with `frame`, which begins at `start` seconds where that is known."""
+        yield from self._add(self._reader.take(frame, start))
+
+    def last(self) -> Iterator[Chunk]:
+        """The chunks that are left after the last frame."""
+        yield from self._add(self._reader.rest())
+        if self._count:
+            yield self._chunk(np.concatenate(self._held))
+
+    def _add(self, parts: Iterator[Float32[np.ndarray, " samples"]]) -> Iterator[Chunk]:
+        for part in parts:
+            self._held.append(part)
+            self._count += len(part)
+            while self._count >= self._stream.chunk + self._stream.overlap:
+                yield self._full()
+
+    def _full(self) -> Chunk:
+        size, held = self._stream.chunk, np.concatenate(self._held)
+        self._held, self._count = [held[size:]], len(held) - size
+        return self._chunk(held[: size + self._stream.overlap])
+
+    def _chunk(self, samples: Float32[np.ndarray, " samples"]) -> Chunk:
+        chunk = Chunk(self._position, self._index, samples)
+        self._index += 1
+        return chunk

@@ -1,0 +1,67 @@
+"""A video file opened for decoding, from any storage, and only as one of the formats of single files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import av
+import av.error
+import pyarrow as pa
+from av.container import InputContainer
+
+from vtr_core.errors import VtrError
+from vtr_core.storage import Location, StorageError, locate
+from vtr_core.video.faults import Fault, VideoFault
+
+FORMATS = (
+    *("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "mpegvideo", "flv", "asf", "ogg", "gif"),
+    *("mxf", "nut", "dv", "ivf", "rm", "wtv", "yuv4mpegpipe", "h264", "hevc", "obu"),
+)
+"""FFmpeg's names of what is read. Playlists (HLS, DASH, concat) are not: they would open whatever they name."""
+
+_AWAY = ("cannot be reached", "goes on failing")
+DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticError, EOFError, OSError)
+"""What PyAV raises over content that cannot be decoded."""
+
+
+def located(uri: str) -> Location:
+    """The location of a video's URI; VideoFault for a scheme that is not read, or a URI that is none."""
+    try:
+        return locate(uri)
+    except VtrError as error:
+        raise VideoFault(Fault.UNREADABLE_FILE, str(error)) from error
+
+
+@contextmanager
+def opened(location: Location) -> Iterator[InputContainer]:
+    """The file's container; VideoFault where there is none, it may not be read, or it is no video.
+
+    A store that is away or overloaded says nothing of the file: that stays a StorageError.
+
+    The format is found by content, never by the name. Bytes come through `location`'s file system, so that no name
+    or content makes the decoder open anything else.
+    """
+    try:
+        source = location.filesystem.open_input_file(location.path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise VideoFault(Fault.MISSING_FILE, f"there is no file {location}") from error
+    except (OSError, StorageError) as error:
+        if _is_of_the_store(error):
+            raise
+        raise VideoFault(Fault.UNREADABLE_FILE, f"{location} cannot be read ({error})") from error
+    with source, _container(source, location) as container:
+        yield container
+
+
+def _is_of_the_store(error: OSError | StorageError) -> bool:
+    """Whether the same file may be read later. The error has nothing but its words to tell by."""
+    return isinstance(error, StorageError) and any(words in str(error) for words in _AWAY)
+
+
+def _container(source: pa.NativeFile, location: Location) -> InputContainer:
+    if source.size() == 0:
+        raise VideoFault(Fault.NOT_A_VIDEO, f"{location} is empty; give a video file")
+    try:
+        options = {"format_whitelist": ",".join(FORMATS)}
+        return av.open(source, mode="r", options=options, metadata_errors="replace")
+    except DECODER_FAULTS as error:
+        raise VideoFault(Fault.NOT_A_VIDEO, f"{location} is no video of a format that is read ({error})") from error

@@ -1,0 +1,48 @@
+"""The picture that a network sees of a frame: upright, scaled by its short side, its middle cut out, RGB in bytes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from av import VideoFrame
+from jaxtyping import UInt8
+from PIL import Image
+
+Scaler = Literal["swscale_bicubic", "pillow_bicubic"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Pictures of `size` × `size` pixels, cut from the middle of a frame whose short side was scaled to `short_side`.
+
+    swscale_bicubic is FFmpeg's scaler; pillow_bicubic scales the decoded RGB frame, as CLIP's own preprocessing does.
+    """
+
+    size: int
+    short_side: int
+    scaler: Scaler = "swscale_bicubic"
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the scaled frame; the long side is rounded down, and no shorter than the cut-out."""
+        if width < height:
+            return self.short_side, max(height * self.short_side // width, self.size)
+        return max(width * self.short_side // height, self.size), self.short_side
+
+
+def picture(frame: VideoFrame, what: Picture) -> UInt8[np.ndarray, "size size 3"]:
+    """`what` of a frame. A rotation that the file asks for is applied; deeper colours are reduced to 8 bits."""
+    size = what.scaled(frame.width, frame.height)
+    match what.scaler:
+        case "swscale_bicubic":
+            scaled = frame.reformat(*size, format="rgb24", interpolation="BICUBIC").to_ndarray()
+        case "pillow_bicubic":
+            scaled = np.asarray(frame.to_image().resize(size, Image.Resampling.BICUBIC))
+    left, top = (size[0] - what.size) // 2, (size[1] - what.size) // 2
+    return upright(scaled[top : top + what.size, left : left + what.size], frame.rotation)
+
+
+def upright(
+    pixels: UInt8[np.ndarray, "height width 3"], degrees: int
+) -> UInt8[np.ndarray, "shown_height shown_width 3"]:
+    """`pixels` turned counter-clockwise by `degrees`, to the nearest quarter, as a player shows them."""
+    return np.ascontiguousarray(np.rot90(pixels, round(degrees / 90)))

@@ -1,0 +1,104 @@
+"""Videos decoded in a process of their own, so that one that hangs, crashes or takes all memory costs itself alone."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import TracebackType
+
+from vtr_core.storage import StorageError
+from vtr_core.video.faults import Fault, VideoFault
+from vtr_core.video.streams import Chunk, End, Stream
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one video may take."""
+
+    silent_s: float = 300.0
+    """Seconds in which the decoder must give something."""
+    max_bytes: int = 4 * 2**30
+    """Memory of the decoder."""
+
+
+class DecodingProcess:
+    """One decoding process, started when first needed, used for one video at a time, replaced when it was lost."""
+
+    def __init__(self, limits: Limits, threads: int = 1) -> None:
+        self._limits, self._threads = limits, threads
+        self._child: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def decode(self, uri: str, streams: Sequence[Stream]) -> Iterator[Chunk | End]:
+        """As `decoding.decode`, within the limits; what breaks them is a VideoFault, too.
+
+        A store that is away is a StorageError.
+        """
+        connection = self._ready()
+        complete = False
+        try:
+            connection.send((uri, tuple(streams), self._threads))
+            while not complete:
+                part = self._received(connection, uri)
+                complete = not isinstance(part, Chunk)
+                if isinstance(part, Exception):
+                    raise part
+                yield part
+        finally:
+            if not complete:
+                self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that is there now."""
+        return None if self._child is None else self._child.pid
+
+    def close(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            assert self._connection is not None
+            self._child.kill()
+            self._child.communicate()
+            self._connection.close()
+        self._child = self._connection = None
+
+    def __enter__(self) -> "DecodingProcess":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _received(self, connection: Connection, uri: str) -> Chunk | End | VideoFault | StorageError:
+        """What comes next, a fault that the decoder named among it; a decoder that is lost raises one."""
+        try:
+            if not connection.poll(self._limits.silent_s):
+                what = f"{uri}: the decoder gave nothing for {self._limits.silent_s:g} s"
+                raise VideoFault(Fault.DECODING_TOO_SLOW, what)
+            received: Chunk | End | VideoFault | StorageError = connection.recv()
+        except (EOFError, ConnectionError) as error:
+            raise VideoFault(Fault.DECODER_DIED, f"{uri}: the decoder ended its process") from error
+        return received
+
+    def _ready(self) -> Connection:
+        if self._connection is None or self._child is None or self._child.poll() is not None:
+            self.close()
+            self._start()
+        assert self._connection is not None
+        return self._connection
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            program = [sys.executable, "-m", "vtr_core.video.child", str(theirs.fileno()), str(self._limits.max_bytes)]
+            self._child = subprocess.Popen(
+                program,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            )
+        self._connection = Connection(ours.detach())

@@ -1,0 +1,51 @@
+"""Which frames of a video a network sees: chosen by presentation time, never by index."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`per_second` frames a second: sample k is the frame shown at (k + ½) / per_second, the middle of its interval.
+
+    The video has a sample for every such time before its end, and one at least.
+    """
+
+    per_second: float
+
+    def time(self, index: int) -> float:
+        """The time of a sample in seconds from the beginning."""
+        return (index + 0.5) / self.per_second
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """`count` frames of a video, whatever its length: those shown in the middle of `count` equal parts of it."""
+
+    count: int
+
+
+class Sampler:
+    """Counts, frame by frame in order of time, how many samples of a Rate each frame is.
+
+    A frame is shown until the next one; the first one also before its time, the last one for its own duration.
+    """
+
+    def __init__(self, sampling: Rate | Uniform, duration: float) -> None:
+        """duration: of the video in seconds, for Uniform alone; of a shorter one the last frame counts again."""
+        self._exactly = sampling.count if isinstance(sampling, Uniform) else None
+        self._rate = Rate(sampling.count / duration) if isinstance(sampling, Uniform) else sampling
+        self._taken = 0
+
+    def shown_until(self, end: float) -> int:
+        """How many samples fall on the frame that is shown until `end`, in seconds from the beginning."""
+        before = self._taken
+        while self._rate.time(self._taken) < end and self._taken != self._exactly:
+            self._taken += 1
+        return self._taken - before
+
+    def last_shown_until(self, end: float) -> int:
+        """As `shown_until` for the last frame, which is the one sample of a video shorter than half an interval."""
+        before = self._taken
+        self.shown_until(end)
+        self._taken = self._exactly or max(self._taken, 1)
+        return self._taken - before
