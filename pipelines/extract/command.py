@@ -9,10 +9,11 @@ from pipelines.extract.flags import ExtractFlags
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult
+    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
     from vtr_core.extraction.chosen import Chosen
     from vtr_core.extraction.shards import Extract
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+    from vtr_core.video.process import Limits
 
 
 def main(argv: Sequence[str]) -> None:
@@ -87,7 +88,7 @@ def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClip
     return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise)
 
 
-def _run(plan: "IngestPlan", tasks: "Sequence[object]", chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> None:
+def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> None:
     from pipelines.extract.progress import Meter
     from vtr_core.extraction.npy_files import NpyFolder
     from vtr_core.extraction.shards import write_shards
@@ -103,7 +104,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[object]", chosen: "tuple[Chosen, .
         folder.claim()
         keep = folder.write
     meter = Meter()
-    for progress in write_shards(plan, tasks, extractor(chosen, flags), keep):  # type: ignore[arg-type]
+    for progress in write_shards(plan, tasks, extractor(chosen, flags), keep):
         meter.tell(progress)
 
 
@@ -125,7 +126,7 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
     return partial(extract_on_ray, chosen=chosen, limits=limits, resources=resources)
 
 
-def _here(chosen: "tuple[Chosen, ...]", limits: object) -> "Extract":
+def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
     import os
 
     import torch
@@ -134,4 +135,4 @@ def _here(chosen: "tuple[Chosen, ...]", limits: object) -> "Extract":
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return partial(extract_here, chosen=chosen, limits=limits, device=device, at_once=len(os.sched_getaffinity(0)))  # type: ignore[arg-type]
+    return partial(extract_here, chosen=chosen, limits=limits, device=device, at_once=len(os.sched_getaffinity(0)))
