@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.comparison.paired import Difference, paired
 from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
-from benchmarks.paired import Difference, paired
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override

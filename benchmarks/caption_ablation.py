@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.compared_rows import World, run_rows, write
+from benchmarks.comparison.rows import World, run_rows, write
 from benchmarks.msrvtt_dual.command import videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
@@ -26,7 +26,7 @@ MSRVTT = World(
     "msrvtt-800",
     "Captions of msrvtt-800",
     "caption-msrvtt-tiny",
-    {**CAPTION_VARIANTS, "full": {}},
+    {name: CAPTION_VARIANTS[name] for name in ("baseline", "margin", "fusion")} | {"full": {}},
     (("full", "fusion"), ("fusion", "baseline"), ("full", "baseline"), ("margin", "baseline")),
     compared="cider",
     metrics={"bleu1": "B@1", "bleu4": "B@4", "rouge_l": "ROUGE-L", "cider": "CIDEr"},

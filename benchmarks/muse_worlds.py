@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compared_rows import World, run_rows, write
+from benchmarks.comparison.rows import World, run_rows, write
 from benchmarks.msrvtt_dual.command import videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import splits

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.paired import Difference, paired
+from benchmarks.comparison.paired import Difference, paired
 from vtr_core.tables.interval import estimate
 
 COLUMNS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.caption_ablation import MSRVTT
-from benchmarks.compared_rows import markdown
+from benchmarks.comparison.rows import markdown
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptioningLossConfig

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.compared_rows import World, compare, markdown
+from benchmarks.comparison.rows import World, compare, markdown
 from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset

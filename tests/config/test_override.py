@@ -48,7 +48,7 @@ def test_a_preset_survives_json(name: str) -> None:
 
 def test_the_papers_settings() -> None:
     """Section 4.1: C = 128, d1 = 32, d2 = 256, batch 4096, margin .001, Adam 1e-3, cosine, 20 epochs."""
-    config = preset("capsule-howto")
+    config = preset("capsule-howto-published")
     assert (config.model.num_capsules, config.model.primary_dim, config.model.routing.pose_dim) == (128, 32, 256)
     assert (config.batch.rows, config.batch.videos, config.training.epochs) == (4096, 128, 20)
     assert config.loss.margin.value == 0.001  # type: ignore[union-attr]

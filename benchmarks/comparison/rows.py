@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.comparison.paired import Difference, paired
 from benchmarks.machine import processor, versions
-from benchmarks.paired import Difference, paired
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
