@@ -23,6 +23,7 @@ settings.register_profile("shared-machine", deadline=None, suppress_health_check
 settings.load_profile("shared-machine")
 for name in ("MLFLOW", "RAY", "SWEEP"):
     os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
+os.environ.setdefault("RAY_worker_niceness", "0")  # of 15, other programs of a busy machine leave Ray's workers nothing
 
 _LIMIT = pytest.StashKey[float]()
 """On the monotonic clock: when tests are no longer begun."""
