@@ -100,7 +100,8 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     from pipelines.evaluation_inputs import device, short_names
     from pipelines.report.links import print_link
     from vtr_core import storage
-    from vtr_core.data.reading.steps import usable_steps
+    from vtr_core.data.records.schema import require_steps
+    from vtr_core.data.shards.checks import usable
     from vtr_core.retrieval.spaces import clip_space_of
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.load import load_model
@@ -108,7 +109,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     for name, value in (("window", flags.window), ("draws", flags.draws)):
         if value < 1:
             raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
-    manifests = [usable_steps(uri) for uri in flags.data]
+    manifests = [usable(uri, require_steps) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     space = clip_space_of(loaded, "localisation")
     for manifest in manifests:

@@ -1,6 +1,6 @@
 """The one base of every configuration class, and its numbers."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,8 +18,13 @@ class Settings(BaseModel):
 
 
 class SourceSettings(Settings):
-    """Of a source of data: they are written into its manifest, and tell one ingest from another."""
+    """Settings of a data source, which are written to the manifest and identify an ingest."""
+
+    left_out_unset: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the manifest omits while they are 0 or false: data sets made before they existed keep their
+    fingerprints."""
 
     def settings(self) -> dict[str, Any]:
-        """All of them as JSON."""
-        return self.model_dump(mode="json")
+        """The settings as JSON."""
+        values = self.model_dump(mode="json")
+        return {name: value for name, value in values.items() if value or name not in self.left_out_unset}

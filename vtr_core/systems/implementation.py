@@ -19,8 +19,8 @@ from vtr_core.systems.descriptions import Descriptions
 from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.pair_decision import PairDecision
+from vtr_core.systems.signature import Signature
 from vtr_core.systems.task import Task
-from vtr_core.systems.use import Use
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
@@ -42,8 +42,8 @@ class Implementation:
     """What trains it, for worker `rank` of `world`, with the labels and values that were prepared."""
     predict: Callable[[TrainedModel, pd.DataFrame], pd.DataFrame]
     """What a registered model makes of a table's rows; InputError where a column or a value is not what it takes."""
-    use: Callable[[Any], Use]
-    """How a registered model of a configuration is used: its columns, and what its page says."""
+    signature: Callable[[Any], Signature]
+    """The input and output columns of a registered model of a configuration, and its description."""
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None

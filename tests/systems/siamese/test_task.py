@@ -154,8 +154,8 @@ def test_a_made_subject_is_another_in_all_of_its_images(data: dict[str, Manifest
     task = build_task(config(data, **made), 0, 1)
     before, seen = _parts(columns(data["train"], config(data)), 1)[0], set()
     for step in range(40):
-        moves, batch = task._moves(before, step)
-        assert torch.equal(batch.subject_key != before.subject_key, (moves.mirror < 0) | (moves.stretch != 1))
+        transforms, batch = task._transforms(before, step)
+        assert torch.equal(batch.subject_key != before.subject_key, (transforms.mirror < 0) | (transforms.stretch != 1))
         assert len(batch.subject_key.unique()) == len(before.subject_key.unique())
         seen |= set(batch.subject_key.tolist())
     assert len(seen) > 4 * len(before.subject_key.unique())

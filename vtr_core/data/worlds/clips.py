@@ -6,6 +6,7 @@ so any part of the world can be made anywhere, in any order.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,6 +25,8 @@ _OTHER_TOOL = 0.2
 
 class SyntheticSettings(SourceSettings):
     """The size and the difficulty of the world."""
+
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes"})
 
     num_clips: PositiveInt = 6000
     """Clips, about: the number of videos is this divided by the mean number of clips of a video."""

@@ -46,10 +46,10 @@ class Augmentation(Settings):
     @property
     def is_none(self) -> bool:
         """Whether images stay as they are."""
-        return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_subjects)
+        return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_identities)
 
     @property
-    def makes_subjects(self) -> bool:
+    def makes_identities(self) -> bool:
         """Whether subjects are made of others."""
         return self.mirror_subjects or bool(self.stretch_subjects)
 

@@ -56,14 +56,15 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     from pipelines.report.links import print_link
     from pipelines.report.printed_page import show
     from vtr_core import storage
-    from vtr_core.data.shards.checks import usable_images
+    from vtr_core.data.records.schema import require_images
+    from vtr_core.data.shards.checks import usable
     from vtr_core.storage import locate
     from vtr_core.systems.siamese.decision import decision_threshold, siamese
     from vtr_core.train.checkpoint.load import load_model
 
     if flags.hardest < 1:
         raise ConfigError(f"{PROG}: --hardest is {flags.hardest}; it must be 1 or more")
-    manifests = [usable_images(uri) for uri in flags.data]
+    manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     model = siamese(loaded)
     threshold = decision_threshold(loaded, flags.threshold)
