@@ -24,11 +24,11 @@ def _localization(argv: Sequence[str]) -> None:
 
 TASKS: tuple[Subcommand, ...] = (
     Subcommand(
-        "retrieval", "(default) text->video and video->text on clips or whole videos; its flags are below", _retrieval
+        "retrieval", "(default) text->video and video->text retrieval of clips or whole videos; flags below", _retrieval
     ),
     Subcommand(
         "localization",
-        "steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags",
+        "zero-shot localisation of ordered steps in untrimmed videos; vtr evaluate --task localization --help",
         _localization,
     ),
     *(evaluation for system in SYSTEMS for evaluation in system.evaluations),

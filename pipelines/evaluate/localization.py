@@ -28,25 +28,25 @@ class LocalizationFlags:
     """What to localise with, and where."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets of videos with ordered steps."""
     similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
-    """How a step's text and a second are compared (default: as in training)."""
+    """Similarity of a step's text and a second of video (default: as in training)."""
     window: int = 1
-    """Seconds pooled into one before they are embedded."""
+    """Seconds pooled around each second before embedding."""
     audio: bool = False
-    """Take a second's video and audio together."""
+    """Embed video and audio of a second together."""
     background: Literal["zero", "mean"] = "zero"
-    """The score of background, which spans compete with: 0, or the mean of a video's scores."""
+    """Background score that spans compete with: 0, or the mean of a video's scores."""
     draws: int = 10
-    """Random scores of which chance is the mean."""
+    """Random rankings averaged for the chance level."""
     seed: int = 0
-    """Of those."""
+    """Random seed of the chance level."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Write the figures to this file, too."""
+    """Also write the metrics to this JSON file."""
 
 
 @dataclass(frozen=True)

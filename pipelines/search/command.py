@@ -24,29 +24,29 @@ class SearchFlags:
     """What to search for, where, and how."""
 
     query: Annotated[str | None, tyro.conf.Positional] = None
-    """What the video shows, in words; in batch mode --topics instead."""
+    """Text query; in batch mode give --topics instead."""
     index: str = tyro.MISSING
-    """An index that vtr index made."""
+    """Index made by vtr index."""
     k: int | None = None
-    """Hits: 10, in batch mode 1000."""
+    """Number of results (default: 10, in batch mode 1000)."""
     space: Literal["hybrid", "latent", "concept"] | None = None
-    """Of a dual encoder: both spaces, or one of them (default: all that the model has)."""
+    """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
     candidates: int = 200
-    """Videos taken from latent space, by which hybrid ranks; in batch mode at least k."""
+    """Best videos of latent space that the hybrid score re-ranks; in batch mode at least k."""
     latent_weight: float | None = None
-    """Share of latent space in the hybrid score (default: as the model is evaluated)."""
+    """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     normalise: Literal["query", "train"] = "query"
-    """What scales both spaces for the hybrid score: all scores of the query, or the training scores."""
+    """Range by which the scores of each space are rescaled: all scores of the query, or training scores."""
     transform: str | None = None
-    """transform.json of vtr analyze causality: concepts are compared by sharper scores."""
+    """transform.json of vtr analyze causality, applied to concept scores."""
     checkpoint: str | None = None
-    """Where the model is, if no longer where the index says."""
+    """Checkpoint of the model, if it is no longer where the index says."""
     topics: str | None = None
-    """Batch mode: a file of topics, TRECVID's XML or a line of id and text each."""
+    """Batch mode: file of topics, TRECVID XML or lines of id and text."""
     run: str | None = None
-    """Batch mode: write the rankings to this file, as a TREC run."""
+    """Batch mode: write the rankings to this file in TREC run format."""
     judgements: str | None = None
-    """Batch mode: sampled judgements (topic 0 item stratum judgement), for inferred average precision."""
+    """Batch mode: sampled relevance judgements (topic 0 item stratum judgement), for inferred average precision."""
     json: bool = False
     """Print JSON."""
 

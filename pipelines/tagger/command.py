@@ -19,8 +19,8 @@ HELP = """\
 usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
        vtr tagger evaluate --treebank FOLDER [--tagger …] [flags]
 
-  train      a spaCy pipeline of universal tags and lemmas on a treebank in CoNLL-U, minutes on one core
-  evaluate   the accuracy of any tagger on a treebank, as it is and as captions are written
+  train      train a spaCy pipeline of universal tags and lemmas on a CoNLL-U treebank, minutes on one core
+  evaluate   accuracy of a tagger on a treebank, on its sentences and on their lower-cased, unpunctuated form
 """
 
 

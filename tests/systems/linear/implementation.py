@@ -7,6 +7,4 @@ from vtr_core.systems.joint_space.clips import CLIP_SPACE
 from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.signature import signature
 
-IMPLEMENTATION = Implementation(
-    build=build, task=LinearTask, predict=predict, signature=signature, retrieval=CLIP_SPACE
-)
+IMPLEMENTATION = Implementation(build, LinearTask, predict, signature, CLIP_SPACE)

@@ -82,7 +82,7 @@ CAPTIONING = System(
     evaluations=(
         Evaluation(
             "captioning",
-            "generated captions of whole videos; vtr evaluate --task captioning --help",
+            "BLEU, METEOR, ROUGE-L and CIDEr of generated captions; vtr evaluate --task captioning --help",
             _captioning,
             _figures,
         ),

@@ -73,7 +73,7 @@ SIAMESE = System(
     evaluations=(
         Evaluation(
             "verification",
-            "whether pairs of images show the same face; vtr evaluate --task verification --help",
+            "face verification on pairs of images; vtr evaluate --task verification --help",
             _verification,
         ),
     ),

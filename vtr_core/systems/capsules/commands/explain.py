@@ -22,7 +22,7 @@ class ExplainFlags:
     """What to explain, on what, and where the page goes."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
     out: str

@@ -28,25 +28,25 @@ class CaptioningFlags:
     """What to evaluate and on what."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
-    """One or more data sets of whole videos; videos without captions are left out."""
+    """One or more data sets of whole videos; videos without captions are skipped."""
     tokenizer: Literal["words", "alphanumeric", "spaces", "treebank"] = "words"
-    """What cuts captions into words for the figures; treebank is the published one and needs Java."""
+    """Tokenizer of the metrics; treebank is the published one (needs Java)."""
     meteor: bool = True
-    """METEOR too, where pycocoevalcap and Java are there."""
+    """Compute METEOR, where pycocoevalcap and Java are installed."""
     beams: int | None = None
-    """Sentences kept at every word; 1 is greedy (default: as in training)."""
+    """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
-    """α of log p / length^α, by which sentences are compared (default: as in training)."""
+    """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
-    """No n-gram of so many words occurs twice in a caption (default: as in training)."""
+    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     average_checkpoints: int = 1
-    """Evaluate the mean of the weights of a run folder's so many newest checkpoints."""
+    """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Write the figures and all captions to this file, too."""
+    """Also write metrics and captions to this JSON file."""
 
 
 @dataclass(frozen=True)

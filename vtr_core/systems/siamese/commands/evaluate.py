@@ -25,21 +25,21 @@ class VerificationFlags:
     """What to verify with, and which pairs."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
-    """One or more data sets of images with their lists of pairs."""
+    """One or more data sets of images with pair lists."""
     threshold: float | None = None
-    """Distance above which two images show different faces (default: where validation's error rates are equal)."""
+    """Distance above which two images count as different faces (default: the equal-error threshold of validation)."""
     hardest: int = 12
-    """Pairs of each kind on the page of the hardest ones."""
+    """Pairs of each kind on the page of the hardest pairs."""
     page: str | None = None
-    """Write that page to this file, too."""
+    """Also write that page to this file."""
     allow_seen: bool = False
-    """Take a data set all the same that shares subjects with the training data."""
+    """Allow subjects of the training data."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Write the figures to this file, too."""
+    """Also write the metrics to this JSON file."""
 
 
 def main(argv: Sequence[str]) -> None:
