@@ -53,3 +53,29 @@ class EvaluateFlags:
     """MLflow experiment."""
     json: str | None = None
     """Also write the metrics to this JSON file."""
+
+
+@dataclass(frozen=True)
+class LocalizationFlags:
+    """What to localise with, and where."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: tuple[str, ...]
+    """One or more data sets of videos with ordered steps."""
+    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
+    """Similarity of a step's text and a second of video (default: as in training)."""
+    window: int = 1
+    """Seconds pooled around each second before embedding."""
+    audio: bool = False
+    """Embed video and audio of a second together."""
+    background: Literal["zero", "mean"] = "zero"
+    """Background score that spans compete with: 0, or the mean of a video's scores."""
+    draws: int = 10
+    """Random rankings averaged for the chance level."""
+    seed: int = 0
+    """Random seed of the chance level."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: str | None = None
+    """Also write the metrics to this JSON file."""

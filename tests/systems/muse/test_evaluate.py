@@ -12,7 +12,8 @@ from mlflow import MlflowClient
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.command import SearchFlags, search
+from pipelines.search.command import SearchFlags
+from pipelines.search.search import search
 from tests.builders.token_videos import token_videos
 from tests.builders.toy import toy_dataset
 from tests.systems.muse.test_task import NO_LEARNER, WORDS, small

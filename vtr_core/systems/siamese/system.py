@@ -29,7 +29,7 @@ def _presets() -> Presets:
 
 
 def _verification(argv: Sequence[str]) -> None:
-    from vtr_core.systems.siamese.commands.evaluate import main
+    from vtr_core.systems.siamese.commands.command import main
 
     main(argv)
 

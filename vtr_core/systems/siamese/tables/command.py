@@ -136,7 +136,8 @@ def _choice(
 
 def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: float | None) -> dict[str, Any]:
     """The figures of the training and the test subjects, in percent, and the settings that decided."""
-    from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+    from vtr_core.systems.siamese.commands.command import VerificationFlags
+    from vtr_core.systems.siamese.commands.evaluate import evaluate
 
     uris = (f"{data}/train", f"{data}/test")
     train, test = evaluate(VerificationFlags(checkpoint, uris, threshold, experiment=flags.experiment))
