@@ -18,7 +18,7 @@ class Command:
 
     name: str
     summary: str
-    """What it does, in lines of the help."""
+    """Lines of the help."""
 
     def run(self, argv: Sequence[str]) -> None:
         """Run it with its flags. Its module, pipelines.<name>.command, is imported only now: help is instant."""
@@ -55,6 +55,6 @@ COMMANDS = (
 
 
 def help_text() -> str:
-    """What `vtr --help` prints."""
+    """The text of `vtr --help`."""
     lines = [f"  {command.name:11}" + command.summary.replace("\n", "\n" + " " * 13) for command in COMMANDS]
     return _HEAD + "\n".join([*lines, ""])

@@ -18,7 +18,7 @@ LINES, PAGE = "captions.jsonl", "captions.html"
 
 @dataclass(frozen=True)
 class CaptionFlags:
-    """What to describe, with which captioner, and where the captions go."""
+    """Flags of `vtr caption`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

@@ -19,7 +19,7 @@ FOLDER, CACHE = "concepts", "tagged"
 
 @dataclass(frozen=True)
 class ConceptFlags:
-    """Whose captions, which words of them, and where the table goes."""
+    """Flags of `vtr concepts`."""
 
     data: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Training data set, which defines the vocabulary, and further data sets whose videos need labels; or a folder of

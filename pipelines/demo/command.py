@@ -129,7 +129,7 @@ your own data   a table of clips, clips.csv, with the columns id, caption, video
 
 
 def _activation() -> str:
-    """What makes `vtr` a command of this shell, where this is a virtual environment that it does not use."""
+    """The shell command that activates the virtual environment; empty where it is active or there is none."""
     if sys.prefix == sys.base_prefix or os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return ""
     return f". {os.path.relpath(sys.prefix)}/bin/activate\n                "

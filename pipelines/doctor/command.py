@@ -24,7 +24,7 @@ layer at which the signal vanishes. Exit code 1 where any of them is out of boun
 
 @dataclass(frozen=True)
 class DoctorFlags:
-    """What to print."""
+    """Flags of `vtr doctor`."""
 
     json: bool = False
     """Print JSON: {"healthy": …, "findings": [{"section", "name", "state", "what", "remedy"}, …]}."""

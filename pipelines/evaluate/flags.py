@@ -1,4 +1,4 @@
-"""What is to be evaluated, and how: the flags of `vtr evaluate` for retrieval."""
+"""The flags of `vtr evaluate` for retrieval and localization."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ Rescale = Literal["matrix", "query", "train"]
 
 @dataclass(frozen=True)
 class EvaluateFlags:
-    """What to evaluate and on what."""
+    """Flags of `vtr evaluate --task retrieval`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
@@ -57,7 +57,7 @@ class EvaluateFlags:
 
 @dataclass(frozen=True)
 class LocalizationFlags:
-    """What to localise with, and where."""
+    """Flags of `vtr evaluate --task localization`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

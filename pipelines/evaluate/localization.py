@@ -56,7 +56,7 @@ class LocalizationResult:
         return _values(prefix, {name: figures.model.flat() for name, figures in self.decodings.items()})
 
     def chance_values(self, prefix: str) -> dict[str, float]:
-        """What chance has under the names of `metric_values`."""
+        """The chance level under the names of `metric_values`."""
         return _values(prefix, {name: figures.chance.flat() for name, figures in self.decodings.items()})
 
 
@@ -160,7 +160,7 @@ def _remarks(steps: ScoredSteps) -> list[str]:
 
 
 def _settings(flags: LocalizationFlags, similarity: SimilarityKind) -> dict[str, object]:
-    """What the figures depend on beside checkpoint and data."""
+    """The settings that the metrics depend on beside checkpoint and data."""
     chosen = {"window": flags.window, "audio": flags.audio, "background": flags.background}
     return {"similarity": similarity, **chosen, "draws": flags.draws, "seed": flags.seed}
 
@@ -195,7 +195,7 @@ def _panel(result: LocalizationResult) -> Panel:
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:
-    """Everything that is printed, by data set, in [0, 1]."""
+    """All results as JSON, by data set, in [0, 1]."""
     return {
         "task": "localization",
         **settings,

@@ -159,7 +159,7 @@ def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, ba
 
 
 def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:
-    """What the figures depend on beside checkpoint and data, for the tracked run."""
+    """The settings that the metrics depend on beside checkpoint and data, for the tracked run."""
     settings: dict[str, object] = {
         "similarity": kinds[0],
         "similarities": " ".join(kinds),

@@ -58,7 +58,7 @@ class Result:
         return values
 
     def prefix(self, variant: Variant) -> str:
-        """What the names of a variant's metrics begin with: `test/<set>[/<similarity>][/<variant>]`."""
+        """The prefix of a variant's metric names: `test/<set>[/<similarity>][/<variant>]`."""
         parts = ["test", self.name]
         parts += [variant.similarity] if variant.similarity != self.similarity else []
         parts += [variant.name] if variant.name != PLAIN else []
@@ -140,7 +140,7 @@ def write_json(uri: str, results: Sequence[Result]) -> None:
 
 
 def as_json(results: Sequence[Result]) -> dict[str, object]:
-    """Everything that is printed: by data set, the plain figures of the main similarity, and all variants."""
+    """All results as JSON: by data set, the plain metrics under the main similarity, and all variants."""
     return {
         "similarity": results[0].similarity,
         "sets": {

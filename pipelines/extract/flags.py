@@ -8,7 +8,7 @@ import tyro
 
 @dataclass(frozen=True)
 class ExtractFlags:
-    """What every extraction takes."""
+    """Flags of `vtr extract`."""
 
     videos: Annotated[str, tyro.conf.Positional]
     """Folder or URI of video files, quoted glob, list of paths (.txt), or table with a column video."""

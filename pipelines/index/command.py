@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexFlags:
-    """What to index, with which model, and where the index goes."""
+    """Flags of `vtr index`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

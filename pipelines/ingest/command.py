@@ -45,7 +45,7 @@ face images, for Siamese networks:
 
 @dataclass(frozen=True)
 class RecordFlags:
-    """What a row is; it decides which settings a source has."""
+    """The flag that selects the kind of records, on which a source's settings depend."""
 
     records: Records = "clips"
     """What a row is. clips: a clip and a caption, features pooled over time; videos (msrvtt, synthetic): a whole video,
@@ -54,7 +54,7 @@ class RecordFlags:
 
 @dataclass(frozen=True)
 class IngestFlags:
-    """What every source takes."""
+    """Flags of all sources."""
 
     out: str
     """Output folder or URI; with splits, one data set per split is written below it."""

@@ -11,7 +11,7 @@ from pipelines.arguments import parse, print_help, wants_help
 
 @dataclass(frozen=True)
 class SearchFlags:
-    """What to search for, where, and how."""
+    """Flags of `vtr search`."""
 
     query: Annotated[str | None, tyro.conf.Positional] = None
     """Text query; in batch mode give --topics instead."""

@@ -36,7 +36,7 @@ stopped run writes a checkpoint first. The exit code is that of the job; 143 sto
 
 @dataclass(frozen=True)
 class SubmitFlags:
-    """Where a job runs and what it takes along."""
+    """Flags of `vtr submit`."""
 
     address: str | None = None
     """URL of the cluster's dashboard (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, http://127.0.0.1:8265)."""

@@ -32,7 +32,7 @@ search spaces and their settings:
 
 @dataclass(frozen=True)
 class SweepFlags:
-    """What is searched, how, and where it is kept; a setting given as --a.b value is not searched."""
+    """Flags of `vtr sweep`. A setting given as --a.b value is fixed, not searched."""
 
     data: str
     """Training data set, or a folder with the splits train and val."""

@@ -1,4 +1,4 @@
-"""What `vtr tables` is told for every paper."""
+"""Flags of `vtr tables` for all papers."""
 
 from dataclasses import dataclass
 

@@ -105,14 +105,14 @@ def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, A
 
 
 def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    """By the evaluation `task` of the system that has it."""
+    """Metrics of the evaluation `task`, which a system offers."""
     (evaluation,) = (found for system in SYSTEMS for found in system.evaluations if found.name == task)
     assert evaluation.figures is not None, f"{task} has no figures for tables"
     return {"uri": one.uri, "figures": evaluation.figures(checkpoint, one.uri, one.name, experiment), "chance": {}}
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
-    """What the folder holds of finished runs, whoever made them."""
+    """The results of the finished runs in a folder."""
     figures: dict[str, dict[str, tuple[float, ...]]] = {}
     chance: dict[str, float] = {}
     for variant in variants:

@@ -33,13 +33,13 @@ class TrainTaggerFlags:
     out: str
     """Folder for the pipeline, on this machine."""
     name: str = "captions"
-    """Of the pipeline."""
+    """Name of the pipeline."""
     version: str = "1.0.0"
-    """Of the pipeline."""
+    """Version of the pipeline."""
     licence: str | None = None
-    """Of the treebank (known for English EWT)."""
+    """Licence of the treebank (known for English EWT)."""
     attribution: str | None = None
-    """Whom to name (known for English EWT)."""
+    """Attribution of the treebank (known for English EWT)."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _print(found: "TreebankAccuracy", what: str) -> None:
 
 
 def _meta(flags: TrainTaggerFlags, settings: TaggerSettings, treebank: "Treebank") -> dict[str, Any]:
-    """What spaCy's meta.json says of the pipeline."""
+    """The content of the pipeline's meta.json."""
     return {
         "name": flags.name,
         "version": flags.version,

@@ -35,7 +35,7 @@ usage: vtr train <preset> --data URI [flags]     train a preset
 
 @dataclass(frozen=True)
 class TrainFlags:
-    """Where a run reads and writes; settings of the run itself are given as --a.b value."""
+    """Flags of `vtr train`; settings of the run are given as --a.b value."""
 
     data: str
     """Training data set, or a folder with the splits train and val."""
@@ -70,19 +70,19 @@ class ResumeFlags:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run left."""
+    """The result of a run."""
 
     run: str
     checkpoint: str
     tracking_uri: str
-    """Without the password that it may hold."""
+    """URI with passwords redacted."""
     mlflow_run_id: str | None
     faults: str
-    """What went wrong on the way, counted; empty where nothing did."""
+    """Counts of faults during the run; empty where there were none."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
     task: str = "retrieval"
-    """What `vtr evaluate --task` measures such a model by."""
+    """The task of `vtr evaluate --task` for such a model."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 _LARGEST = 2**31 - 1
-"""Of counts and sizes; beyond it products of them leave what array libraries take."""
+"""Upper bound of counts and sizes; products of larger ones overflow in array libraries."""
 
 PositiveInt = Annotated[int, Field(gt=0, le=_LARGEST)]
 NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST)]

@@ -17,7 +17,7 @@ from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
 LATENTS, NARRATION, FEATURES, WEIGHTS, SCENES = range(5)
-"""What a random stream is for: the first number of its seed."""
+"""Purposes of random streams: the first number of their seeds."""
 
 AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
 _OTHER_TOOL = 0.2
@@ -99,7 +99,7 @@ class Truth:
 
 
 def truth(settings: SyntheticSettings, video: int) -> Truth:
-    """What happens in a video: agent and place stay, the tool mostly, action and object are each clip's own."""
+    """The content of a video: agent and place are constant, the tool mostly; action and object differ between clips."""
     rng = settings.stream(LATENTS, video)
     num_clips = int(rng.integers(settings.min_clips, settings.max_clips + 1))
     concepts = rng.choice(settings.num_concepts, size=(num_clips, len(SLOTS)), p=settings.frequencies)

@@ -117,7 +117,7 @@ def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
 
 
 def _no_rows(max_words: int) -> Columns:
-    """What a worker without a share of a small data set embeds, to have the shapes of the model's output."""
+    """Empty columns, with which a worker without rows gets the shapes of the model's outputs."""
     return {**_keys(0), "tokens": np.zeros((0, max_words), TOKEN_DTYPE)}
 
 

@@ -28,7 +28,7 @@ VIDEO, AUDIO = "video", "audio"
 
 @dataclass(frozen=True)
 class SecondModel:
-    """What embeds seconds and texts: a model, its features (name to dimension), its vocabulary and how it compares."""
+    """A model that embeds seconds and texts, with its features (name to dimension), vocabulary and similarity."""
 
     model: nn.Module
     features: Mapping[str, int]
@@ -44,7 +44,7 @@ class SecondModel:
 
     @property
     def modalities(self) -> tuple[str, ...]:
-        """What stands for a second."""
+        """The modalities that represent a second."""
         return (VIDEO, AUDIO) if self.audio else (VIDEO,)
 
 

@@ -34,7 +34,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What is ranked in one direction: queries, items, and which of them match."""
+    """Queries, items and relevance of one direction."""
 
     name: str
     title: str
@@ -103,7 +103,7 @@ _DIRECTIONS = (
 
 
 def visible(rows: EmbeddedRows) -> list[str]:
-    """Those of video and audio that at least one row has."""
+    """The modalities, of video and audio, that at least one row has."""
     return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
 
 

@@ -21,7 +21,7 @@ from vtr_core.similarity import SimilarityKind
 
 @dataclass(frozen=True)
 class JointClips:
-    """What is searched: each clip once, with a vector for each modality that some clip has."""
+    """The searched clips, each once, with a vector for each modality that some clip has."""
 
     item_id: tuple[str, ...]
     video_id: tuple[str, ...]

@@ -92,7 +92,7 @@ class PairContrastiveConfig(Settings):
     margin: PositiveFloat = 0.4
     """m, beyond which the distance of different faces costs nothing."""
     distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
-    """Between encodings: their squared difference, 1 − exp(−‖·‖₁²), or 1 − cosine."""
+    """Distance between encodings: squared Euclidean, 1 − exp(−‖·‖₁²), or 1 − cosine."""
     pairs: Literal["balanced", "all", "hardest"] = "balanced"
     """How pairs weigh: matching ones as much as different ones; each alike; or matching ones as much as as many of the
     nearest different ones."""

@@ -20,12 +20,12 @@ DECODER_DIMS = (512, 1024)
 
 @dataclass(frozen=True)
 class Encodings:
-    """What the model makes of images: their encodings, and what a loss adds for the tower's own sake."""
+    """The network's output: encodings, and penalties of the tower."""
 
     vectors: Float[Tensor, "batch dim"]
-    """Of length 1, unless the model does not normalise."""
+    """Unit vectors, unless the model does not normalise."""
     penalty: Float[Tensor, ""]
-    """Of concrete dropout; 0 without it."""
+    """Penalty of concrete dropout; 0 without it."""
     reconstruction: Float[Tensor, " batch"]
     """λ times the squared error of each image, summed over its pixels; 0 without a decoder."""
 

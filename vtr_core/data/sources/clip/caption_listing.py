@@ -39,7 +39,7 @@ def zero_vectors(listed: ListedVideo, dim: int) -> Float16[np.ndarray, "captions
 
 
 class CaptionListing(SourceSettings):
-    """What adapters that make whole videos of captions and a folder share: who is listed of, and in which split.
+    """Common settings of adapters of whole videos with captions: the list of videos, their captions and splits.
 
     A caption without a word is left out and counted, and with it its vector.
     """
@@ -49,7 +49,7 @@ class CaptionListing(SourceSettings):
     annotations: str | None = None
     """MSR-VTT: the folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
     split: Literal["official", "1k-a"] = "official"
-    """Of these: 6,513 / 497 / 2,990 videos as in the annotation files; or MSRVTT_train.9k.csv and
+    """Split of the MSR-VTT annotations: official has 6,513 / 497 / 2,990 videos; 1k-a uses MSRVTT_train.9k.csv and
     MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
     table: str | None = None
     """Your own data instead: CSV, TSV, JSON lines (.jsonl) or Parquet with the columns id and caption, a row for each
@@ -121,7 +121,7 @@ class CaptionListing(SourceSettings):
 
     @abstractmethod
     def _missing(self, video_id: str) -> UnusableError:
-        """What is said of a video that none of them is of."""
+        """The error for a video without a file or folder."""
 
     @property
     def _origin(self) -> str:

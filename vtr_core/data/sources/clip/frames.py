@@ -39,7 +39,7 @@ class ClipFrames(CaptionListing):
     frames: PositiveInt = 12
     """Frames of a video, in equal steps from the first to the last; of a shorter one all."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Where tasks compute; cuda with a share of a GPU for each, see --gpus-per-shard."""
+    """Device of the tasks; for cuda see --gpus-per-shard."""
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and `text`, with the sizes of the backbone."""

@@ -45,7 +45,7 @@ class Lfw(FaceSettings):
         return [VideoEntry(person, tuple(self._photos(person))) for person in people]
 
     def shape(self) -> tuple[int, int, int]:
-        """That of the first photograph."""
+        """The shape of the first photograph."""
         pair = self._pairs[0]
         first = self._root / pair.first_person / photo(pair.first_person, pair.first_number)
         height, width, channels = read_image(first, self.size, self.grey).shape

@@ -1,4 +1,4 @@
-"""What every source of faces decides: which subjects are held out, and the pairs of a split."""
+"""Settings of all sources of faces: held-out subjects and pair lists."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ class SubjectSplits(FaceSettings):
     max_pairs: PositiveInt = 3000
     """Matching pairs of a split at most; there are as many different ones."""
     pair_seed: int = 0
-    """Of the draws of pairs."""
+    """Random seed of the pair lists."""
 
     def entries(self, images: Mapping[str, Sequence[Any]], where: str) -> list[VideoEntry]:
         """The subjects with what their images are read from, in order, each in its split.

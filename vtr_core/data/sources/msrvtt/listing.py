@@ -25,7 +25,7 @@ class Captioned:
 
 
 class MsrvttListing(SourceSettings):
-    """What both record kinds of MSR-VTT share: annotations, a folder of feature files, and the split."""
+    """Settings of MSR-VTT for both record kinds: annotations, folder of feature files, split."""
 
     name: ClassVar[str] = "msrvtt"
 

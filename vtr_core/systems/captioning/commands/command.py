@@ -13,7 +13,7 @@ PROG = "vtr evaluate --task captioning"
 
 @dataclass(frozen=True)
 class CaptioningFlags:
-    """What to evaluate and on what."""
+    """Flags of `vtr evaluate --task captioning`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

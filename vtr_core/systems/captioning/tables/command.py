@@ -68,7 +68,7 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
-    """By metric name, what the caption of the nearest training video reaches."""
+    """By metric name, the result of the nearest training video's caption."""
     from vtr_core.data.manifest import Manifest, splits
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptionerConfig

@@ -13,7 +13,7 @@ PROG = "vtr evaluate --task verification"
 
 @dataclass(frozen=True)
 class VerificationFlags:
-    """What to verify with, and which pairs."""
+    """Flags of `vtr evaluate --task verification`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

@@ -151,7 +151,7 @@ def _log(
 
 
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
-    """Everything that is printed, by data set, in [0, 1], with every subject's errors."""
+    """All results as JSON, by data set, in [0, 1], with the errors of each subject."""
     return {
         "task": "verification",
         "threshold": threshold,

@@ -1,4 +1,4 @@
-"""What the verification of a data set's pairs found."""
+"""The result of verifying a data set's pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class VerificationResult:
     loss: float
     """The training's loss, as its mean over the pairs."""
     folds: FoldAccuracy | None
-    """Of a list with folds, as LFW's View 2."""
+    """Fold accuracies of a list with folds, such as LFW's View 2."""
     subjects: Sequence[SubjectErrors]
 
     def metric_values(self, prefix: str) -> dict[str, float]:

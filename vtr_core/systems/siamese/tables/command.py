@@ -20,7 +20,7 @@ FILE = "figures.json"
 
 @dataclass(frozen=True)
 class SiameseTableFlags:
-    """Whose faces, which models and groups; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables siamese`; settings of all runs are given as --a.b value."""
 
     faces: str
     """Folder with a folder of images per subject."""

@@ -28,7 +28,7 @@ class MarginChoice:
     """Over folds, by margin."""
     margin: float
     threshold: float
-    """Where the error rates of the pairs of all folds together are equal, each fold judged by a model without it."""
+    """The equal-error threshold over the pairs of all folds, each fold scored by a model trained without it."""
 
 
 def choose_margin(
@@ -63,7 +63,7 @@ def _best_value(checkpoint: str) -> float:
 
 
 def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
-    """Where the error rates of the validation pairs of all `data` together are equal."""
+    """The equal-error threshold over the validation pairs of all `data`."""
     scored = []
     for checkpoint, uri in zip(checkpoints, data, strict=True):
         loaded, manifest = load_model(checkpoint, device()), Manifest.load(f"{uri}/val")
