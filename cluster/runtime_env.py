@@ -1,4 +1,4 @@
-"""What a submitted job takes along: variables of an allow-list, its code's commit, and how long a stop may take.
+"""The runtime environment of a submitted job: allow-listed variables, the code's commit, and the stop timeout.
 
 Ray keeps a job's runtime environment in plain text: its web page masks the values, its API and its logs do not. So what
 is secret stays on this machine, and the job uses what the cluster's nodes have (roles, variables of their own), unless
@@ -40,7 +40,7 @@ CREDENTIALS = (
 )
 """Sent only where the user asks for it."""
 STOP_WAIT_S = 120
-"""Between SIGTERM and SIGKILL: a run that is stopped writes a checkpoint first. Ray's own default is 3 seconds."""
+"""Seconds between SIGTERM and SIGKILL, in which a stopped run writes a checkpoint. Ray's default is 3."""
 _NEVER = re.compile(r"(?i)RAY_AUTH")
 _SECRET_NAME = re.compile(r"(?i)secret|passw|token|credential|api_?key|access_?key|private_?key")
 

@@ -18,7 +18,7 @@ class Command:
 
     name: str
     summary: str
-    """What it does, in lines of the help."""
+    """Lines of the help."""
 
     def run(self, argv: Sequence[str]) -> None:
         """Run it with its flags. Its module, pipelines.<name>.command, is imported only now: help is instant."""
@@ -26,41 +26,35 @@ class Command:
 
 
 COMMANDS = (
-    Command("extract", "video files and captions -> the same shards, by named recipes; --list tells of them"),
-    Command("ingest", "raw features and annotations -> Parquet shards with a manifest"),
+    Command("extract", "features of video files by named backbones, as Parquet shards; --list describes the recipes"),
+    Command("ingest", "precomputed features and annotations, as Parquet shards with a manifest"),
+    Command("concepts", "concept vocabulary of captions and soft labels of videos, for models with a concept space"),
+    Command("tagger", "train or evaluate a part-of-speech tagger for vtr concepts"),
+    Command("train", "train a preset on a data set with any number of Ray workers; --resume continues a run"),
+    Command("sweep", "hyperparameter search with Ray Tune; the best checkpoint is registered"),
     Command(
-        "concepts",
-        "the concepts that captions name, with each video's soft labels, for models that have a concept space",
+        "evaluate", "metrics of a checkpoint on data sets: --task retrieval, localization, verification, captioning"
     ),
-    Command("tagger", "train or measure the part-of-speech tagger that finds them"),
-    Command("train", "a preset on a data set, on any number of Ray workers; --resume continues a run"),
-    Command("sweep", "settings of a preset searched with many trainings at once; the best one is registered"),
-    Command(
-        "evaluate",
-        "a checkpoint on data sets: --task retrieval, localization of the steps of a task, verification of faces,\n"
-        "captioning",
-    ),
-    Command("caption", "what a trained captioner says of videos, as JSON lines and as a page of examples"),
+    Command("caption", "generate captions for the videos of a data set: JSON lines, and a page of examples"),
     Command(
         "analyze",
-        "which concepts decide a dual encoder's rankings, what its latent and concept space add to each other,\n"
-        "and how much the captions of a corpus tell",
+        "a dual encoder's concepts (causality) and spaces (complementarity); the information content of captions",
     ),
     Command(
         "explain",
-        "a page on what each capsule of a checkpoint responds to, or on why videos were found: their tags; --serve",
+        "a page of the concepts that each capsule responds to, or of those that rank a query's videos; --serve",
     ),
-    Command("index", "the vectors of a data set's videos, for search"),
-    Command("search", "the best videos of an index for a query in words, or for a file of topics"),
-    Command("verify", "whether two images show the same face, by a Siamese network"),
-    Command("tables", "a paper's tables, its figures beside ours, trained and measured where the data is at hand"),
-    Command("submit", "any of these commands as a job of a Ray cluster: vtr submit -- train <preset> --data URI"),
-    Command("doctor", "what is installed and works on this machine, and what to do where it does not; --json"),
-    Command("demo", "all of the above on a synthetic world, in minutes on a laptop"),
+    Command("index", "embeddings of a data set's videos, for search"),
+    Command("search", "rank the videos of an index for a text query, or for a file of topics"),
+    Command("verify", "decide whether two images show the same face, with a Siamese network"),
+    Command("tables", "reproduce a paper's tables: published metrics beside ours"),
+    Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
+    Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
+    Command("demo", "the whole pipeline on synthetic data, in minutes on a laptop"),
 )
 
 
 def help_text() -> str:
-    """What `vtr --help` prints."""
+    """The text of `vtr --help`."""
     lines = [f"  {command.name:11}" + command.summary.replace("\n", "\n" + " " * 13) for command in COMMANDS]
     return _HEAD + "\n".join([*lines, ""])

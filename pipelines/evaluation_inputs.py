@@ -1,4 +1,4 @@
-"""What every evaluation of a checkpoint settles first: where to compute, and what to call the data sets."""
+"""Device of an evaluation, and short names of its data sets."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
 _ONE_START_S = 30.0
-"""What Ray gives its servers to come up, which is no setting of Ray's."""
+"""Ray's fixed timeout for the start of its servers."""
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:

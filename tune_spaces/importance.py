@@ -15,7 +15,7 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class Importance:
-    """Of one setting."""
+    """The importance of one setting."""
 
     name: str
     share: float

@@ -24,7 +24,7 @@ _DOMAINS: Mapping[str, Domain] = {
 
 
 def transform_domains(similarity: ConceptSimilarity) -> dict[str, Domain]:
-    """What is varied, with its values; a scale has no effect on a cosine."""
+    """The searched coordinates with their ranges; a scale has no effect on a cosine."""
     return {name: _DOMAINS[name] for name in coordinates(similarity)}
 
 

@@ -30,11 +30,11 @@ class PatienceSetting:
 
 
 S3 = PatienceSetting("VTR_S3_PATIENCE_S", 120.0)
-"""For a store that is away, throttles or answers 5xx."""
+"""Timeout of an S3-compatible store that is unreachable, throttles or answers 5xx."""
 MLFLOW = PatienceSetting("VTR_MLFLOW_PATIENCE_S", 120.0)
-"""For an MLflow store that does not answer: at the start of a run before it trains without one, and at its end."""
+"""Timeout of an MLflow store at the start of a run, which then trains without it, and at its end."""
 RAY = PatienceSetting("VTR_RAY_PATIENCE_S", 300.0)
-"""For Ray's servers: to come up on this machine, to list their nodes, to answer again while a job is followed."""
+"""Timeout of Ray's servers: to start on this machine, to list nodes, to answer while a job is followed."""
 SWEEP = PatienceSetting("VTR_SWEEP_PATIENCE_S", 300.0)
-"""For a trial of a sweep: to write its checkpoint, to end, and to give its folder back."""
+"""Timeout of a sweep's trial: to write its checkpoint, to end, and to release its folder."""
 SETTINGS = (S3, MLFLOW, RAY, SWEEP)

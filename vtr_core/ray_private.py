@@ -62,7 +62,7 @@ TALKATIVE_IN_SWEEPS = ("ray.tune.analysis.experiment_analysis", "ray.tune.tune",
 
 
 def only_errors(names: Sequence[str]) -> None:
-    """Of these loggers."""
+    """Set these loggers to errors only."""
     for name in names:
         logging.getLogger(name).setLevel(logging.ERROR)
 

@@ -18,7 +18,7 @@ Similarity = Callable[[Tensor, Tensor], Tensor]
 """(a (queries, dim), b (items, dim)) → (queries, items)."""
 
 FEWEST_ROWS = 16
-"""On both sides, for the compiled loop of `min_sum_blocks` to pay."""
+"""Minimum number of rows of both operands for which the compiled loop of `min_sum_blocks` is faster."""
 
 
 def similarity_function(kind: SimilarityKind) -> Similarity:

@@ -175,7 +175,8 @@ def _train(config: TrainConfig, sets: Sets, folder: Path) -> str:
 
 def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]:
     """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
-    from vtr_core.data.shards.checks import usable_videos
+    from vtr_core.data.records.schema import require_videos
+    from vtr_core.data.shards.checks import usable
     from vtr_core.systems.dual.analyze.analysed_set import analysed_set
     from vtr_core.systems.dual.analyze.causality.analyze import analyze
     from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
@@ -189,7 +190,7 @@ def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]
     assert isinstance(model, HybridEncoderConfig)
     parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
     if model.num_concepts is None:
-        test = analysed_set("test", embed_dual(loaded, usable_videos(sets.test)))
+        test = analysed_set("test", embed_dual(loaded, usable(sets.test, require_videos)))
         figures = figures_by_space(test, model.concept_similarity, loaded.config.evaluation.latent_weight)["latent"]
         return {"parameters": parameters, "scored": {"latent": figures}}
     concepts = str(Path(sets.train).parent / "concepts")

@@ -17,8 +17,8 @@ ANALYSES: tuple[Subcommand, ...] = (
     *(analysis for system in SYSTEMS for analysis in system.analyses),
     Subcommand(
         "information",
-        "how much the captions of a corpus tell, as three readings of CIDEr's statistics: their distribution,\n"
-        "head and tail captions; takes a data set or annotations in place of checkpoints",
+        "information content of the captions of a corpus, by CIDEr or idf: its distribution, and the captions at\n"
+        "both ends; takes a data set or annotations instead of checkpoints",
         _information,
     ),
 )

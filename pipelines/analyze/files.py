@@ -1,4 +1,4 @@
-"""What an analysis leaves: JSON, a page, figures, and a run of the experiment for them."""
+"""Output of an analysis: JSON, HTML page and figures, also logged as an MLflow run."""
 
 import io
 import time

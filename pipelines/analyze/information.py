@@ -18,15 +18,15 @@ class InformationFlags:
     """Which corpus, and where the page goes."""
 
     data: Annotated[str, tyro.conf.Positional]
-    """A folder of splits or a data set, MSR-VTT's annotations, or a JSON file {video: [caption, …]}; of splits and of
-    annotations the training captions alone are read."""
+    """Folder of splits, data set, MSR-VTT annotations, or JSON file {video: [caption, …]}; of splits and annotations
+    only the training captions are read."""
     out: str
-    """Folder for information.json, report.html, the figure and the table of values."""
+    """Output folder of information.json, report.html, the figure and the table of values."""
     videos: str | None = None
-    """Of a JSON file {video: [caption, …]}: a list of the training videos, an id a line; or the word all."""
+    """For a JSON file: list of the training videos, one id per line, or the word all."""
     reading: tuple[str, ...] = ("leave_one_out", "corpus", "idf")
-    """What the information content is: leave_one_out (CIDEr against the other captions of the video), corpus (against
-    all captions), idf (mean idf of the n-grams)."""
+    """Definitions of information content: leave_one_out (CIDEr against the other captions of the video), corpus (CIDEr
+    against all captions), idf (mean idf of the n-grams)."""
     top: int = 10
     """Captions listed at each end."""
 

@@ -1,4 +1,4 @@
-"""What `vtr analyze information` finds out about one reading of a corpus."""
+"""Distribution and extremes of one definition of information content on a corpus."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ class RatedCaption:
 
 @dataclass(frozen=True)
 class Spread:
-    """Of captions or videos: the bins, ascending, how many values each holds, and the values' mean and deviation."""
+    """Histogram of values of captions or videos, with bins ascending, and their mean and standard deviation."""
 
     bins: tuple[float, ...]
     counts: tuple[int, ...]
@@ -49,7 +49,7 @@ class InformationFindings:
     """Distinct captions, a text of a video once; of equal values the first of the corpus."""
 
     def to_json(self) -> dict[str, object]:
-        """Everything, for information.json."""
+        """The findings as JSON."""
         return asdict(self)
 
 
@@ -92,7 +92,7 @@ _ENDS = {
 
 
 def printed(found: InformationFindings) -> list[Printed]:
-    """Its tables."""
+    """The findings as tables."""
     title = f"{found.reading}: {found.captions} captions of {found.videos} videos"
     spread = blank_table(title, "", "number", "bins", "mean", "deviation", "lowest", "highest")
     for name, one in (("sentences", found.sentences), ("videos", found.by_video)):

@@ -18,22 +18,22 @@ LINES, PAGE = "captions.jsonl", "captions.html"
 
 @dataclass(frozen=True)
 class CaptionFlags:
-    """What to describe, with which captioner, and where the captions go."""
+    """Flags of `vtr caption`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: str
-    """Data set of whole videos; they need no captions of their own."""
+    """Data set of whole videos; captions are not needed."""
     out: str
-    """Folder for captions.jsonl and captions.html; earlier ones there are replaced."""
+    """Output folder of captions.jsonl and captions.html; existing files are replaced."""
     beams: int | None = None
-    """Sentences kept at every word; 1 is greedy (default: as in training)."""
+    """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
-    """α of log p / length^α, by which sentences are compared (default: as in training)."""
+    """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
-    """No n-gram of so many words occurs twice in a caption (default: as in training)."""
+    """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     examples: int = 50
-    """Videos on the page: evenly spread from the best caption to the worst, or over the file without references."""
+    """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
 
 
 def main(argv: Sequence[str]) -> None:

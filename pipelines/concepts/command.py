@@ -19,32 +19,33 @@ FOLDER, CACHE = "concepts", "tagged"
 
 @dataclass(frozen=True)
 class ConceptFlags:
-    """Whose captions, which words of them, and where the table goes."""
+    """Flags of `vtr concepts`."""
 
     data: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """The data set to train on, which decides the vocabulary, and others whose videos need labels; or a folder of
-    splits: train, then the others."""
+    """Training data set, which defines the vocabulary, and further data sets whose videos need labels; or a folder of
+    splits."""
     out: str | None = None
-    """Folder or URI of the concept table; an earlier one is replaced (default: concepts in the first data set or
-    folder, where vtr train looks for it)."""
+    """Output folder or URI of the concept table; an existing table is replaced (default: concepts in the first data set
+    or folder, where vtr train finds it)."""
     tagger: str = "default"
-    """default (comes with vtr), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
+    """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
     parts: str = "n,v,j"
-    """Parts of speech that concepts are: n noun, v verb, j adjective, a adverb, p preposition, c conjunction."""
+    """Parts of speech of concepts: n noun, v verb, j adjective, a adverb, p preposition, c conjunction."""
     pos: bool = False
-    """Tell measure/verb from measure/noun."""
+    """Distinguish concepts by part of speech: measure/verb, measure/noun."""
     min_captions: int | None = None
-    """Captions of a video that must mention a concept (default: 2, or 1 where no video has more than one)."""
+    """Minimum number of a video's captions that mention a concept (default: 2, or 1 where no video has more than one
+    caption)."""
     num_concepts: int | None = None
-    """Fail unless the captions offer so many concepts."""
+    """Fail if the captions offer fewer concepts than this."""
     ambiguous_share: float = 0.05
-    """A word is ambiguous if a second part of speech has this share of its occurrences; 0: any occurrence."""
+    """A word is ambiguous if its second part of speech has at least this share of its occurrences; 0: any."""
     cache: str | None = None
-    """Folder or URI for tagged captions (default: tagged in the table's folder); none is tagged twice."""
+    """Folder or URI of the cache of tagged captions (default: tagged in the table's folder)."""
     processes: int = 0
-    """Processes that tag with a spaCy pipeline (0: one per core)."""
+    """Processes for a spaCy tagger (0: one per core)."""
     top: int = 20
-    """Concepts printed."""
+    """Number of concepts printed."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -20,20 +20,20 @@ class DemoFlags:
     """Size and place of the demonstration."""
 
     videos: bool = False
-    """Begin with video files: films of coloured shapes are rendered, extracted, trained on and searched."""
+    """Start from video files: render films of coloured shapes, extract features, train, and search them."""
     films: int = 560
-    """With --videos: films, the last 100 of which are for test."""
+    """With --videos: number of films, of which the last 100 are the test set."""
     clips: int = 6000
-    """Without: clips of the synthetic world, about."""
+    """Without --videos: approximate number of synthetic clips."""
     seed: int = 0
-    """Of the world, and of the training."""
+    """Random seed of the data and of training."""
     workers: int = 2
-    """Train workers."""
+    """Number of training workers."""
     data: str | None = None
-    """Folder for the data set (default: data/synthetic-<clips>-<seed>, data/films-<films>-<seed> with --videos; an
-    existing one is used as it is)."""
+    """Data set folder (default: data/synthetic-<clips>-<seed>, with --videos data/films-<films>-<seed>); an existing
+    data set is reused."""
     out: str | None = None
-    """Folder for the run (default: runs/demo-<time>)."""
+    """Run folder (default: runs/demo-<time>)."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -129,7 +129,7 @@ your own data   a table of clips, clips.csv, with the columns id, caption, video
 
 
 def _activation() -> str:
-    """What makes `vtr` a command of this shell, where this is a virtual environment that it does not use."""
+    """The shell command that activates the virtual environment; empty where it is active or there is none."""
     if sys.prefix == sys.base_prefix or os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return ""
     return f". {os.path.relpath(sys.prefix)}/bin/activate\n                "

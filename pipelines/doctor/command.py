@@ -12,28 +12,28 @@ from vtr_core.errors import ConfigError
 HELP = """\
 usage: vtr doctor [flags]
 
-Python, packages, GPUs, the selective scan, memory and disk as Ray wants them, the MLflow store, the Ray cluster.
-Marks: - not installed and not needed, ! works worse than it could, ✗ broken. Exit code 1 where anything is broken.
+Checks Python, packages, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the Ray cluster.
+Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
 
-vtr doctor --model PRESET [--data URI] [--set NAME=VALUE …]: how much of what differs between rows reaches the outputs
-of a model with fresh weights, how far similarities deviate, how even gradients are, and where a signal dies. Exit code
-1 where any of it is out of bounds.
+vtr doctor --model PRESET [--data URI] [--set NAME=VALUE …] checks signal propagation in a newly initialised model: the
+variance between rows that reaches the embeddings, the deviation of similarities, the gradient norms of layers, and the
+layer at which the signal vanishes. Exit code 1 where any of them is out of bounds.
 
 """
 
 
 @dataclass(frozen=True)
 class DoctorFlags:
-    """What to print."""
+    """Flags of `vtr doctor`."""
 
     json: bool = False
-    """Print JSON instead: {"healthy": …, "findings": [{"section", "name", "state", "what", "remedy"}, …]}."""
+    """Print JSON: {"healthy": …, "findings": [{"section", "name", "state", "what", "remedy"}, …]}."""
     model: str | None = None
-    """Instead of the machine look at a model with fresh weights: a preset, or a run's config.json."""
+    """Check a freshly initialised model instead of the machine: a preset, or the config.json of a run."""
     data: str | None = None
-    """With --model: at a batch of this data set, and not at invented rows."""
+    """With --model: use a batch of this data set instead of random rows."""
     set: tuple[str, ...] = ()
-    """With --model: settings that differ, NAME=VALUE."""
+    """With --model: changed settings, NAME=VALUE."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What `vtr doctor` finds, thing by thing, and how it is told."""
+"""Findings of `vtr doctor`, as text and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -23,7 +23,7 @@ class Package:
     install: str
     needed: bool = False
     releases: tuple[str, ...] = ()
-    """Those that vtr was tried with, where another may not do."""
+    """The releases that vtr was tested with; others may not work."""
 
 
 def _needed(name: str, module: str) -> Package:

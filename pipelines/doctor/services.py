@@ -1,4 +1,4 @@
-"""What runs elsewhere: the MLflow store, and the Ray cluster that jobs go to."""
+"""Checks of the MLflow store and of the Ray cluster."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ _OWN = ("", "local")
 
 
 def service_findings(environ: Mapping[str, str]) -> list[Finding]:
-    """Both."""
+    """Findings on both services."""
     return [store_finding(), cluster_finding(environ)]
 
 

@@ -16,7 +16,7 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Look:
-    """What was looked at, and what was seen."""
+    """Signal propagation through a model for one kind of input."""
 
     what: str
     signal: "Signal"
@@ -27,7 +27,7 @@ class Look:
 
 
 def configuration(name: str, settings: Sequence[str]) -> "TrainConfig":
-    """That of a preset, or of a run's config.json, with `a.b=value` settings."""
+    """The configuration of a preset or of a run's config.json, with `a.b=value` settings applied."""
     from vtr_core import storage
     from vtr_core.config.override import override, validate
     from vtr_core.run.config import TrainConfig

@@ -2,33 +2,42 @@
 
 from collections.abc import Sequence
 
-from pipelines.arguments import wants_help
+from pipelines.arguments import parse, print_help, wants_help
+from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
 from vtr_core.errors import ConfigError
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
 
 def _retrieval(argv: Sequence[str]) -> None:
-    from pipelines.evaluate import retrieval as evaluate_retrieval
-
     if not argv or wants_help(argv):
         print(HELP, end="")
-    evaluate_retrieval.main(argv)
+        print_help("vtr evaluate", EvaluateFlags)
+        return
+    flags = parse(EvaluateFlags, argv, "vtr evaluate")
+    from pipelines.evaluate.retrieval import evaluate
+
+    evaluate(flags)
 
 
 def _localization(argv: Sequence[str]) -> None:
-    from pipelines.evaluate import localization as evaluate_localization
+    prog = "vtr evaluate --task localization"
+    if not argv or wants_help(argv):
+        print_help(prog, LocalizationFlags)
+        return
+    flags = parse(LocalizationFlags, argv, prog)
+    from pipelines.evaluate.localization import evaluate
 
-    evaluate_localization.main(argv)
+    evaluate(flags)
 
 
 TASKS: tuple[Subcommand, ...] = (
     Subcommand(
-        "retrieval", "(default) text->video and video->text on clips or whole videos; its flags are below", _retrieval
+        "retrieval", "(default) text->video and video->text retrieval of clips or whole videos; flags below", _retrieval
     ),
     Subcommand(
         "localization",
-        "steps in time of untrimmed videos; vtr evaluate --task localization --help shows its flags",
+        "zero-shot localisation of ordered steps in untrimmed videos; vtr evaluate --task localization --help",
         _localization,
     ),
     *(evaluation for system in SYSTEMS for evaluation in system.evaluations),

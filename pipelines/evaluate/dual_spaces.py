@@ -1,16 +1,16 @@
 """`vtr evaluate` of a dual encoder: figures by the hybrid score and in each of its spaces, on data sets of videos."""
 
-from typing import TYPE_CHECKING
-
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, log, printed, write_json
+from pipelines.evaluation_inputs import short_names
+from pipelines.report.printed_page import show
+from vtr_core.config.evaluation import EvaluationConfig
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pipelines.evaluate.flags import EvaluateFlags
-    from pipelines.evaluate.retrieval_figures import Result, Variant
-    from vtr_core.config.evaluation import EvaluationConfig
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.search.dual_spaces import DualSpaces, SpaceFigures
-    from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.retrieval.search.dual_spaces import DualSpaces, SpaceFigures
+from vtr_core.run.inputs import usable_data
+from vtr_core.train.checkpoint.load import LoadedModel
 
 _REMARKS = {
     "matrix": "each space rescaled by the lowest and highest of all scores: every figure depends on the whole test set",
@@ -19,12 +19,8 @@ _REMARKS = {
 }
 
 
-def evaluate_dual_spaces(loaded: "LoadedModel", spaces: "DualSpaces", flags: "EvaluateFlags") -> "list[Result]":
+def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluate.retrieval_figures import log, print_result, write_json
-    from pipelines.evaluation_inputs import short_names
-    from vtr_core.run.inputs import usable_data
-
     evaluation = _evaluation(loaded, flags)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
@@ -32,7 +28,7 @@ def evaluate_dual_spaces(loaded: "LoadedModel", spaces: "DualSpaces", flags: "Ev
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(_result(loaded, spaces, name, manifest, evaluation))
-        print_result(results[-1], loaded.uri)
+        show(printed(results[-1], loaded.uri))
     settings = {
         "latent_weight": evaluation.latent_weight,
         "normalise": evaluation.normalise,
@@ -45,10 +41,8 @@ def evaluate_dual_spaces(loaded: "LoadedModel", spaces: "DualSpaces", flags: "Ev
     return results
 
 
-def _evaluation(loaded: "LoadedModel", flags: "EvaluateFlags") -> "EvaluationConfig":
+def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
     """The run's settings with those of the command; ConfigError for flags that are about other models."""
-    from vtr_core.config.override import override
-
     unused = {
         "--similarity": flags.similarity,
         "--normalize": flags.normalize,
@@ -66,19 +60,15 @@ def _evaluation(loaded: "LoadedModel", flags: "EvaluateFlags") -> "EvaluationCon
 
 
 def _result(
-    loaded: "LoadedModel", spaces: "DualSpaces", name: str, manifest: "Manifest", evaluation: "EvaluationConfig"
-) -> "Result":
+    loaded: LoadedModel, spaces: DualSpaces, name: str, manifest: Manifest, evaluation: EvaluationConfig
+) -> Result:
     """All figures of one data set, from one embedding of it."""
-    from pipelines.evaluate.retrieval_figures import Result
-
     variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation)]
     return Result(name, manifest, variants[0].similarity, variants, {})
 
 
-def _variant(figures: "SpaceFigures", evaluation: "EvaluationConfig") -> "Variant":
+def _variant(figures: SpaceFigures, evaluation: EvaluationConfig) -> Variant:
     """A space's figures; of the hybrid score with what it depends on."""
-    from pipelines.evaluate.retrieval_figures import PLAIN, Variant
-
     if figures.space != "hybrid":
         return Variant(figures.space, PLAIN, "", "", figures.directions)
     title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"

@@ -1,4 +1,4 @@
-"""What is to be evaluated, and how: the flags of `vtr evaluate` for retrieval."""
+"""The flags of `vtr evaluate` for retrieval and localization."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,38 +16,66 @@ Rescale = Literal["matrix", "query", "train"]
 
 @dataclass(frozen=True)
 class EvaluateFlags:
-    """What to evaluate and on what."""
+    """Flags of `vtr evaluate --task retrieval`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
     similarity: tuple[SimilarityName, ...] = ()
-    """How embeddings are compared, one table for each; all: dot, cosine, neg_euclidean (default: as in training)."""
+    """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video"] = "none"
-    """video: also whole videos, all captions of one searching for it, by mean embeddings and by caption average."""
+    """video: also video-level retrieval with all captions of a video, by mean embeddings and by caption average."""
     rescale: Rescale | None = None
-    """Of a dual encoder: what the scores of its spaces are rescaled by before they are added: matrix (all scores,
+    """Dual encoders: range by which the scores of each space are rescaled before they are added: matrix (all scores,
     published), query, or train (training batches) (default: as in training)."""
     latent_weight: float | None = None
-    """Of a dual encoder: α of α · latent + (1 − α) · concept (default: as in training)."""
+    """Dual encoders: α in α · latent + (1 − α) · concept (default: as in training)."""
     normalize: tuple[Normalization, ...] = ()
-    """Also figures with a correction at test time: dual_softmax uses all test queries, query_bank other captions."""
+    """Also report metrics with test-time normalisation: dual_softmax over all test queries, query_bank over the
+    captions of another data set."""
     dual_softmax_temperature: float = 0.01
-    """Similarities are divided by it in the softmax over all test queries."""
+    """Temperature of the softmax over all test queries."""
     query_bank: str | None = None
-    """Data set whose captions are the bank, for instance the training data."""
+    """Data set of the bank's captions, for instance the training data."""
     bank_size: int = 5000
-    """Captions drawn from it."""
+    """Captions sampled for the bank."""
     bank_seed: int = 0
-    """Of that draw."""
+    """Random seed of that sample."""
     query_bank_temperature: float = 0.05
-    """Similarities are divided by it in the sum over the bank."""
+    """Temperature of the softmax over the bank."""
     knock_out: tuple[str, ...] = ()
-    """Also figures without a mechanism of the model: activations (of capsules, by their mean), learner (of MUSE)."""
+    """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean), learner
+    (of MUSE)."""
     average_checkpoints: int = 1
-    """Evaluate the mean of the weights of a run folder's so many newest checkpoints."""
+    """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Write the figures to this file, too."""
+    """Also write the metrics to this JSON file."""
+
+
+@dataclass(frozen=True)
+class LocalizationFlags:
+    """Flags of `vtr evaluate --task localization`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: tuple[str, ...]
+    """One or more data sets of videos with ordered steps."""
+    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
+    """Similarity of a step's text and a second of video (default: as in training)."""
+    window: int = 1
+    """Seconds pooled around each second before embedding."""
+    audio: bool = False
+    """Embed video and audio of a second together."""
+    background: Literal["zero", "mean"] = "zero"
+    """Background score that spans compete with: 0, or the mean of a video's scores."""
+    draws: int = 10
+    """Random rankings averaged for the chance level."""
+    seed: int = 0
+    """Random seed of the chance level."""
+    experiment: str = "vtr"
+    """MLflow experiment."""
+    json: str | None = None
+    """Also write the metrics to this JSON file."""

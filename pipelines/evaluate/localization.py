@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
 
-import tyro
+from rich.table import Table
+from rich.text import Text
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.evaluate.flags import LocalizationFlags
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.report.links import print_link
+from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.printed_page import Printed, page, show
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.records.schema import require_steps
+from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pipelines.report.bar_figure import Panel
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.steps.figures import StepFigures
-    from vtr_core.retrieval.evaluate.localization import ScoredSteps
-    from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
+from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
+from vtr_core.retrieval.spaces import clip_space_of
+from vtr_core.similarity import SimilarityKind
+from vtr_core.storage import locate
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}
@@ -24,38 +30,12 @@ DECODINGS = {"one_second": True, "spans": False}
 
 
 @dataclass(frozen=True)
-class LocalizationFlags:
-    """What to localise with, and where."""
-
-    checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
-    data: tuple[str, ...]
-    """One or more data sets of videos with ordered steps."""
-    similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] | None = None
-    """How a step's text and a second are compared (default: as in training)."""
-    window: int = 1
-    """Seconds pooled into one before they are embedded."""
-    audio: bool = False
-    """Take a second's video and audio together."""
-    background: Literal["zero", "mean"] = "zero"
-    """The score of background, which spans compete with: 0, or the mean of a video's scores."""
-    draws: int = 10
-    """Random scores of which chance is the mean."""
-    seed: int = 0
-    """Of those."""
-    experiment: str = "vtr"
-    """MLflow experiment."""
-    json: str | None = None
-    """Write the figures to this file, too."""
-
-
-@dataclass(frozen=True)
 class Decoded:
     """The figures of one way of placing steps: the model's, those of even parts, and those of chance."""
 
-    model: "StepFigures"
-    even_parts: "StepFigures"
-    chance: "StepFigures"
+    model: StepFigures
+    even_parts: StepFigures
+    chance: StepFigures
 
 
 @dataclass(frozen=True)
@@ -63,8 +43,8 @@ class LocalizationResult:
     """The figures of one data set by decoding: "one_second" and "spans"."""
 
     name: str
-    manifest: "Manifest"
-    steps: "ScoredSteps"
+    manifest: Manifest
+    steps: ScoredSteps
     decodings: Mapping[str, Decoded]
 
     def metric_values(self, prefix: str) -> dict[str, float]:
@@ -76,7 +56,7 @@ class LocalizationResult:
         return _values(prefix, {name: figures.model.flat() for name, figures in self.decodings.items()})
 
     def chance_values(self, prefix: str) -> dict[str, float]:
-        """What chance has under the names of `metric_values`."""
+        """The chance level under the names of `metric_values`."""
         return _values(prefix, {name: figures.chance.flat() for name, figures in self.decodings.items()})
 
 
@@ -87,28 +67,12 @@ def _values(prefix: str, by_decoding: Mapping[str, Mapping[str, float]]) -> dict
     return {f"{prefix}/{name}": 100.0 * v for name, v in {**recall, **overlap, **every}.items()}
 
 
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    if not argv or wants_help(argv):
-        print_help(PROG, LocalizationFlags)
-        return
-    evaluate(parse(LocalizationFlags, argv, PROG))
-
-
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluation_inputs import device, short_names
-    from pipelines.report.links import print_link
-    from vtr_core import storage
-    from vtr_core.data.reading.steps import usable_steps
-    from vtr_core.retrieval.spaces import clip_space_of
-    from vtr_core.storage import locate
-    from vtr_core.train.checkpoint.load import load_model
-
     for name, value in (("window", flags.window), ("draws", flags.draws)):
         if value < 1:
             raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
-    manifests = [usable_steps(uri) for uri in flags.data]
+    manifests = [usable(uri, require_steps) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     space = clip_space_of(loaded, "localisation")
     for manifest in manifests:
@@ -117,7 +81,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(_evaluate_one(loaded, name, manifest, similarity, flags))
-        print_result(results[-1], f"{loaded.uri}, {similarity} similarity")
+        show(printed(results[-1], f"{loaded.uri}, {similarity} similarity"))
     _log(flags, loaded, results, similarity)
     if flags.json is not None:
         storage.write_json(locate(flags.json), as_json(results, _settings(flags, similarity)))
@@ -126,10 +90,8 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
 
 
 def _evaluate_one(
-    loaded: "LoadedModel", name: str, manifest: "Manifest", similarity: "SimilarityKind", flags: LocalizationFlags
+    loaded: LoadedModel, name: str, manifest: Manifest, similarity: SimilarityKind, flags: LocalizationFlags
 ) -> LocalizationResult:
-    from vtr_core.metrics.steps.figures import by_chance, by_even_parts, centred, localise
-    from vtr_core.retrieval.evaluate.localization import SecondModel, score_steps
 
     config = loaded.config
     using = SecondModel(
@@ -155,18 +117,8 @@ def _evaluate_one(
     return LocalizationResult(name, manifest, steps, decodings)
 
 
-def print_result(result: LocalizationResult, title: str) -> None:
-    """A table of the figures in percent, next to even parts and to chance, and what could not be scored."""
-    from pipelines.report.printed_page import show
-
-    show(printed(result, title))
-
-
-def printed(result: LocalizationResult, title: str) -> "list[Printed]":
-    """The table and remarks that `print_result` prints."""
-    from rich.table import Table
-    from rich.text import Text
-
+def printed(result: LocalizationResult, title: str) -> list[Printed]:
+    """A table of the metrics in percent, beside even parts and chance, and remarks on what could not be scored."""
     table = Table(title=f"{result.name}: {title}", title_justify="left")
     for column in _COLUMNS:
         table.add_column(column, justify="right" if column else "left")
@@ -191,7 +143,7 @@ _TITLES = {"one_second": "one second per step", "spans": "one or more seconds pe
 _SHOWN = 5
 
 
-def _remarks(steps: "ScoredSteps") -> list[str]:
+def _remarks(steps: ScoredSteps) -> list[str]:
     total = len(steps.videos)
     counts = (
         (steps.num_without_frames, "have no frames; their steps count as missed"),
@@ -207,23 +159,19 @@ def _remarks(steps: "ScoredSteps") -> list[str]:
     return lines
 
 
-def _settings(flags: LocalizationFlags, similarity: "SimilarityKind") -> dict[str, object]:
-    """What the figures depend on beside checkpoint and data."""
+def _settings(flags: LocalizationFlags, similarity: SimilarityKind) -> dict[str, object]:
+    """The settings that the metrics depend on beside checkpoint and data."""
     chosen = {"window": flags.window, "audio": flags.audio, "background": flags.background}
     return {"similarity": similarity, **chosen, "draws": flags.draws, "seed": flags.seed}
 
 
 def _log(
     flags: LocalizationFlags,
-    loaded: "LoadedModel",
+    loaded: LoadedModel,
     results: Sequence[LocalizationResult],
-    similarity: "SimilarityKind",
+    similarity: SimilarityKind,
 ) -> None:
     """One run with the figures as `test/<set>/<decoding>/…`."""
-    from pipelines.report.bar_figure import bar_figure
-    from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-    from pipelines.report.printed_page import page
-
     settings = _settings(flags, similarity)
     sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
     title = f"{loaded.uri}, {similarity} similarity"
@@ -235,8 +183,7 @@ def _log(
     log_evaluation(flags.experiment, loaded, sets, {"task": "localization", **settings}, report)
 
 
-def _panel(result: LocalizationResult) -> "Panel":
-    from pipelines.report.bar_figure import Bar, Panel
+def _panel(result: LocalizationResult) -> Panel:
 
     bars = []
     for decoding, figures in result.decodings.items():
@@ -248,7 +195,7 @@ def _panel(result: LocalizationResult) -> "Panel":
 
 
 def as_json(results: Sequence[LocalizationResult], settings: Mapping[str, object]) -> dict[str, object]:
-    """Everything that is printed, by data set, in [0, 1]."""
+    """All results as JSON, by data set, in [0, 1]."""
     return {
         "task": "localization",
         **settings,

@@ -1,41 +1,32 @@
 """`vtr evaluate CHECKPOINT --data URI…`: retrieval on one or more data sets, printed and logged to MLflow."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
 from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
-from vtr_core.errors import ConfigError
+from pipelines.evaluate.retrieval_figures import Result, Variant, log, printed, write_json
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.printed_page import show
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
+from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
+from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
+from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
+from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
+from vtr_core.retrieval.search.dual_spaces import DualSpaces
+from vtr_core.retrieval.spaces import spaces_of
+from vtr_core.run.inputs import usable_data
+from vtr_core.run.models import reads_videos, system_of
+from vtr_core.similarity import SimilarityKind
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
-if TYPE_CHECKING:
-    from pipelines.evaluate.retrieval_figures import Result, Variant
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.embed.clips import EmbeddedRows
-    from vtr_core.retrieval.evaluate.normalized import Bank
-    from vtr_core.similarity import SimilarityKind
-    from vtr_core.train.checkpoint.load import LoadedModel
 
-
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    if not argv or wants_help(argv):
-        print_help("vtr evaluate", EvaluateFlags)
-        return
-    evaluate(parse(EvaluateFlags, argv, "vtr evaluate"))
-
-
-def evaluate(flags: EvaluateFlags) -> "list[Result]":
+def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
-    from pipelines.evaluate.retrieval_figures import log, print_result, write_json
-    from pipelines.evaluation_inputs import device, short_names
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.evaluate.bank import check_bank
-    from vtr_core.retrieval.search.dual_spaces import DualSpaces
-    from vtr_core.retrieval.spaces import spaces_of
-    from vtr_core.run.inputs import usable_data
-    from vtr_core.train.checkpoint.load import load_model
-
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
     bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
@@ -54,14 +45,14 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank))
-        print_result(results[-1], loaded.uri)
+        show(printed(results[-1], loaded.uri))
     log(flags.experiment, loaded, results, _settings(flags, kinds))
     if flags.json is not None:
         write_json(flags.json, results)
     return results
 
 
-def similarities(asked: Sequence[SimilarityName], trained: "SimilarityKind") -> "list[SimilarityKind]":
+def similarities(asked: Sequence[SimilarityName], trained: SimilarityKind) -> list[SimilarityKind]:
     """The similarities to report, each once. The first is the main one, whose metrics have the plain names.
 
     It is that of training wherever it is among them, else the first one asked for.
@@ -91,8 +82,7 @@ def _check(flags: EvaluateFlags) -> None:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
 
 
-def _check_knock_outs(loaded: "LoadedModel", flags: EvaluateFlags) -> None:
-    from vtr_core.run.models import system_of
+def _check_knock_outs(loaded: LoadedModel, flags: EvaluateFlags) -> None:
 
     offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
     for name in flags.knock_out:
@@ -101,9 +91,7 @@ def _check_knock_outs(loaded: "LoadedModel", flags: EvaluateFlags) -> None:
             raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
 
 
-def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
-    from vtr_core.retrieval.evaluate.bank import embed_bank, sample_captions
-    from vtr_core.run.models import reads_videos
+def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:
 
     config = loaded.config
     if reads_videos(config.model):
@@ -120,21 +108,14 @@ def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> 
 
 
 def _evaluate_one(
-    loaded: "LoadedModel",
+    loaded: LoadedModel,
     name: str,
-    manifest: "Manifest",
-    kinds: "Sequence[SimilarityKind]",
+    manifest: Manifest,
+    kinds: Sequence[SimilarityKind],
     flags: EvaluateFlags,
-    bank: "Bank | None",
-) -> "Result":
+    bank: Bank | None,
+) -> Result:
     """All figures of one data set, from one embedding of it."""
-    from pipelines.evaluate.retrieval_figures import Result
-    from vtr_core.data.plan.plan import row_groups
-    from vtr_core.errors import DatasetError
-    from vtr_core.retrieval.embed.rows import embed_rows
-    from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
-    from vtr_core.retrieval.evaluate.retrieval import rankings
-
     config = loaded.config
     rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     if not rankings(rows):
@@ -144,16 +125,8 @@ def _evaluate_one(
     return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
 
 
-def _without(
-    loaded: "LoadedModel", manifest: "Manifest", kind: "SimilarityKind", names: Sequence[str]
-) -> "list[Variant]":
+def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, names: Sequence[str]) -> list[Variant]:
     """Figures of the same checkpoint without some of its mechanisms, one at a time."""
-    from pipelines.evaluate.retrieval_figures import Variant
-    from vtr_core.data.plan.plan import row_groups
-    from vtr_core.retrieval.embed.rows import embed_rows
-    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
-    from vtr_core.run.models import system_of
-
     offered, found = system_of(loaded.config.model).implementation().knock_outs(loaded.model), []
     for name in names:
         with offered[name]() as remark:
@@ -163,15 +136,8 @@ def _without(
     return found
 
 
-def _variants(
-    rows: "EmbeddedRows", kind: "SimilarityKind", flags: EvaluateFlags, bank: "Bank | None"
-) -> "list[Variant]":
+def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
     """The plain figures first, then whole videos, then what was corrected at test time."""
-    from pipelines.evaluate.retrieval_figures import Variant
-    from vtr_core.retrieval.evaluate.normalized import evaluate_dual_softmax, evaluate_query_bank
-    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
-    from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
-
     found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
@@ -192,8 +158,8 @@ def _variants(
     return found
 
 
-def _settings(flags: EvaluateFlags, kinds: "Sequence[SimilarityKind]") -> dict[str, object]:
-    """What the figures depend on beside checkpoint and data, for the tracked run."""
+def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:
+    """The settings that the metrics depend on beside checkpoint and data, for the tracked run."""
     settings: dict[str, object] = {
         "similarity": kinds[0],
         "similarities": " ".join(kinds),

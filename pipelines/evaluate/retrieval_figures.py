@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich.table import Table
+from rich.text import Text
 
-    from pipelines.report.bar_figure import Panel
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.ranking import RetrievalMetrics
-    from vtr_core.retrieval.evaluate.retrieval import Direction
-    from vtr_core.train.checkpoint.load import LoadedModel
+from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.report.links import print_link
+from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.printed_page import Printed, page
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.metrics.ranking import RetrievalMetrics
+from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
+from vtr_core.storage import locate
+from vtr_core.train.checkpoint.load import LoadedModel
 
 PLAIN = "plain"
 
@@ -28,7 +31,7 @@ class Variant:
     name: str
     title: str
     remark: str
-    directions: "list[Direction]"
+    directions: list[Direction]
 
 
 @dataclass(frozen=True)
@@ -36,43 +39,34 @@ class Result:
     """The figures of one data set, and the best possible ones where the data set's truth is known."""
 
     name: str
-    manifest: "Manifest"
+    manifest: Manifest
     similarity: str
     """The main one, whose metrics have the plain names."""
     variants: Sequence[Variant]
-    best_possible: "Mapping[str, Mapping[int, float]]"
+    best_possible: Mapping[str, Mapping[int, float]]
 
     @property
-    def directions(self) -> "list[Direction]":
+    def directions(self) -> list[Direction]:
         """The plain figures under the main similarity."""
         return self.variants[0].directions
 
     def metrics(self) -> dict[str, float]:
         """The figures of all variants by metric name."""
-        from vtr_core.retrieval.evaluate.retrieval import metric_values
-
         values: dict[str, float] = {}
         for variant in self.variants:
             values.update(metric_values(variant.directions, self.prefix(variant)))
         return values
 
     def prefix(self, variant: Variant) -> str:
-        """What the names of a variant's metrics begin with: `test/<set>[/<similarity>][/<variant>]`."""
+        """The prefix of a variant's metric names: `test/<set>[/<similarity>][/<variant>]`."""
         parts = ["test", self.name]
         parts += [variant.similarity] if variant.similarity != self.similarity else []
         parts += [variant.name] if variant.name != PLAIN else []
         return "/".join(parts)
 
 
-def print_result(result: Result, checkpoint: str) -> None:
-    """A table for each similarity, next to chance and, where it is known, to the best possible."""
-    from pipelines.report.printed_page import show
-
-    show(printed(result, checkpoint))
-
-
-def printed(result: Result, checkpoint: str) -> "list[Printed]":
-    """The tables and remarks that `print_result` prints."""
+def printed(result: Result, checkpoint: str) -> list[Printed]:
+    """A table for each similarity, beside chance and, where it is known, the upper bound; and remarks."""
     similarities = dict.fromkeys(variant.similarity for variant in result.variants)
     parts: list[Printed] = [_table(result, similarity, checkpoint) for similarity in similarities]
     remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
@@ -84,9 +78,7 @@ def printed(result: Result, checkpoint: str) -> "list[Printed]":
     return parts
 
 
-def _table(result: Result, similarity: str, checkpoint: str) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def _table(result: Result, similarity: str, checkpoint: str) -> Table:
 
     table = Table(title=f"{result.name}: {checkpoint}, {similarity} similarity", title_justify="left")
     for column in ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "MeanR", "mAP", "tied"):
@@ -102,7 +94,7 @@ def _table(result: Result, similarity: str, checkpoint: str) -> "Table":
     return table
 
 
-def _add_rows(table: "Table", direction: "Direction", best_possible: Mapping[str, Mapping[int, float]]) -> None:
+def _add_rows(table: Table, direction: Direction, best_possible: Mapping[str, Mapping[int, float]]) -> None:
     figures = direction.metrics
     counts = (str(figures.num_queries), str(figures.num_items))
     table.add_row(direction.title, *counts, *_cells(figures), str(figures.num_tied))
@@ -112,17 +104,13 @@ def _add_rows(table: "Table", direction: "Direction", best_possible: Mapping[str
     table.add_row("  chance", "", "", *_cells(direction.chance), "")
 
 
-def _cells(metrics: "RetrievalMetrics") -> list[str]:
+def _cells(metrics: RetrievalMetrics) -> list[str]:
     recalls = [f"{100 * metrics.recall[k]:.1f}" for k in (1, 5, 10)]
     return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
 
 
-def log(experiment: str, loaded: "LoadedModel", results: Sequence[Result], settings: Mapping[str, object]) -> None:
+def log(experiment: str, loaded: LoadedModel, results: Sequence[Result], settings: Mapping[str, object]) -> None:
     """One run of the experiment, with the metrics of every variant of every data set."""
-    from pipelines.report.bar_figure import bar_figure
-    from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-    from pipelines.report.printed_page import page
-
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
     report = Report(
         values=as_json(results),
@@ -132,10 +120,8 @@ def log(experiment: str, loaded: "LoadedModel", results: Sequence[Result], setti
     log_evaluation(experiment, loaded, sets, settings, report)
 
 
-def _panel(result: Result) -> "Panel":
+def _panel(result: Result) -> Panel:
     """The plain recalls of a data set."""
-    from pipelines.report.bar_figure import Bar, Panel
-
     bars = []
     for direction in result.directions:
         best = result.best_possible.get(direction.name, {})
@@ -149,16 +135,12 @@ def _panel(result: Result) -> "Panel":
 
 def write_json(uri: str, results: Sequence[Result]) -> None:
     """Write `as_json` to a file."""
-    from pipelines.report.links import print_link
-    from vtr_core import storage
-    from vtr_core.storage import locate
-
     storage.write_json(locate(uri), as_json(results))
     print_link(locate(uri))
 
 
 def as_json(results: Sequence[Result]) -> dict[str, object]:
-    """Everything that is printed: by data set, the plain figures of the main similarity, and all variants."""
+    """All results as JSON: by data set, the plain metrics under the main similarity, and all variants."""
     return {
         "similarity": results[0].similarity,
         "sets": {
@@ -183,7 +165,7 @@ def as_json(results: Sequence[Result]) -> dict[str, object]:
     }
 
 
-def _directions(directions: "Sequence[Direction]") -> dict[str, object]:
+def _directions(directions: Sequence[Direction]) -> dict[str, object]:
     return {
         d.name: {"metrics": asdict(d.metrics), "chance": asdict(d.chance), "unanswerable": d.num_unanswerable}
         for d in directions

@@ -19,33 +19,33 @@ class ExplainQueriesFlags:
     """Which queries to explain, on what, and where the page goes."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint of a dual encoder with concepts: a folder, a run folder, or models:/NAME@ALIAS."""
+    """Checkpoint of a dual encoder with concepts: a folder, a run folder, or models:/NAME@ALIAS."""
     data: str
-    """A data set of whole videos."""
+    """Data set of whole videos."""
     query: tuple[str, ...] = ()
     """One or more queries, in quotes."""
     queries: str | None = None
-    """A file with a query in each line, and behind a tab the id of the right video, where it is known."""
+    """File with a query per line, optionally followed by a tab and the id of the relevant video."""
     out: str | None = None
-    """Folder for explanations.html and explanations.json; earlier ones there are replaced."""
+    """Output folder of explanations.html and explanations.json; existing files are replaced."""
     transform: str | None = None
-    """transform.json of vtr analyze causality: the improved system beside the original one."""
+    """transform.json of vtr analyze causality; shows the transformed system beside the original."""
     k: int = 5
-    """Videos shown for each query."""
+    """Videos shown per query."""
     tags: int = 10
-    """Tags in each cloud, at most 30."""
+    """Tags per cloud, at most 30."""
     space: Literal["hybrid", "concept"] | None = None
-    """What ranks: both spaces or concepts alone (default: all that the model has)."""
+    """Rank by both spaces or by concepts only (default: all spaces of the model)."""
     latent_weight: float | None = None
-    """Share of latent space in the hybrid score (default: as the model is evaluated)."""
+    """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     keyframes: str | None = None
     """Folder of pictures, <video id>.jpg or .png."""
     serve: bool = False
-    """Answer typed queries in the browser instead, with sliders for the transform."""
+    """Serve a page in which queries can be typed and the transform adjusted."""
     host: str = "127.0.0.1"
-    """Address to serve on; any but this machine's own lets others ask, too."""
+    """Address to listen on; anything but the loopback address admits other machines."""
     port: int = 8765
-    """Port to serve on; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     experiment: str = "vtr"
     """MLflow experiment."""
 

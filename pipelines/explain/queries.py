@@ -81,13 +81,14 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     """Load the checkpoint and embed the data set."""
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
-    from vtr_core.data.shards.checks import usable_videos
+    from vtr_core.data.records.schema import require_videos
+    from vtr_core.data.shards.checks import usable
     from vtr_core.retrieval.explain.report import Described, explainable
     from vtr_core.retrieval.search.search import Scoring
     from vtr_core.retrieval.spaces import dual_spaces_of
     from vtr_core.train.checkpoint.load import load_model
 
-    manifest = usable_videos(flags.data)
+    manifest = usable(flags.data, require_videos)
     loaded = load_model(flags.checkpoint, device())
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)

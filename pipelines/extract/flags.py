@@ -8,54 +8,55 @@ import tyro
 
 @dataclass(frozen=True)
 class ExtractFlags:
-    """What every extraction takes."""
+    """Flags of `vtr extract`."""
 
     videos: Annotated[str, tyro.conf.Positional]
-    """A folder or URI of video files, a glob in quotes, a list of paths (.txt), or a table with a column video."""
+    """Folder or URI of video files, quoted glob, list of paths (.txt), or table with a column video."""
     out: str
-    """Folder or URI of the data set; with splits, one data set is written below it for each."""
+    """Output folder or URI; with splits, one data set per split is written below it."""
     captions: str | None = None
-    """A table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles:
-    the .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, youcook2, howto100m, with --annotations."""
+    """Table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles, for
+    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
-    """What sees and hears; vtr extract --list tells of each."""
+    """Backbones that compute the features; vtr extract --list describes them."""
     annotations: str | None = None
-    """The published annotation files of that data set, as vtr ingest takes them; videos are found by their ids."""
+    """Published annotation files of that data set, as for vtr ingest; videos are found by id."""
     weights: dict[str, str] = field(default_factory=dict)
-    """Files of weights by recipe, for instance: --weights howto-2d resnet152.pth."""
+    """Weight files by recipe, for instance: --weights howto-2d resnet152.pth."""
     records: Literal["clips", "videos"] = "clips"
-    """clips: a row per clip and caption, pooled; videos: a row per video, with all rows of its features."""
+    """What a row is. clips: a clip and a caption, features pooled over time; videos: a whole video, with all feature
+    rows."""
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
-    """How the rows of a clip become one vector."""
+    """How the feature rows of a clip are pooled."""
     normalise: bool = True
-    """Whether that vector is brought to length 1."""
+    """Scale the pooled vector to unit length."""
     anywhere: bool = False
     """Allow absolute paths and URIs in tables and lists."""
     features_only: bool = False
-    """Write .npy files (<out>/<recipe>/<video>.npy) of all videos and no data set; captions are not needed."""
+    """Write .npy files (<out>/<recipe>/<video>.npy) instead of a data set; needs no captions."""
     keep_features: str | None = None
     """Also write .npy files of whole videos to this folder or URI."""
     splits: dict[str, float] = field(default_factory=dict)
-    """Split by video into these shares, for instance: --splits train .8 val .1 test .1 (default: the table's own)."""
+    """Split randomly by video, for instance: --splits train .8 val .1 test .1 (default: the table's splits)."""
     split_seed: int = 0
-    """Seed of that split and of the order of videos."""
+    """Random seed of the split and of the order of videos."""
     word_vectors: str | None = None
-    """word2vec (binary or text) or GloVe file; without one, vectors are learned in training."""
+    """word2vec (binary or text) or GloVe file; without it, word vectors are trained with the model."""
     min_count: int = 1
-    """Occurrences that a word needs (without a word-vector file)."""
+    """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
     max_words: int = 20
-    """Words kept of a caption."""
+    """Captions are cut after this number of words."""
     videos_per_shard: int = 128
-    """Videos in a Parquet file; an interrupted extraction goes on with the shards that are not complete."""
+    """Videos per Parquet file; an interrupted extraction resumes with the unfinished shards."""
     strict: bool = False
-    """Make anything that would be dropped an error."""
+    """Fail where a row would be dropped."""
     workers: int | None = None
-    """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on all that the cluster has."""
+    """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on the whole cluster."""
     gpus_per_network: float = 1.0
-    """Share of a GPU that each copy of the networks takes, where there are any; 0 takes none."""
+    """GPUs per copy of the backbones, where the cluster has any; 0 computes on CPUs."""
     seconds: float = 300.0
-    """A video whose decoder gives nothing for so long is dropped."""
+    """A video is dropped if its decoder gives no frame for this many seconds."""
     decoder_bytes: int = 4 * 2**30
-    """Memory that a decoder may take for one video; one that wants more is dropped."""
+    """A video is dropped if decoding it takes more memory than this."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""

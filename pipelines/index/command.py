@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexFlags:
-    """What to index, with which model, and where the index goes."""
+    """Flags of `vtr index`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: str
-    """A data set: of whole videos (videos) for a dual encoder and for MUSE, of clips for the other models."""
+    """Data set: whole videos for dual encoders and MUSE, clips for other models."""
     out: str
-    """Folder or URI of the index; an earlier index there is replaced."""
+    """Output folder or URI; an existing index is replaced."""
     backend: Literal["exact", "faiss"] = "exact"
-    """faiss: also a graph that finds candidates without looking at every video; needs pip install 'vtr-ray[faiss]'."""
+    """faiss: also an approximate nearest-neighbour graph for candidates; needs pip install 'vtr-ray[faiss]'."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -18,67 +18,67 @@ HELP = """\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
   howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
-  msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps frames
+  msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps all frames
   pairs       your own data: a table of ids, feature files and captions
-  synthetic   a deterministic world of narrated videos, of any size; --records videos: of described videos, with frames
+  synthetic   synthetic narrated videos, as many as wanted; --records videos: described videos with all frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
 
-whole videos with tokens of patches, for MUSE:
+whole videos with patch tokens, for MUSE:
 
-  clip_frames  computed by a model of open_clip from folders of JPEG or PNG frames (the extra clip)
-  clip_tokens  saved ones: per-video .npy or .npz of frame tokens and of caption vectors; MSR-VTT's captions or a table
-  synthetic_tokens  a deterministic world in which a small thing in a frame decides what is told
+  clip_frames  computed by an open_clip model from folders of JPEG or PNG frames (needs the extra clip)
+  clip_tokens  precomputed: per-video .npy or .npz of frame tokens and caption vectors; captions of MSR-VTT or a table
+  synthetic_tokens  synthetic videos whose captions describe a small object in the frames
 
 videos with the ordered steps of a task, for vtr evaluate --task localization:
 
-  crosstask        the release's tasks, list of videos and annotations, and per-video .npy features
-  mining_youtube   the release's .srt annotations and classes, and per-video .npy features
-  synthetic_steps  tasks of the synthetic world, to be localised by a model trained on its clips
+  crosstask        the released tasks, video list and annotations, and per-video .npy features
+  mining_youtube   the released .srt annotations and classes, and per-video .npy features
+  synthetic_steps  tasks of the synthetic videos, for a model trained on synthetic clips
 
-images of subjects, for Siamese networks of faces:
+face images, for Siamese networks:
 
-  faces     your own, or AT&T's: a folder of images (PGM, PNG, JPEG) for each subject
-  lfw       Labeled Faces in the Wild with the pairs of one of its files; without --root through scikit-learn
-  olivetti  AT&T's 40 subjects in 64 x 64, through scikit-learn
+  faces     a folder of images (PGM, PNG, JPEG) per subject, for instance AT&T's
+  lfw       Labeled Faces in the Wild with one of its pair lists; downloaded by scikit-learn without --root
+  olivetti  AT&T's 40 subjects at 64 x 64, downloaded by scikit-learn
 """
 
 
 @dataclass(frozen=True)
 class RecordFlags:
-    """What a row is; it decides which settings a source has."""
+    """The flag that selects the kind of records, on which a source's settings depend."""
 
     records: Records = "clips"
-    """clips: a row per clip and caption, pooled; videos (msrvtt, synthetic): a row per video, with all frames and
-    captions. The other sources have one kind of rows."""
+    """What a row is. clips: a clip and a caption, features pooled over time; videos (msrvtt, synthetic): a whole video,
+    with all frames and captions. Other sources have one kind of row."""
 
 
 @dataclass(frozen=True)
 class IngestFlags:
-    """What every source takes."""
+    """Flags of all sources."""
 
     out: str
-    """Folder or URI of the data set; with splits, one data set is written below it for each."""
+    """Output folder or URI; with splits, one data set per split is written below it."""
     splits: dict[str, float] = field(default_factory=dict)
-    """Split by video into these shares, for instance: --splits train .8 val .1 test .1 (default: the source's own)."""
+    """Split randomly by video, for instance: --splits train .8 val .1 test .1 (default: the source's splits)."""
     split_seed: int = 0
-    """Seed of that split and of the order of videos."""
+    """Random seed of the split and of the order of videos."""
     word_vectors: str | None = None
-    """word2vec (binary or text) or GloVe file; without one, vectors are learned in training."""
+    """word2vec (binary or text) or GloVe file; without it, word vectors are trained with the model."""
     vocabulary: str | None = None
-    """Take words and vectors from this data set instead."""
+    """Use the vocabulary and word vectors of this data set instead."""
     min_count: int = 1
-    """Occurrences that a word needs (without a word-vector file)."""
+    """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
     tokenizer: Tokenizer | None = None
-    """What cuts captions into words, for good: runs of letters of any alphabet, digits and apostrophes (words, the
-    default), or of A-Z, a-z and 0-9 alone (alphanumeric), as the published dual encoders do."""
+    """Tokenizer of captions, fixed for the data set: words (default; runs of letters of any alphabet, digits and
+    apostrophes), or alphanumeric (A-Z, a-z and 0-9 only, as the published dual encoders)."""
     max_words: int = 20
-    """Words kept of a caption."""
+    """Captions are cut after this number of words."""
     videos_per_shard: int = 256
-    """Videos in a Parquet file."""
+    """Videos per Parquet file."""
     strict: bool = False
-    """Make anything that would be dropped an error."""
+    """Fail where a row would be dropped."""
     gpus_per_shard: float = 0.0
-    """Share of a GPU that each shard's task takes: at 0.25 four of them share one (clip_frames --device cuda)."""
+    """GPUs per shard task; 0.25 lets four tasks share one (clip_frames --device cuda)."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 

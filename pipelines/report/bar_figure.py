@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 _ROW_INCHES, _FRAME_INCHES = 0.24, 1.0
 _LABEL_WIDTH = 5.0
-"""Of a figure's number beside its bar, in percent of the axis."""
+"""Width of the number beside a bar, in percent of the axis."""
 _COLOURS = {"chance": "#c44e52", "best possible": "#55a868", "even parts": "#dd8452"}
 
 

@@ -1,4 +1,4 @@
-"""What a command finds out about a checkpoint as a run of the experiment, below the run that made the checkpoint."""
+"""Results on a checkpoint as an MLflow run, a child of the run that made the checkpoint."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,9 +29,9 @@ class Report:
     """An evaluation for people and for programs."""
 
     values: Mapping[str, object]
-    """Everything, for evaluation.json."""
+    """The content of evaluation.json."""
     page: str
-    """What was printed, for report.html."""
+    """The content of report.html: the printed tables."""
     figure: Figure
     """The main figures, for figures/main.png."""
     pages: Mapping[str, str] = field(default_factory=dict)

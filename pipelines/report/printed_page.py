@@ -1,4 +1,4 @@
-"""What a command prints, as an HTML page for MLflow's artifacts."""
+"""Printing of tables, and the same as an HTML page for MLflow's artifacts."""
 
 import io
 from collections.abc import Sequence

@@ -23,35 +23,36 @@ if TYPE_CHECKING:
     from cluster.runtime_env import JobEnvironment
 
 HELP = """\
-usage: vtr submit [flags] -- <command> [its flags]     run a command of vtr on a Ray cluster, and follow it to its end
+usage: vtr submit [flags] -- <command> [its flags]     run a command of vtr on a Ray cluster and follow its log
 
   vtr submit -- train capsule-howto-tiny --data data/world
   vtr submit --address http://HEAD:8265 --profile 8xh100 -- train capsule-howto --data s3://… --out s3://…
 
-Ctrl-C asks whether to stop the job; with --yes it stops it, without a terminal it leaves it running. A stopped run
-writes a checkpoint first. The exit code is the job's own; 143 stopped, 130 left running, 2 not submitted.
+Ctrl-C asks whether to stop the job; with --yes it stops it without asking, without a terminal it leaves it running. A
+stopped run writes a checkpoint first. The exit code is that of the job; 143 stopped, 130 left running, 2 not submitted.
 
 """
 
 
 @dataclass(frozen=True)
 class SubmitFlags:
-    """Where a job runs and what it takes along."""
+    """Flags of `vtr submit`."""
 
     address: str | None = None
     """URL of the cluster's dashboard (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, http://127.0.0.1:8265)."""
     profile: str | None = None
-    """Settings for a kind of cluster; flags of the command win over them."""
+    """Cluster settings by name, listed above; flags of the command override them."""
     working_dir: str = "."
-    """Folder whose code the job runs, without data and secrets in it; or the URI of a zip archive."""
+    """Code folder to upload, without the data and secrets in it; or the URI of a zip archive."""
     submission_id: str | None = None
-    """The job's name (default: the command, the preset and the time)."""
+    """Submission id of the job (default: the command, the preset and the time)."""
     env: tuple[str, ...] = ()
-    """Variables of this machine that the job gets, beside the few that always go."""
+    """Further environment variables to pass on to the job."""
     pass_credentials: bool = False
-    """Send AWS_… keys, MLFLOW_… passwords and the like too; whoever reaches the cluster's API or logs can read them."""
+    """Also send AWS_… keys, MLFLOW_… passwords and the like; whoever reaches the cluster's API or logs can read
+    them."""
     no_wait: bool = False
-    """Return when the job is submitted."""
+    """Return once the job is submitted."""
     yes: bool = False
     """Ctrl-C stops the job without asking."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LEFT = 130
 """The exit code of a user who went away while the job goes on."""
 _STOPPED = 143
-"""That of a job that was stopped: Ray sends SIGTERM and keeps no code."""
+"""Exit code of a stopped job: Ray sends SIGTERM and reports no code."""
 _PAUSE_S = 2.0
 
 
@@ -129,14 +129,14 @@ class JobFollower:
 
 
 def exit_code(code: int | None) -> int:
-    """That of a failed job: its own, 128 + the number of the signal that ended it, 1 where it never ran."""
+    """The exit code of a failed job: its own, 128 + the signal number where a signal ended it, 1 where it never ran."""
     if code is None:
         return 1
     return 128 - code if code < 0 else code
 
 
 def _lost_contact() -> tuple[type[Exception], ...]:
-    """What Ray's client raises when the server is away or answers no more."""
+    """The exceptions of Ray's client when the server cannot be reached."""
     import aiohttp
     import requests
 

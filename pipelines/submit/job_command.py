@@ -32,7 +32,7 @@ class JobCommand:
         return self.words[0]
 
     def values(self, flag: str) -> list[str]:
-        """What is given after `flag`, up to the next flag."""
+        """The words after `flag`, up to the next flag."""
         found: list[str] = []
         inside = False
         for word in self.words:
@@ -116,7 +116,7 @@ def check_places(command: JobCommand) -> None:
 
 
 def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
-    """What will probably not work on a cluster that is not this machine."""
+    """Warnings on what will probably fail on a cluster that is not this machine."""
     found = [
         f"{uri} must be there on every node of the cluster"
         for flag in ("--data", "--validation", "--out", "--resume")

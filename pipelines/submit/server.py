@@ -106,7 +106,7 @@ def _use_token(url: str) -> None:
 
 
 def _refusal(url: str, reason: str) -> str:
-    """What to do about a token that is missing or wrong; `reason` is Ray's, which never quotes the token."""
+    """The error message for a missing or wrong token; `reason` is Ray's message, which never quotes the token."""
     how = "set RAY_AUTH_MODE=token, and the cluster's token in RAY_AUTH_TOKEN, a file named by RAY_AUTH_TOKEN_PATH, or"
     if "cannot be opened" in reason:
         return f"RAY_AUTH_TOKEN_PATH={os.environ.get('RAY_AUTH_TOKEN_PATH')} cannot be read or is empty"

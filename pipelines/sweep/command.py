@@ -21,40 +21,40 @@ if TYPE_CHECKING:
     from vtr_core.tracking.trials import Outcome
 
 HELP = f"""\
-usage: vtr sweep <space> --data URI --num-samples N [flags]     search from the beginning
-       vtr sweep --resume OUT                                   go on with an interrupted sweep
-       vtr sweep <space> --help                                 every setting of the space, and of its preset
+usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
+       vtr sweep --resume OUT                                   resume an interrupted sweep
+       vtr sweep <space> --help                                 the settings of the space and of its preset
 
-spaces, and what each varies:
+search spaces and their settings:
 {describe_spaces()}
 """
 
 
 @dataclass(frozen=True)
 class SweepFlags:
-    """What is searched, how, and where it is kept; a setting given as --a.b value is not searched."""
+    """Flags of `vtr sweep`. A setting given as --a.b value is fixed, not searched."""
 
     data: str
-    """Data set to train on, or a folder with the splits train and val."""
+    """Training data set, or a folder with the splits train and val."""
     validation: str | None = None
-    """Data set that trials are compared on (default: the split val beside train). There must be one."""
+    """Validation data set, on which trials are compared (default: the split val beside train). Required."""
     concepts: str | None = None
-    """Concept table of vtr concepts, for a model with a concept space (default: the folder concepts in --data)."""
+    """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
     num_samples: int = 12
-    """Trials; of a grid the most that it may have."""
+    """Number of trials; for a grid the maximum."""
     scheduler: SchedulerKind = "asha"
-    """asha stops losing trials early; pbt lets them go on from better ones' weights with settings near theirs, of those
-    that train at the same time."""
+    """asha stops bad trials early; pbt (population-based training) continues them from better trials' weights with
+    perturbed settings."""
     search: SearchKind | None = None
-    """How points are chosen (default: optuna, with pbt random). A grid takes all choices and 3 values of a number."""
+    """Search algorithm (default: optuna, with pbt random). A grid takes all choices and 3 values of each number."""
     max_concurrent: int | None = None
-    """Trials at once (default: as many as the cluster has room for)."""
+    """Maximum number of concurrent trials (default: as many as fit into the cluster)."""
     only: tuple[str, ...] = ()
-    """Settings of the space that are searched (default: all); the others stay as the preset has them."""
+    """Settings of the space that are searched (default: all); the others keep the preset's values."""
     search_seed: int = 0
-    """Of the points."""
+    """Random seed of the search."""
     out: str | None = None
-    """Folder or URI of the sweep, reachable from every node (default: runs/sweep-<space>-<time>)."""
+    """Sweep folder or URI, reachable from every node (default: runs/sweep-<space>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     worker_logs: bool = False
@@ -66,7 +66,7 @@ class ResumeFlags:
     """How to go on with a sweep."""
 
     resume: str
-    """Folder or URI of the sweep."""
+    """Sweep folder or URI."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 

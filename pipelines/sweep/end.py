@@ -21,7 +21,7 @@ from vtr_core.tracking.trials import Outcome
 from vtr_core.train.checkpoint.files import find_checkpoint
 
 _COMMANDS = 3
-"""Of the best trials."""
+"""Number of best trials whose commands are printed."""
 
 
 def conclude(

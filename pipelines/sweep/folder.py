@@ -28,7 +28,7 @@ ENDED: tuple[State, ...] = ("finished", "stopped")
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """What a sweep was started with."""
+    """The settings of a sweep."""
 
     space: str
     only: list[str]
@@ -45,7 +45,7 @@ class SweepRecord:
     search_seed: int
     max_concurrent: int | None
     tracking_uri: str
-    """Without the password that it may hold."""
+    """URI with passwords redacted."""
     experiment: str
     started: float
     provenance: dict[str, str]
@@ -74,7 +74,7 @@ class TrialRow:
 
     @property
     def name(self) -> str:
-        """Its number as people and folders see it."""
+        """The trial's number with three digits."""
         return f"{self.number:03d}"
 
 

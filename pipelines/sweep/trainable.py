@@ -29,7 +29,7 @@ _SOURCE = "source.json"
 
 
 def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
-    """What a trial's actor takes of the cluster: next to nothing where it starts workers, else what one would take."""
+    """The resources of a trial's actor: almost none where it starts workers, else those of one worker."""
     return dict(_HEAD) if scaling.workers else worker_bundle(scaling, gpu)
 
 
@@ -38,7 +38,7 @@ class TrialTrainable(Trainable):
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
-        """What the actor itself takes."""
+        """The resources of the actor itself."""
         return PlacementGroupFactory([config["takes"]])
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ class TrialTrainable(Trainable):
         return self._trial.next()
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """For population based training: where the weights are, not the weights."""
+        """For population-based training: a reference to the checkpoint, without the weights."""
         assert self._trial is not None
         source = {"run": self._trial.folder.location.uri, "checkpoint": self._trial.checkpoint().name}
         Path(checkpoint_dir, _SOURCE).write_text(json.dumps(source))

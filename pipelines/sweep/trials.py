@@ -1,4 +1,4 @@
-"""What the driver does as trials start, report and end: the table, a line for people, the trial's MLflow run."""
+"""The driver's callbacks when trials start, report and end: trial table, progress lines, MLflow runs."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What `vtr tables` is told for every paper."""
+"""Flags of `vtr tables` for all papers."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ class PaperTablesFlags:
     only: tuple[int, ...] = ()
     """Numbers of the tables (default: all)."""
     preset: str = ""
-    """The base whose variants are the rows; a small one makes small tables."""
+    """Base preset, whose variants are the rows."""
     data: str | None = None
-    """Training data, or a folder with the splits train and val. Without it nothing is trained."""
+    """Training data set, or a folder with the splits train and val. Without it nothing is trained."""
     validation: str | None = None
-    """Data set that chooses the best checkpoints (default: the split val beside train)."""
+    """Validation data set, which selects the best checkpoints (default: the split val beside train)."""
     test: tuple[str, ...] = ()
-    """Test sets as name=URI; the paper's own fill its columns, other names have their own."""
+    """Test sets as name=URI; those of the paper fill its columns, others get columns of their own."""
     seeds: int = 3
-    """Trainings of every row."""
+    """Number of training seeds per row."""
     out: str = "runs/tables"
-    """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
+    """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
     experiment: str = "vtr-tables"
     """MLflow experiment."""

@@ -29,7 +29,7 @@ def variants_of(tables: Sequence[Table]) -> list[str]:
 
 
 def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
-    """What trains and evaluates rows; ConfigError without something to evaluate on."""
+    """The runs of the tables' rows; ConfigError without test sets."""
     if not test_sets:
         prog = f"vtr tables {paper.name}"
         raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")

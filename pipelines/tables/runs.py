@@ -4,8 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
+from pipelines.evaluate.localization import evaluate as evaluate_localization
+from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
+from pipelines.train.command import TrainFlags, resume, train
+from vtr_core import storage
+from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
+from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.tables.table import Results
 
 
@@ -40,18 +50,11 @@ class Sweep:
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
-        from vtr_core.config.override import override
-        from vtr_core.run.presets import preset
-
         for variant in variants:
             self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))
 
     def run(self, variant: str, config: TrainConfig) -> None:
         """Train and evaluate `config` with every seed; what an earlier call finished is not done again."""
-        from vtr_core import storage
-        from vtr_core.config.override import override
-        from vtr_core.storage import locate
-
         for seed in range(self.seeds):
             folder = _folder(self.out, variant, seed)
             missing = [one for one in self.test_sets if not storage.exists(locate(_figures_file(folder, one)))]
@@ -64,10 +67,6 @@ class Sweep:
 
     def _train(self, config: TrainConfig, folder: str) -> str:
         """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
-        from pipelines.train.command import TrainFlags, resume, train
-        from vtr_core import storage
-        from vtr_core.storage import locate
-
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
         flags = TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
@@ -92,34 +91,28 @@ def _figures_file(folder: str, one: TestSet) -> str:
 
 
 def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    from pipelines.evaluate.flags import EvaluateFlags
-    from pipelines.evaluate.retrieval import evaluate
-    from vtr_core.retrieval.evaluate.retrieval import metric_values
 
-    (result,) = evaluate(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
+    (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
     chance = {f"{one.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
     chance |= {f"{one.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
     return {"uri": one.uri, "figures": metric_values(result.directions, one.name), "chance": chance}
 
 
 def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    from pipelines.evaluate.localization import LocalizationFlags, evaluate
 
-    (result,) = evaluate(LocalizationFlags(checkpoint, (one.uri,), experiment=experiment))
+    (result,) = evaluate_localization(LocalizationFlags(checkpoint, (one.uri,), experiment=experiment))
     return {"uri": one.uri, "figures": result.metric_values(one.name), "chance": result.chance_values(one.name)}
 
 
 def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    """By the evaluation `task` of the system that has it."""
-    from vtr_core.systems.all import SYSTEMS
-
+    """Metrics of the evaluation `task`, which a system offers."""
     (evaluation,) = (found for system in SYSTEMS for found in system.evaluations if found.name == task)
     assert evaluation.figures is not None, f"{task} has no figures for tables"
     return {"uri": one.uri, "figures": evaluation.figures(checkpoint, one.uri, one.name, experiment), "chance": {}}
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
-    """What the folder holds of finished runs, whoever made them."""
+    """The results of the finished runs in a folder."""
     figures: dict[str, dict[str, tuple[float, ...]]] = {}
     chance: dict[str, float] = {}
     for variant in variants:
@@ -133,8 +126,6 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
 
 
 def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
-    from vtr_core import storage
-    from vtr_core.storage import locate
 
     for seed in range(seeds):
         for one in test_sets:

@@ -19,8 +19,8 @@ HELP = """\
 usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
        vtr tagger evaluate --treebank FOLDER [--tagger …] [flags]
 
-  train      a spaCy pipeline of universal tags and lemmas on a treebank in CoNLL-U, minutes on one core
-  evaluate   the accuracy of any tagger on a treebank, as it is and as captions are written
+  train      train a spaCy pipeline of universal tags and lemmas on a CoNLL-U treebank, minutes on one core
+  evaluate   accuracy of a tagger on a treebank, on its sentences and on their lower-cased, unpunctuated form
 """
 
 
@@ -33,13 +33,13 @@ class TrainTaggerFlags:
     out: str
     """Folder for the pipeline, on this machine."""
     name: str = "captions"
-    """Of the pipeline."""
+    """Name of the pipeline."""
     version: str = "1.0.0"
-    """Of the pipeline."""
+    """Version of the pipeline."""
     licence: str | None = None
-    """Of the treebank (known for English EWT)."""
+    """Licence of the treebank (known for English EWT)."""
     attribution: str | None = None
-    """Whom to name (known for English EWT)."""
+    """Attribution of the treebank (known for English EWT)."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _print(found: "TreebankAccuracy", what: str) -> None:
 
 
 def _meta(flags: TrainTaggerFlags, settings: TaggerSettings, treebank: "Treebank") -> dict[str, Any]:
-    """What spaCy's meta.json says of the pipeline."""
+    """The content of the pipeline's meta.json."""
     return {
         "name": flags.name,
         "version": flags.version,

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from vtr_core.train.tracked import Tracking
 
 HELP = f"""\
-usage: vtr train <preset> --data URI [flags]     train from the beginning
-       vtr train --config FILE --data URI        the same with the config.json of an earlier run
-       vtr train --resume RUN                    go on with an interrupted run from its newest checkpoint
-       vtr train <preset> --help                 every setting of a preset
+usage: vtr train <preset> --data URI [flags]     train a preset
+       vtr train --config FILE --data URI        train the configuration of an earlier run, its config.json
+       vtr train --resume RUN                    resume an interrupted run from its newest checkpoint
+       vtr train <preset> --help                 all settings of a preset
 
 {describe_presets()}
 """
@@ -35,20 +35,20 @@ usage: vtr train <preset> --data URI [flags]     train from the beginning
 
 @dataclass(frozen=True)
 class TrainFlags:
-    """Where a run reads and writes; settings of the run itself are given as --a.b value."""
+    """Flags of `vtr train`; settings of the run are given as --a.b value."""
 
     data: str
-    """Data set to train on, or a folder with the splits train and val."""
+    """Training data set, or a folder with the splits train and val."""
     validation: str | None = None
-    """Data set that chooses the best checkpoint (default: the split val beside train, if there is one)."""
+    """Validation data set, which selects the best checkpoint (default: the split val beside train, if there is one)."""
     concepts: str | None = None
-    """Concept table of vtr concepts, for a model with a concept space (default: the folder concepts in --data)."""
+    """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
     out: str | None = None
-    """Folder or URI of the run, reachable from every node (default: runs/<preset>-<time>)."""
+    """Run folder or URI, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     register: str | None = None
-    """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, as its champion."""
+    """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, with the alias champion."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -58,30 +58,31 @@ class ResumeFlags:
     """How to go on with a run."""
 
     resume: str
-    """Folder or URI of the run."""
+    """Run folder or URI."""
     on_bad_shard: OnBadShard | None = None
-    """From here on, when a shard's row group cannot be read or fails its checksum (default: as the run began)."""
+    """From now on, for row groups that cannot be read or fail their checksum: fail or skip (default: as the run
+    began)."""
     register: str | None = None
-    """Register the best checkpoint in MLflow under this name, as its champion; also of a run that is finished."""
+    """Register the best checkpoint in MLflow under this name, with the alias champion; also for a finished run."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run left."""
+    """The result of a run."""
 
     run: str
     checkpoint: str
     tracking_uri: str
-    """Without the password that it may hold."""
+    """URI with passwords redacted."""
     mlflow_run_id: str | None
     faults: str
-    """What went wrong on the way, counted; empty where nothing did."""
+    """Counts of faults during the run; empty where there were none."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
     task: str = "retrieval"
-    """What `vtr evaluate --task` measures such a model by."""
+    """The task of `vtr evaluate --task` for such a model."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -16,15 +16,15 @@ class VerifyFlags:
     """Two images, and what to compare them with."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     first: Annotated[str, tyro.conf.Positional]
-    """An image: PGM, PNG or JPEG."""
+    """First image: PGM, PNG or JPEG."""
     second: Annotated[str, tyro.conf.Positional]
-    """The other one."""
+    """Second image."""
     threshold: float | None = None
-    """Distance above which they show different faces (default: where validation's error rates are equal)."""
+    """Distance above which the images count as different faces (default: the equal-error threshold of validation)."""
     resize: bool = False
-    """Bring images of another size to the one that the model was trained on, whatever that does to faces."""
+    """Resize images to the size that the model was trained on, without keeping the aspect ratio."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from vtr_core.config.override import override
 from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+from vtr_core.systems.siamese.commands.command import VerificationFlags
+from vtr_core.systems.siamese.commands.evaluate import evaluate
 from vtr_core.systems.siamese.tables.command import SiameseTableFlags, tables
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,8 @@ from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.shards.checks import check_files, usable_clips
+from vtr_core.data.records.schema import require_clips
+from vtr_core.data.shards.checks import check_files, usable
 from vtr_core.errors import DatasetError
 from vtr_core.storage import StorageError, locate
 
@@ -64,16 +65,16 @@ def test_a_replaced_shard_of_the_same_size_is_named(on_store: Manifest) -> None:
     content[100] ^= 1
     _replace(on_store, 1, bytes(content))
     with pytest.raises(DatasetError, match=rf"{on_store.shards[1].file} was replaced since it was ingested: its ETag"):
-        usable_clips(on_store.uri)
+        usable(on_store.uri, require_clips)
 
 
 def test_a_truncated_and_a_missing_shard_are_named(on_store: Manifest) -> None:
     _replace(on_store, 1, _content(on_store, 1)[:-1])
     with pytest.raises(DatasetError, match=rf"{on_store.shards[1].file} has \d+ bytes, its manifest says"):
-        usable_clips(on_store.uri)
+        usable(on_store.uri, require_clips)
     storage.delete_file(on_store.location / on_store.shards[1].file)
     with pytest.raises(DatasetError, match=f"{on_store.shards[1].file} is missing"):
-        usable_clips(on_store.uri)
+        usable(on_store.uri, require_clips)
 
 
 def test_a_copy_is_checked_by_its_sizes(on_store: Manifest, tmp_path: Path) -> None:
@@ -83,9 +84,9 @@ def test_a_copy_is_checked_by_its_sizes(on_store: Manifest, tmp_path: Path) -> N
         content = storage.read_bytes(child)
         storage.write_bytes(locate(copy) / child.name, content)
         storage.write_bytes(locate(str(tmp_path / "copy")) / child.name, content)
-    moved = usable_clips(copy)
+    moved = usable(copy, require_clips)
     assert moved.fingerprint == on_store.fingerprint
-    assert usable_clips(str(tmp_path / "copy")).fingerprint == on_store.fingerprint
+    assert usable(str(tmp_path / "copy"), require_clips).fingerprint == on_store.fingerprint
     content = bytearray(_content(moved, 1))
     content[100] ^= 1
     _replace(moved, 1, bytes(content))
@@ -102,7 +103,7 @@ def test_a_data_set_of_a_disk_can_be_copied_to_a_store(folder: str, tmp_path: Pa
     for file in tmp_path.iterdir():
         storage.write_bytes(locate(folder) / file.name, file.read_bytes())
     shutil.rmtree(tmp_path)
-    assert usable_clips(folder).fingerprint == on_disk.fingerprint
+    assert usable(folder, require_clips).fingerprint == on_disk.fingerprint
 
 
 def test_an_ingest_goes_on_where_the_store_was_away(folder: str, proxy: Proxy) -> None:

@@ -85,7 +85,7 @@ class TagPrecision:
 
     @property
     def chance(self) -> float:
-        """What a random ranking reaches: the mean prevalence of the same concepts, nearly."""
+        """The chance level of mean average precision: about the mean prevalence of the same concepts."""
         defined = np.isfinite(self.precision)
         return float(self.prevalence[defined].mean()) if defined.any() else float("nan")
 

@@ -22,7 +22,7 @@ DEFAULT_TOLERANCE = 0.001
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What the search found; `accurate` is where the first phase ended, `measured` everything it looked at."""
+    """The result of the search; `accurate` is the end of the first phase, `measured` all evaluated transforms."""
 
     start: Measured
     accurate: Measured
@@ -32,7 +32,7 @@ class SearchResult:
 
 
 def coordinates(similarity: ConceptSimilarity) -> tuple[Coordinate, ...]:
-    """What there is to search: a scale has no effect on a cosine."""
+    """The searched coordinates: a scale has no effect on a cosine."""
     match similarity:
         case "jaccard":
             return ("scale", "shift", "power")

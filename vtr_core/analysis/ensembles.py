@@ -26,9 +26,9 @@ class Difference:
     difference: float
     z: float
     p_value: float
-    """Of the Z-test, which takes the standard deviations for exact."""
+    """p-value of the Z-test, which takes the standard deviations as exact."""
     welch_p_value: float
-    """Of Welch's t-test, which does not: the one to believe with few seeds."""
+    """p-value of Welch's t-test, which is the valid one with few seeds."""
 
 
 @dataclass(frozen=True)

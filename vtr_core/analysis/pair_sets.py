@@ -9,7 +9,7 @@ from torch import Tensor
 from vtr_core.analysis.causality import Pairs
 
 RANDOM_PAIRS = 100_000
-"""Of the thesis's Figure 5.2."""
+"""Number of random pairs, as in the thesis's Figure 5.2."""
 Direction = Literal["text_to_video", "video_to_text"]
 
 

@@ -1,4 +1,4 @@
-"""What is left of a batch's differences: the share between rows, the deviation of similarities, the rank."""
+"""Signal of a batch: variance share between rows, deviation of similarities, effective rank."""
 
 import torch
 from jaxtyping import Float

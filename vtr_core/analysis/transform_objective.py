@@ -1,4 +1,4 @@
-"""What a transform is worth on a data set: accuracy and causality, in milliseconds and without the model."""
+"""Objective of a transform on a data set: accuracy and causality, computed in milliseconds without the model."""
 
 from dataclasses import dataclass
 

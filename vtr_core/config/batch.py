@@ -1,10 +1,10 @@
-"""What one global batch holds."""
+"""Settings of a global batch."""
 
 from vtr_core.config.settings import PositiveInt, Settings
 
 
 class BatchConfig(Settings):
-    """What one global batch holds, whatever the number of workers."""
+    """A global batch, whatever the number of workers."""
 
     videos: PositiveInt = 128
     """Videos in a batch."""

@@ -71,7 +71,7 @@ def at(domain: Domain, share: float) -> Value:
 
 
 def share_of(domain: Domain, value: Value) -> float:
-    """Where `value` lies in the domain, in [0, 1]: the inverse of `at`; a single choice lies in the middle."""
+    """The relative position of `value` in the domain, in [0, 1]: the inverse of `at`; 1/2 for a single choice."""
     match domain:
         case Choice(values):
             return _place(values.index(value), len(values))
@@ -139,7 +139,7 @@ def nearest(domain: Domain, value: Any) -> Value:
 
 
 def setting(domain: Domain, value: Value) -> Any:
-    """What the configuration gets for `value`: a variant's sub-configuration or sequence, else the value itself."""
+    """The configuration's value for `value`: a variant's sub-configuration or sequence, else the value itself."""
     match domain:
         case Variant(values):
             found = values[str(value)]

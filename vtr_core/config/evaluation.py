@@ -18,5 +18,5 @@ class EvaluationConfig(Settings):
     latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6
     """α of a hybrid score: α · latent + (1 − α) · concept, each rescaled to [0, 1]."""
     normalise: Normalisation = "matrix"
-    """By which lowest and highest score a hybrid score rescales: those of all queries and items (published; depends on
+    """Range by which the scores of a hybrid score are rescaled: that of all queries and items (published; depends on
     the whole test set), of the query alone, or of the training batches, which the model keeps."""

@@ -1,4 +1,4 @@
-"""What a data set delivers to a model."""
+"""Inputs of a model: features and vocabulary of its training data."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class ModelInputs(Settings):
-    """What the data set delivers; filled in from its manifest when a run starts."""
+    """Features and vocabulary of the training data, filled in from its manifest when a run starts."""
 
     features: dict[str, PositiveInt] = Field(default_factory=dict)
     """Feature columns and their dimensions, for instance {"video": 4096, "audio": 1024}."""

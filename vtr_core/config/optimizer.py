@@ -14,7 +14,7 @@ class OptimizerConfig(Settings):
 
     learning_rate: PositiveFloat = 1e-3
     learner_factor: PositiveFloat = 1.0
-    """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
+    """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
     full_rate_width: PositiveInt | None = None
     """Matrices that read more numbers than this have the rate times this over that many, so that one step of Adam moves
     what a layer gives by about as much, however wide it is (Yang et al. 2022, Table 3). None: one rate for all."""
@@ -27,10 +27,10 @@ class OptimizerConfig(Settings):
     """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1."""
     warmup_steps: NonNegativeInt = 0
     epoch_decay: Share = 1.0
-    """What the rate is multiplied by after every `decay_epochs` epochs, beside the schedule."""
+    """Factor of the learning rate after every `decay_epochs` epochs, beside the schedule."""
     decay_epochs: PositiveInt = 1
     plateau_decay: Share = 1.0
-    """What the rate is multiplied by after `plateau_patience` validations without a gain at the same rate."""
+    """Factor of the learning rate after `plateau_patience` validations without a gain at the same rate."""
     plateau_patience: PositiveInt | None = None
     gradient_clip: PositiveFloat | None = None
     """Largest norm of the whole gradient."""

@@ -34,6 +34,6 @@ def _checked(name: str, adapter: TypeAdapter, value: Any) -> Any:
 
 @lru_cache(maxsize=32)
 def _adapters(cls: Any) -> dict[str, TypeAdapter]:
-    """What checks each field."""
+    """The validator of each field."""
     kinds = get_type_hints(cls)
     return {field.name: TypeAdapter(kinds[field.name]) for field in fields(cls)}

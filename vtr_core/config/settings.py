@@ -1,11 +1,11 @@
 """The one base of every configuration class, and its numbers."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 _LARGEST = 2**31 - 1
-"""Of counts and sizes; beyond it products of them leave what array libraries take."""
+"""Upper bound of counts and sizes; products of larger ones overflow in array libraries."""
 
 PositiveInt = Annotated[int, Field(gt=0, le=_LARGEST)]
 NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST)]
@@ -18,8 +18,13 @@ class Settings(BaseModel):
 
 
 class SourceSettings(Settings):
-    """Of a source of data: they are written into its manifest, and tell one ingest from another."""
+    """Settings of a data source, which are written to the manifest and identify an ingest."""
+
+    left_out_unset: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the manifest omits while they are 0 or false: data sets made before they existed keep their
+    fingerprints."""
 
     def settings(self) -> dict[str, Any]:
-        """All of them as JSON."""
-        return self.model_dump(mode="json")
+        """The settings as JSON."""
+        values = self.model_dump(mode="json")
+        return {name: value for name, value in values.items() if value or name not in self.left_out_unset}

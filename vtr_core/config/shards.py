@@ -1,4 +1,4 @@
-"""What happens when a shard cannot be read."""
+"""Behaviour when a shard cannot be read."""
 
 from typing import Literal
 

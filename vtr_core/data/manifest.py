@@ -27,7 +27,7 @@ class Shard:
     footer_sha256: str
     row_groups: tuple[tuple[int, ...], ...]
     etag: str | None = None
-    """Of the object on an S3-compatible store, when it was written; no part of the content."""
+    """ETag of the object on an S3-compatible store when it was written; not part of the fingerprint."""
 
     @property
     def videos(self) -> int:
@@ -61,7 +61,7 @@ class VocabularyRecord:
     vectors: str | None = None
     word_dim: int | None = None
     vectors_sha256: str | None = None
-    """Of the file of vectors; older data sets do not have it."""
+    """sha256 of the file of vectors; older data sets lack it."""
 
     def to_json(self) -> dict[str, Any]:
         """The record as it is written."""
@@ -73,7 +73,7 @@ class VocabularyRecord:
 
 @dataclass(frozen=True)
 class StoredAt:
-    """Where the shards were written, on an S3-compatible store: there their ETags hold."""
+    """The URI and endpoint of the S3-compatible store that the shards were written to, where their ETags are valid."""
 
     uri: str
     store: str
@@ -174,7 +174,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class _Made:
-    """What a manifest says of its making."""
+    """The fields of a manifest on its origin."""
 
     source: dict[str, Any]
     dropped: dict[str, int]

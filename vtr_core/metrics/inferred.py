@@ -28,7 +28,7 @@ class InferredAveragePrecision:
 
 @dataclass
 class _Seen:
-    """What was passed on the way down the ranking, per stratum."""
+    """Counts of the items above the current rank, per stratum."""
 
     pooled: Counter[str]
     judged: Counter[str]

@@ -13,7 +13,7 @@ _STAY, _NEXT, _SKIP = 0, 1, 2
 
 
 class OrderedSteps(NamedTuple):
-    """Where each of K steps was placed in T seconds, and what that costs."""
+    """The placement of K steps in T seconds, and its cost."""
 
     assignment: Bool[np.ndarray, "seconds steps"]
     """Each second shows at most one step."""

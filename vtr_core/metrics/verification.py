@@ -155,7 +155,7 @@ def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " p
 
 
 def equal_error_rate(curve: RocCurve) -> float:
-    """Where false accepts and false rejects are equal, on the straight lines between the curve's points."""
+    """The equal error rate, interpolated linearly between the points of the curve."""
     reject = 1 - curve.true_accept
     after = int(np.argmax(curve.false_accept >= reject))
     a, b = after - 1, after

@@ -31,7 +31,7 @@ class DualVectors:
     """The vectors of one modality in the spaces that a dual encoder has; exactly 0 where the modality is missing."""
 
     latent: Float[Tensor, "rows dim"] | None
-    """Of length 1."""
+    """Unit vectors."""
     concept_scores: Float[Tensor, "rows concepts"] | None
     """h, before the sigmoid."""
 

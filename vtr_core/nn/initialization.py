@@ -10,13 +10,13 @@ from math import sqrt
 from torch import nn
 
 SIGMOID_SIZE = 0.542
-"""Of the sigmoid of standard normal numbers: √(1/4 + 0.0434)."""
+"""Root mean square of the sigmoid of standard normal numbers: √(1/4 + 0.0434)."""
 RELU_SIZE = sqrt(0.5)
-"""Of the ReLU of standard normal numbers."""
+"""Root mean square of the ReLU of standard normal numbers."""
 GELU_SIZE = 0.652
-"""Of the GELU of standard normal numbers."""
+"""Root mean square of the GELU of standard normal numbers."""
 SOFTMAX_SIZE = sqrt(2.718)
-"""Of n times the softmax of n standard normal logits, whose squares have the mean e where n is large."""
+"""Root mean square of n times the softmax of n standard normal logits, whose squares have mean e for large n."""
 
 
 def keep_size(layer: nn.Linear, given: float = 1.0, wanted: float = 1.0) -> None:

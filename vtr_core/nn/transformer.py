@@ -12,21 +12,21 @@ from vtr_core.nn.attention import check_heads
 
 @dataclass(frozen=True)
 class KeyValues:
-    """What later tokens attend to of earlier ones."""
+    """Keys and values of earlier tokens, which later tokens attend to."""
 
     keys: Float[Tensor, "rows heads length width"]
     values: Float[Tensor, "rows heads length width"]
 
     def then(self, later: "KeyValues") -> "KeyValues":
-        """Both, one after the other."""
+        """The concatenation of both."""
         return KeyValues(torch.cat([self.keys, later.keys], dim=2), torch.cat([self.values, later.values], dim=2))
 
     def first(self, length: int) -> "KeyValues":
-        """Of the first tokens alone."""
+        """The keys and values of the first tokens."""
         return KeyValues(self.keys[:, :, :length], self.values[:, :, :length])
 
     def of(self, rows: Int64[Tensor, " chosen"]) -> "KeyValues":
-        """Of some rows, in the order given."""
+        """The keys and values of some rows, in the given order."""
         return KeyValues(self.keys[rows], self.values[rows])
 
 

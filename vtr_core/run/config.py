@@ -17,12 +17,12 @@ from vtr_core.run.models import ModelConfig, default_model
 
 
 class TrainConfig(Settings):
-    """Everything a run needs but its data: a preset is a function that returns one of these."""
+    """The configuration of a run, without its data; presets are functions that return one."""
 
     preset: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")] = "custom"
     """The preset that this configuration started from; it becomes part of file names."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """Of the initial weights, the batches and dropout."""
+    """Random seed of the initial weights, the batches and dropout."""
     on_bad_shard: OnBadShard = "fail"
     """When a shard's row group cannot be read or fails its checksum: `fail` ends the run, `skip` puts rows of the
     batch's next row group in place of its rows, and counts them."""

@@ -1,27 +1,25 @@
 """A configuration completed with what its data set delivers."""
 
+from types import MappingProxyType
 from typing import Any
 
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.checks import usable_clips, usable_images, usable_videos
+from vtr_core.data.records.schema import require_clips, require_images, require_videos
+from vtr_core.data.shards.checks import usable
 from vtr_core.errors import DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig, system_of
 from vtr_core.run.parts import check_parts
 
+_REQUIRE = MappingProxyType({"clips": require_clips, "videos": require_videos, "images": require_images})
+
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The manifest of a data set of the kind that the model reads; see `usable_clips` and its neighbours."""
-    match system_of(model).reads:
-        case "images":
-            return usable_images(uri, on_bad_shard)
-        case "videos":
-            return usable_videos(uri, on_bad_shard)
-        case "clips":
-            return usable_clips(uri, on_bad_shard)
+    """The manifest of a data set of the records that the model reads; see `usable`."""
+    return usable(uri, _REQUIRE[system_of(model).reads], on_bad_shard)
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:

@@ -12,11 +12,11 @@ from vtr_core.systems.all import SYSTEMS
 if TYPE_CHECKING:
 
     class LossConfig(Protocol):
-        """What a loss's configuration is to code that knows no system."""
+        """Interface of a loss's configuration in code that knows no system."""
 
         @property
         def kind(self) -> str:
-            """What tells losses apart in a configuration."""
+            """The tag of the loss in the union."""
             ...
 else:
     _OWN = [loss for system in SYSTEMS for loss in system.losses]

@@ -31,11 +31,11 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
         "standardized": "of mean 0 and deviation 1",
     }
 )
-"""As HowTo100M's loaders give them, as a ReLU does, and as a model that standardises makes them."""
+"""Feature statistics as of HowTo100M's loaders, of a ReLU, and of standardised features."""
 NUM_WORDS = 2000
 FRAMES = 8
 _COMMON = 0.7
-"""What a video's frames have in common, as a share of their variance."""
+"""Share of a frame's variance that is common to the video."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class MadeBatch:
     """Columns of a batch, as training reads them, and what a model and its task need beside them."""
 
     config: TrainConfig
-    """With inputs of the batch's shapes, and as many rows as it has."""
+    """The configuration, with inputs of the batch's shapes and its number of rows."""
     columns: Columns
     statistics: dict[str, FeatureStatistics]
     concepts: ConceptTable | None
@@ -158,7 +158,7 @@ def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
 
 
 def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
-    """Of each video three concepts, of a model that detects them."""
+    """Three concepts per video, for models that detect concepts."""
     wanted = system_of(config.model).num_concepts(config.model)
     if wanted is None:
         return None

@@ -16,16 +16,16 @@ _SYSTEM_OF: dict[type[Settings], System] = {config: system for system in SYSTEMS
 if TYPE_CHECKING:
 
     class ModelConfig(Protocol):
-        """What a model's configuration is to code that knows no system."""
+        """Interface of a model's configuration in code that knows no system."""
 
         @property
         def kind(self) -> str:
-            """What tells models apart in a configuration."""
+            """The tag of the model in the union."""
             ...
 
         @property
         def inputs(self) -> ModelInputs:
-            """What the data set delivers."""
+            """Features and vocabulary of the training data."""
             ...
 else:
     ModelConfig = Annotated[reduce(operator.or_, _SYSTEM_OF), Field(discriminator="kind")]
@@ -33,7 +33,7 @@ else:
 
 
 def default_model() -> ModelConfig:
-    """That of an empty configuration: the first system's main model."""
+    """The model of an empty configuration: the first system's first one."""
     model: ModelConfig = SYSTEMS[0].configs[0]()  # type: ignore[assignment]
     return model
 

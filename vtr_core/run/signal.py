@@ -14,11 +14,11 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.systems.task import Task
 
 LEAST_SHARE = 0.3
-"""Of the energy of a modality's vectors: what should differ between rows at least."""
+"""Smallest acceptable share of a modality's energy that differs between rows."""
 DEVIATIONS = (0.3, 3.0)
-"""Between which similarities should deviate, on the loss's own scale."""
+"""Acceptable standard deviations of similarities, in units of the loss's temperature or margin."""
 GRADIENTS = (1e-2, 1e2)
-"""Between which the norm of a layer's gradient should lie, relative to the median layer's."""
+"""Acceptable gradient norms of a layer, relative to the median layer's."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,15 @@ class LayerSignal:
 
 @dataclass(frozen=True)
 class Signal:
-    """What a model makes of a batch."""
+    """Signal propagation through a model for one batch."""
 
     shares: Mapping[str, float]
-    """By modality: the share of its vectors' energy that differs between rows."""
+    """By modality: the share of the vectors' energy that differs between rows."""
     deviations: Mapping[str, float]
-    """By pair of modalities: how far similarities deviate from their row's mean, on the loss's own scale."""
+    """By pair of modalities: the standard deviation of similarities within rows, in units of the loss's temperature or
+    margin."""
     gradients: Mapping[str, float]
-    """By layer: the norm of its gradient, relative to the median layer's."""
+    """By layer: the gradient norm relative to the median layer's."""
     is_bounded: bool
     """Whether those are similarities of vectors of length 1 over a margin, which have a deviation of their own."""
     layers: tuple[LayerSignal, ...]
@@ -52,7 +53,7 @@ class Signal:
         return min(weak, key=lambda layer: layer.gives / max(layer.given, 1e-12), default=None)
 
     def faults(self) -> list[str]:
-        """What is out of bounds, a line for each."""
+        """The values out of bounds, a line each."""
         shares = [f"{name}: share {value:.4f}" for name, value in self.shares.items() if value < LEAST_SHARE]
         deviations = [
             f"{name}: similarities deviate by {value:.2g}"
@@ -88,7 +89,7 @@ def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
 
 
 def relative_gradients(model: nn.Module) -> dict[str, float]:
-    """By layer, a module with parameters of its own: the norm of its gradient over the median layer's."""
+    """By layer (a module with parameters of its own): the gradient norm relative to the median layer's."""
     norms = {name: _norm(module) for name, module in model.named_modules() if _trained(module)}
     middle = median(norms.values()) if norms else 0.0
     return {name: norm / middle if middle else 0.0 for name, norm in norms.items()}

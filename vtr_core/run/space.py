@@ -35,7 +35,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Space:
-    """What a sweep varies. A setting stands after those that it depends on."""
+    """The settings that a sweep varies. A setting comes after those that it depends on."""
 
     name: str
     preset: str

@@ -1,4 +1,4 @@
-"""Where a server is reached, and which Host headers name it, so that a name rebound to its address gets nothing."""
+"""The address of a server, and validation of Host headers against DNS rebinding."""
 
 import ipaddress
 import socket

@@ -34,7 +34,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Explorer:
-    """What is served."""
+    """The content served by the app."""
 
     session: ExplainSession
     page: Callable[[str], str]

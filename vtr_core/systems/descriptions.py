@@ -1,12 +1,11 @@
-"""What a model says of a data set's videos."""
+"""Captions generated for a data set's videos."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class CaptionedVideos:
-    """By video id, in file order: what was generated, what there is to compare it with, perhaps nothing, and whether
-    the video has frames to be described."""
+    """Generated captions, references (possibly none), and whether the video has frames, by video id in file order."""
 
     hypotheses: dict[str, str] = field(default_factory=dict)
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a system does with torch: a value of `Implementation`, imported when a model is built, trained or used."""
+"""The torch part of a system: an `Implementation`, imported when a model is built, trained or used."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from vtr_core.systems.descriptions import Descriptions
 from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.pair_decision import PairDecision
+from vtr_core.systems.signature import Signature
 from vtr_core.systems.task import Task
-from vtr_core.systems.use import Use
 
 
 def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
@@ -39,11 +39,11 @@ class Implementation:
     """A model with fresh weights of its configuration; given word vectors (words, word_dim) of the vocabulary, and
     statistics of the training data's features, where it takes them. ConfigError for parts that do not fit together."""
     task: Callable[[TrainConfig, int, int, ConceptTable | None, InformationTable | None], Task]
-    """What trains it, for worker `rank` of `world`, with the labels and values that were prepared."""
+    """The training task of worker `rank` of `world`, given concept labels and information content."""
     predict: Callable[[TrainedModel, pd.DataFrame], pd.DataFrame]
-    """What a registered model makes of a table's rows; InputError where a column or a value is not what it takes."""
-    use: Callable[[Any], Use]
-    """How a registered model of a configuration is used: its columns, and what its page says."""
+    """The output of a registered model for a table's rows; InputError for a missing column or an invalid value."""
+    signature: Callable[[Any], Signature]
+    """The input and output columns of a registered model of a configuration, and its description."""
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
@@ -51,6 +51,6 @@ class Implementation:
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None
     """Whether two image files show the same: by a threshold or by the model's own, resized to its size or not."""
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
-    """What a model decides by itself on a device, for the log of a run: values by event."""
+    """Choices that a model makes on a device, such as a backend, for the event log: values by event."""
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
-    """What `vtr evaluate --knock-out` can switch off in a model."""
+    """The mechanisms that `vtr evaluate --knock-out` can switch off."""

@@ -10,7 +10,7 @@ GROUP = "vtr.systems"
 
 
 def installed_systems(own: Sequence[System]) -> tuple[System, ...]:
-    """Those beside vtr's own, in the order of their names.
+    """The systems of other packages, sorted by name.
 
     Raises ConfigError for one that cannot be imported, that is no `System`, or whose name, models or losses are called
     like another's.

@@ -1,9 +1,9 @@
-"""What `vtr evaluate --knock-out` switches off in a trained model, to see what a mechanism is worth."""
+"""Test-time ablation: mechanisms of a trained model that `vtr evaluate --knock-out` switches off."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 Remark = Callable[[], str]
-"""What is worth saying of figures without a mechanism, once they were computed."""
+"""A remark on the ablated metrics, available once they were computed."""
 KnockOuts = Mapping[str, Callable[[], AbstractContextManager[Remark]]]
-"""What can be switched off in a trained model, by name: within the context the model computes without it."""
+"""The mechanisms that can be switched off, by name: the model computes without it within the context."""

@@ -10,7 +10,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @runtime_checkable
 class TrainedModel(Protocol):
-    """What a loaded checkpoint holds."""
+    """A loaded checkpoint."""
 
     @property
     def model(self) -> nn.Module:
@@ -19,7 +19,7 @@ class TrainedModel(Protocol):
 
     @property
     def config(self) -> TrainConfig:
-        """Its run's configuration."""
+        """The configuration of its run."""
         ...
 
     @property
@@ -34,5 +34,5 @@ class TrainedModel(Protocol):
 
     @property
     def uri(self) -> str:
-        """Where it is, for messages."""
+        """Its location, for messages."""
         ...

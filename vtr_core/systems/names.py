@@ -1,4 +1,4 @@
-"""What all systems have, by name."""
+"""Lookup by name over all systems."""
 
 from collections.abc import Iterable
 from types import MappingProxyType

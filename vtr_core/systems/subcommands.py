@@ -1,4 +1,4 @@
-"""What a system adds to the commands: an evaluation, a paper's tables, an analysis, an explanation."""
+"""Subcommands that a system adds: evaluations, papers' tables, analyses, explanations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ class Subcommand:
     """A part of a command, with flags of its own."""
 
     name: str
-    """By which it is asked for."""
+    """The name on the command line."""
     summary: str
-    """What it does, in lines of the command's help."""
+    """Lines of the command's help."""
     run: Callable[[Sequence[str]], None]
     """Runs it with the command's other words. Imports it only then: help is instant."""
 
 
 @dataclass(frozen=True)
 class Evaluation(Subcommand):
-    """What `vtr evaluate --task <name>` runs."""
+    """A task of `vtr evaluate --task <name>`."""
 
     figures: Callable[[str, str, str, str], Mapping[str, float]] | None = None
-    """Of a checkpoint on a data set, by metric name with a prefix, logged to an experiment; for rows of tables."""
+    """Metrics of a checkpoint on a data set, by name with a prefix, logged to an experiment; for rows of tables."""

@@ -30,7 +30,7 @@ class Presets:
     variant: Callable[["TrainConfig", str], "TrainConfig"]
     """The variant of a base by its name."""
     spaces: "Mapping[str, Callable[[], Space]]"
-    """What sweeps vary, by name."""
+    """Search spaces by name."""
 
 
 def _nothing(*_: Any) -> None:
@@ -50,9 +50,9 @@ class System:
     """A way from records to a trained model. Functions of a model or a loss take its configuration."""
 
     name: str
-    """That of its folder."""
+    """The name of its folder."""
     configs: tuple[type[Settings], ...]
-    """Its models' configurations; each has its `kind`."""
+    """The configurations of its models; each has a `kind`."""
     reads: RecordKind
     """The records that it is trained on."""
     implementation: "Callable[[], Implementation]"
@@ -61,13 +61,13 @@ class System:
     used_by: str = "vtr evaluate, vtr index and vtr search"
     """The commands that there are for its models, for the error of one that is for others."""
     evaluation: str = "retrieval"
-    """What `vtr evaluate --task` measures it by."""
+    """The task of `vtr evaluate --task` for its models."""
     evaluations: tuple[Evaluation, ...] = ()
     """Tasks of `vtr evaluate`, beyond those that all systems share."""
     tables: tuple[Subcommand, ...] = ()
     """Papers of `vtr tables`."""
     analyses: tuple[Subcommand, ...] = ()
-    """Of `vtr analyze`."""
+    """Subcommands of `vtr analyze`."""
     explanations: tuple[Subcommand, ...] = ()
     """Flags of `vtr explain`, which run with all its words."""
     losses: tuple[type[Settings], ...] = ()
@@ -93,7 +93,7 @@ class System:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of its models, in a configuration."""
+        """The kinds of its models in a configuration."""
         return tuple(config.model_fields["kind"].default for config in self.configs)
 
 

@@ -1,4 +1,4 @@
-"""What a system tells the training loop: its loss on a batch, its figures on a validation set."""
+"""Interface between a system and the training loop: the loss of a batch, the metrics of a validation set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

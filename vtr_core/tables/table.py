@@ -44,7 +44,7 @@ class Table:
     kind: str = RETRIEVAL
     """The task: own sets of the same one have columns here."""
     baseline: str = "chance"
-    """What the row below our own sets' figures is of."""
+    """The baseline in the last row, for data sets that the paper does not have."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -56,24 +56,24 @@ class Paper:
     """A paper's tables and what their page says above them."""
 
     name: str
-    """As `vtr tables` calls it."""
+    """The name in `vtr tables`."""
     title: str
     units: str
     tables: tuple[Table, ...]
     data_sets: tuple[str, ...]
-    """Those that have columns."""
+    """The data sets with columns."""
     remark: str = ""
     """A sentence at the end of the page's head, after a blank."""
     compared_with: str = "chance"
-    """What the tables' baseline is called in tables.json."""
+    """The key of the tables' baseline in tables.json."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured here: by variant, then metric name `<set>/<metric>`, one figure per seed."""
+    """Our results: by variant, then metric name `<set>/<metric>`, one value per seed."""
 
     figures: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     chance: Mapping[str, float] = field(default_factory=dict)
-    """By metric name, the figure of a random ranking, or of the table's baseline."""
+    """By metric name, the value of a random ranking, or of the table's baseline."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """By data set, why there is nothing to show."""
+    """By data set, the reason for missing results."""

@@ -1,4 +1,4 @@
-"""What a run ran in: Python, packages, machine, GPUs and cluster, for the artifact `environment.json`."""
+"""The environment of a run: Python, packages, machine, GPUs and cluster, for the artifact `environment.json`."""
 
 import os
 import platform

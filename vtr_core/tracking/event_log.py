@@ -1,4 +1,4 @@
-"""What happened to a run beside its metrics: starts, restarts, lost workers, skipped steps, in `events.jsonl`."""
+"""Events of a run in `events.jsonl`: starts, restarts, lost workers, skipped steps."""
 
 import logging
 import time

@@ -111,7 +111,7 @@ def _parse(line: bytes) -> Line | None:
 
 
 def _content(location: Location) -> bytes:
-    """What the file holds so far; StorageError where it cannot be read."""
+    """The content of the file so far; StorageError where it cannot be read."""
     try:
         return storage.read_bytes(location) if storage.exists(location) else b""
     except OSError as error:

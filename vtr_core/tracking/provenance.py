@@ -1,4 +1,4 @@
-"""Where a result came from: code, versions, machine."""
+"""Provenance of a result: code, versions, machine."""
 
 import os
 import platform

@@ -20,7 +20,7 @@ from vtr_core.tracking.redaction import is_redacted, redact
 logger = logging.getLogger(__name__)
 Status = Literal["FINISHED", "FAILED", "KILLED"]
 Failure: tuple[type[Exception], ...] = (MlflowException, OSError, *client_failures())
-"""What MLflow raises when its store, or the S3-compatible store of its artifacts, cannot be reached."""
+"""The exceptions of MLflow when its store, or the S3-compatible store of its artifacts, cannot be reached."""
 _PARAMS_AT_ONCE = 100
 _TIMEOUT, _TIMEOUT_S, _UPLOAD_TIMEOUT_S = "MLFLOW_HTTP_REQUEST_TIMEOUT", "20", "900"
 _DEFAULTS = {

@@ -1,9 +1,9 @@
-"""Where a run is to be seen."""
+"""The URL of a run's page in MLflow."""
 
 from vtr_core.tracking.run import TrackedRun
 
 LOCAL_SERVER = "http://127.0.0.1:5000"
-"""Where `mlflow ui` answers unless it is told otherwise."""
+"""The default address of `mlflow ui`."""
 
 
 def has_server(tracking_uri: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from vtr_core.tracking.run import Point, TrackedRun
 
 _VALUES_AT_ONCE = 1000
-"""What MLflow takes in one call."""
+"""Maximum number of values in one MLflow call."""
 
 
 class PointSender:

@@ -19,7 +19,7 @@ STOPPED_EARLY = "stopped_early"
 
 @dataclass(frozen=True)
 class SweepPage:
-    """What a sweep's run says before anything is found out."""
+    """The description of a sweep's MLflow run at its start."""
 
     name: str
     tags: Mapping[str, str]
@@ -30,7 +30,7 @@ class SweepPage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep found out."""
+    """The result of a sweep."""
 
     metrics: Mapping[str, float]
     """The best trial's, by name."""

@@ -15,7 +15,7 @@ from vtr_core.nn.mamba.res_mamba import GatedResiduals
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 
 _LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
-"""What `learner_factor` is for."""
+"""The modules with `learner_factor`."""
 _CONFIGURED = ("weight_decay", "rate_factor", "fused")
 
 

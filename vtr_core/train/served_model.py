@@ -27,7 +27,7 @@ class ServedModel:
         self._loaded = loaded
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """What the model makes of a table's rows; InputError where a column or a value is not what the model takes."""
+        """The model's output for a table's rows; InputError for a missing column or an invalid value."""
         if params:
             raise InputError(f"the model has no parameters, {', '.join(params)} were given")
         return system_of(self._loaded.config.model).implementation().predict(self._loaded, model_input)

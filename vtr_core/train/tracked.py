@@ -28,7 +28,7 @@ from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)
 _PAUSES_S = (15.0, 300.0)
-"""Between two tries to open the run: at first, and at most."""
+"""Seconds between two attempts to open the run: at first, and at most."""
 _SEND_EVERY_S = 60.0
 _TRIAL_SENDS_EVERY_S = 10.0
 
@@ -215,7 +215,7 @@ class Tracking:
         run.log_input(Manifest.load(self._record.data), "training")
 
     def _cluster(self) -> dict[str, float] | None:
-        """What the connected Ray cluster has; None for a run without Ray."""
+        """The resources of the connected Ray cluster; None for a run without Ray."""
         if self._config.scaling.workers == 0:
             return None
         import ray

@@ -117,9 +117,9 @@ class _Ended:
 
     reason: str
     at: float
-    """On the monotonic clock: since when no group is at work."""
+    """Monotonic time since when no group has been running."""
     restarts_left: int | None = None
-    """Where it ended by a fault."""
+    """Restarts left after a fault; None where it did not end by one."""
 
 
 class _Groups:
@@ -133,7 +133,7 @@ class _Groups:
         self._growth = Growth(self._scaling.resize_interval_s)
         self._budget = RestartBudget(self._scaling.max_restarts)
         self._scratch: Location = locate(job.run) / "ray_train"
-        """Where Ray Train keeps its own state while a run goes on."""
+        """The folder of Ray Train's own state during a run."""
 
     def run(self) -> None:
         """Start groups until the run is finished, pauses, or is asked to stop."""

@@ -25,7 +25,7 @@ from vtr_core.train.loop.worker import Job
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a trial stands after a validation."""
+    """The state of a trial after a validation."""
 
     step: int
     epoch: float
@@ -171,7 +171,7 @@ class Trial:
         return Standing(now.step, now.epoch, now.value, now.objective, finished=not self._stopping.is_set())
 
     def _earlier(self) -> Standing | None:
-        """Where the trial stood before, as its folder says."""
+        """The earlier state of a trial, from its folder."""
         self.folder.tidy()
         file = self.folder.checkpoints / "best.json"
         found = self.folder.latest()

@@ -9,10 +9,10 @@ from tests.builders.toy_steps import SECONDS_OF, ToySteps, frames, steps, toy_st
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.reading.steps import read_steps, usable_steps
+from vtr_core.data.reading.steps import read_steps
 from vtr_core.data.records.binary_columns import as_sequences
-from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema
-from vtr_core.data.shards.checks import usable_clips
+from vtr_core.data.records.schema import TOKEN_DTYPE, FeatureSpec, StepSchema, require_clips, require_steps
+from vtr_core.data.shards.checks import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import ClipSource, Drops, StepSource, VideoEntry, VideoSource
 from vtr_core.errors import DatasetError, SchemaMismatch
@@ -69,12 +69,12 @@ def test_each_kind_says_what_it_is_for(tmp_path: Path) -> None:
     toy_steps(tmp_path / "steps")
     toy_dataset(tmp_path / "clips")
     toy_videos(tmp_path / "videos")
-    assert usable_steps(str(tmp_path / "steps")).videos == 5
+    assert usable(str(tmp_path / "steps"), require_steps).videos == 5
     with pytest.raises(SchemaMismatch, match=r"steps is steps/1.*read clips/1.*--task localization"):
-        usable_clips(str(tmp_path / "steps"))
+        usable(str(tmp_path / "steps"), require_clips)
     for kind in ("clips", "videos"):
         with pytest.raises(SchemaMismatch, match=rf"{kind} is {kind}/1, localisation reads steps/1.*vtr ingest crosst"):
-            usable_steps(str(tmp_path / kind))
+            usable(str(tmp_path / kind), require_steps)
     (tmp_path / "steps" / "part-00000.parquet").unlink()
     with pytest.raises(DatasetError, match="is missing though the manifest lists it"):
-        usable_steps(str(tmp_path / "steps"))
+        usable(str(tmp_path / "steps"), require_steps)

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipelines.evaluate.localization import LocalizationFlags, evaluate, main
+from pipelines.evaluate.command import main
+from pipelines.evaluate.flags import LocalizationFlags
+from pipelines.evaluate.localization import evaluate
 from tests.builders.toy import toy_dataset
 from tests.builders.toy_steps import toy_steps
 from vtr_core.config.override import override
@@ -100,14 +102,14 @@ def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys
 def test_data_sets_of_clips_and_wrong_values_are_refused(flags: LocalizationFlags, tmp_path: Path) -> None:
     toy_dataset(tmp_path / "clips")
     with pytest.raises(SchemaMismatch, match="clips is clips/1, localisation reads steps/1"):
-        main([flags.checkpoint, "--data", str(tmp_path / "clips")])
+        main(["--task", "localization", flags.checkpoint, "--data", str(tmp_path / "clips")])
     for flag in ("--window", "--draws"):
         with pytest.raises(ConfigError, match=f"{flag} is 0; it must be 1 or more"):
-            main([flags.checkpoint, "--data", flags.data[0], flag, "0"])
+            main(["--task", "localization", flags.checkpoint, "--data", flags.data[0], flag, "0"])
     with pytest.raises(ConfigError, match="did you mean --window"):
-        main([flags.checkpoint, "--data", flags.data[0], "--windwo", "2"])
+        main(["--task", "localization", flags.checkpoint, "--data", flags.data[0], "--windwo", "2"])
     with pytest.raises(DatasetError, match="is not a data set"):
-        main([flags.checkpoint, "--data", str(tmp_path)])
+        main(["--task", "localization", flags.checkpoint, "--data", str(tmp_path)])
 
 
 @pytest.mark.parametrize(

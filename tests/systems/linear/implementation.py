@@ -5,6 +5,6 @@ from tests.systems.linear.task import LinearTask
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.clips import CLIP_SPACE
 from vtr_core.systems.joint_space.served import predict
-from vtr_core.systems.joint_space.use import use
+from vtr_core.systems.joint_space.signature import signature
 
-IMPLEMENTATION = Implementation(build=build, task=LinearTask, predict=predict, use=use, retrieval=CLIP_SPACE)
+IMPLEMENTATION = Implementation(build, LinearTask, predict, signature, CLIP_SPACE)

@@ -12,7 +12,8 @@ from mlflow import MlflowClient
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.command import SearchFlags, search
+from pipelines.search.command import SearchFlags
+from pipelines.search.search import search
 from tests.builders.token_videos import token_videos
 from tests.builders.toy import toy_dataset
 from tests.systems.muse.test_task import NO_LEARNER, WORDS, small
@@ -20,12 +21,12 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, ConfigError, InputError, SchemaMismatch
-from vtr_core.retrieval.embed.rows import embed_queries
 from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.muse.rows import embed_words
 from vtr_core.tracking.models.folder import example, signature
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
@@ -107,7 +108,7 @@ def test_a_served_model_embeds_captions(data: Manifest, checkpoint: str, tmp_pat
     loaded = load_model(checkpoint)
     table = pd.DataFrame({"caption": ["video number3", "xyzzy"]}, index=["a", "b"])
     found = ServedModel(loaded).predict(table)
-    vectors, _ = embed_queries(loaded.model, loaded.config, loaded.vocabulary, ["video number3"])
+    vectors, _ = embed_words(loaded.model, loaded.config, loaded.vocabulary, ["video number3"])
     assert (list(found.columns), list(found.index), found["text"]["b"]) == (["text"], ["a", "b"], None)
     np.testing.assert_allclose(found["text"]["a"], vectors[0], atol=1e-6)
     assert example(loaded.config).columns.tolist() == signature(loaded.config).inputs.input_names() == ["caption"]

@@ -16,7 +16,7 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import CheckpointError, ConfigError, DatasetError, SchemaMismatch
 from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
-from vtr_core.retrieval.embed.rows import embed_queries, embed_rows
+from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
@@ -25,6 +25,7 @@ from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.muse.model import Muse
+from vtr_core.systems.muse.rows import embed_words
 from vtr_core.systems.task import Task
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
@@ -177,7 +178,7 @@ def test_captions_of_another_vocabulary_are_encoded_anew(data: Manifest) -> None
     other = Vocabulary(tuple(reversed(WordTable.load(data).vocabulary.words)))
     rows = embedded(settings, data, other)
     captions = [f"Caption number{c} of video number{v}" for v in _order(data) for c in range(v % 3 + 1)]
-    vectors, known = embed_queries(model(settings).eval(), settings, other, captions)
+    vectors, known = embed_words(model(settings).eval(), settings, other, captions)
     assert known.all()
     np.testing.assert_allclose(rows.vectors["text"], vectors, atol=1e-6)
     assert not np.allclose(embedded(settings, data).vectors["text"], vectors, atol=1e-3)
@@ -186,7 +187,7 @@ def test_captions_of_another_vocabulary_are_encoded_anew(data: Manifest) -> None
 def test_given_text_vectors_answer_no_words(data: Manifest) -> None:
     settings = config(data)
     with pytest.raises(CheckpointError, match="has no encoder of words"):
-        embed_queries(model(settings), settings, WordTable.load(data).vocabulary, ["a dog"])
+        embed_words(model(settings), settings, WordTable.load(data).vocabulary, ["a dog"])
 
 
 def test_without_a_learner_the_temperature_alone_is_trained(data: Manifest) -> None:

@@ -1,10 +1,10 @@
-"""What images become before a tower: size, mean and deviation, moves."""
+"""What images become before a tower: size, mean and deviation, transforms."""
 
 import pytest
 import torch
 
 from vtr_core.systems.siamese.config import Augmentation
-from vtr_core.systems.siamese.images import Moves, draw_moves, moved, prepared
+from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms, prepared, transformed
 
 
 def test_prepared_has_mean_0_and_deviation_1_and_the_size_asked_for():
@@ -16,17 +16,17 @@ def test_prepared_has_mean_0_and_deviation_1_and_the_size_asked_for():
     assert prepared(torch.full((1, 1, 8, 8), 9, dtype=torch.uint8), (8, 8)).abs().max() < 1e-3
 
 
-def moves(angle=0.0, scale=1.0, mirror=1.0, shift=(0.0, 0.0), stretch=1.0) -> Moves:
-    return Moves(*(torch.tensor([value]) for value in (angle, scale, mirror, shift, stretch)))
+def affine(angle=0.0, scale=1.0, mirror=1.0, shift=(0.0, 0.0), stretch=1.0) -> AffineTransforms:
+    return AffineTransforms(*(torch.tensor([value]) for value in (angle, scale, mirror, shift, stretch)))
 
 
-def test_moves():
+def test_affine():
     images = torch.rand(1, 1, 10, 10)
-    torch.testing.assert_close(moved(images, moves()), images, atol=1e-5, rtol=0)
-    torch.testing.assert_close(moved(images, moves(mirror=-1.0)), images.flip(3), atol=1e-5, rtol=0)
-    right = moved(images, moves(shift=(0.2, 0.0)))
+    torch.testing.assert_close(transformed(images, affine()), images, atol=1e-5, rtol=0)
+    torch.testing.assert_close(transformed(images, affine(mirror=-1.0)), images.flip(3), atol=1e-5, rtol=0)
+    right = transformed(images, affine(shift=(0.2, 0.0)))
     torch.testing.assert_close(right[..., 2:], images[..., :-2], atol=1e-5, rtol=0)
-    quarter = moved(images, moves(angle=torch.pi / 2))
+    quarter = transformed(images, affine(angle=torch.pi / 2))
     same = [torch.allclose(quarter, images.rot90(k, (2, 3)), atol=1e-4) for k in (1, 3)]
     assert any(same)
 
@@ -34,21 +34,21 @@ def test_moves():
 def test_a_quarter_turn_of_an_oblong_image_stays_a_turn():
     images = torch.zeros(1, 1, 21, 11)
     images[0, 0, 10, 5:9] = 1.0
-    turned = moved(images, moves(angle=torch.pi / 2))
+    turned = transformed(images, affine(angle=torch.pi / 2))
     assert float(turned.sum()) > 3
     assert float(turned[0, 0, :, 5].sum()) > 3
 
 
 def test_draws_lie_within_the_settings_and_depend_on_the_seed():
     settings = Augmentation(shift=0.1, rotation=10, zoom=0.2, mirror=True)
-    found = draw_moves(1000, settings, torch.Generator().manual_seed(1))
-    again = draw_moves(1000, settings, torch.Generator().manual_seed(1))
+    found = draw_transforms(1000, settings, torch.Generator().manual_seed(1))
+    again = draw_transforms(1000, settings, torch.Generator().manual_seed(1))
     assert found.shift.abs().max() <= 0.1
     assert float(found.angle.abs().max()) <= torch.pi / 18 + 1e-6
     assert (found.scale - 1).abs().max() <= 0.2 + 1e-6
     assert set(found.mirror.tolist()) == {-1.0, 1.0}
     torch.testing.assert_close(found.angle, again.angle)
-    still = draw_moves(5, Augmentation(), torch.Generator())
+    still = draw_transforms(5, Augmentation(), torch.Generator())
     assert still.mirror.eq(1).all()
     assert still.shift.eq(0).all()
 
@@ -57,5 +57,5 @@ def test_draws_lie_within_the_settings_and_depend_on_the_seed():
 def test_a_stretched_face_is_longer_or_wider(stretch: float, rows: int, columns: int):
     images = torch.zeros(1, 1, 12, 12)
     images[0, 0, 4:8, 4:8] = 1.0
-    found = moved(images, moves(stretch=stretch))[0, 0] > 0.5
+    found = transformed(images, affine(stretch=stretch))[0, 0] > 0.5
     assert (int(found.any(dim=1).sum()), int(found.any(dim=0).sum())) == (rows, columns)

@@ -137,16 +137,16 @@ def _parts(columns: Columns, count: int) -> list[ImageBatch]:
 
 
 @pytest.mark.parametrize("mirrored", [False, True], ids=["images", "subjects"])
-def test_moves_do_not_depend_on_the_number_of_workers(data: dict[str, Manifest], mirrored: bool):
+def test_transforms_do_not_depend_on_the_number_of_workers(data: dict[str, Manifest], mirrored: bool):
     mirror = {"model.augmentation.mirror": not mirrored, "model.augmentation.mirror_subjects": mirrored}
     settings = config(data, **mirror)
     found = columns(data["train"], settings)
-    whole, batch = build_task(settings, 0, 1)._moves(_parts(found, 1)[0], 3)
-    parts = [build_task(settings, rank, 3)._moves(part, 3) for rank, part in enumerate(_parts(found, 3))]
+    whole, batch = build_task(settings, 0, 1)._transforms(_parts(found, 1)[0], 3)
+    parts = [build_task(settings, rank, 3)._transforms(part, 3) for rank, part in enumerate(_parts(found, 3))]
     for name in ("angle", "mirror"):
         torch.testing.assert_close(torch.cat([getattr(part[0], name) for part in parts]), getattr(whole, name))
     assert torch.equal(torch.cat([part[1].subject_key for part in parts]), batch.subject_key)
-    assert not torch.equal(whole.angle, build_task(settings, 0, 1)._moves(_parts(found, 1)[0], 4)[0].angle)
+    assert not torch.equal(whole.angle, build_task(settings, 0, 1)._transforms(_parts(found, 1)[0], 4)[0].angle)
 
 
 def test_a_made_subject_is_another_in_all_of_its_images(data: dict[str, Manifest]):
@@ -154,8 +154,8 @@ def test_a_made_subject_is_another_in_all_of_its_images(data: dict[str, Manifest
     task = build_task(config(data, **made), 0, 1)
     before, seen = _parts(columns(data["train"], config(data)), 1)[0], set()
     for step in range(40):
-        moves, batch = task._moves(before, step)
-        assert torch.equal(batch.subject_key != before.subject_key, (moves.mirror < 0) | (moves.stretch != 1))
+        transforms, batch = task._transforms(before, step)
+        assert torch.equal(batch.subject_key != before.subject_key, (transforms.mirror < 0) | (transforms.stretch != 1))
         assert len(batch.subject_key.unique()) == len(before.subject_key.unique())
         seen |= set(batch.subject_key.tolist())
     assert len(seen) > 4 * len(before.subject_key.unique())

@@ -15,10 +15,10 @@ class Agreement:
 
     shared_words: int
     same: Float64[np.ndarray, " capsules"]
-    """Of each capsule with itself; NaN where a profile is constant."""
+    """Correlation of each capsule with itself; NaN where a profile is constant."""
     mean_same: float | None
     mean_other: float | None
-    """Of different capsules: what chance, and what all capsules have in common, give."""
+    """Mean correlation of different capsules: the chance level."""
     recognised: float | None
     """Share of capsules whose nearest profile on the second set is their own; chance is 1 / capsules."""
 

@@ -11,7 +11,7 @@ NOBODY = -1
 
 @dataclass(frozen=True)
 class TopClips:
-    """Of every capsule its strongest clips so far, in descending order: their numbers and activations."""
+    """The strongest clips of each capsule so far, in descending order: row numbers and activations."""
 
     clip: Int64[np.ndarray, "places capsules"]
     activation: Float32[np.ndarray, "places capsules"]

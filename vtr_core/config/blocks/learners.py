@@ -1,4 +1,4 @@
-"""What learns over a sequence of tokens: one class per learner, a tagged union over them."""
+"""Sequence models over tokens: one class per learner, and their tagged union."""
 
 from typing import Annotated, Literal
 

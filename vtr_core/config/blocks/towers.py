@@ -25,15 +25,15 @@ class ConcreteDropout(Settings):
 
     kind: Literal["concrete"] = "concrete"
     rate: Probability = 0.2
-    """Of the layers below."""
+    """Dropout rate of the layers below."""
     initial_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
     """The rate of every face capsule before training."""
     temperature: PositiveFloat = 0.1
     """t, of the relaxed mask: the smaller, the nearer to 0 and 1."""
     weight_penalty: NonNegativeFloat = 1e-4
-    """Of the squared weights that read a capsule, over 1 − p."""
+    """Weight of the squared weights that read a capsule, over 1 − p."""
     entropy_penalty: NonNegativeFloat = 1e-3
-    """Of the negative entropy of the capsules' rates, which draws these to a half."""
+    """Weight of the negative entropy of the capsules' dropout rates, which draws them towards 1/2."""
     compat: Literal["none", "paper"] = "none"
     """`paper`: Equations 2 and 3 as printed: the temperature divides the logit of p alone, and entropy is added with
     the sign that drives it down."""
@@ -47,7 +47,7 @@ class CapsuleTower(Settings):
 
     kind: Literal["capsules"] = "capsules"
     channels: PositiveInt = 256
-    """Of the first convolution, 9 × 9 with stride 3."""
+    """Channels of the first convolution, 9 × 9 with stride 3."""
     primary_types: PositiveInt = 32
     """Primary capsules at every place of the grid."""
     primary_dim: PositiveInt = 8
@@ -59,10 +59,10 @@ class CapsuleTower(Settings):
     iterations: PositiveInt = 4
     """Rounds of agreement: 4 on AT&T, 6 on LFW."""
     couplings: Couplings = "outputs"
-    """What a softmax of couplings is over: the face capsules that a primary capsule chooses among, or (`inputs`) the
-    primary capsules that a face capsule chooses among."""
+    """Axis of the softmax of the routing coefficients: the face capsules of a primary capsule, or (`inputs`) the
+    primary capsules of a face capsule."""
     nonlinearity: Nonlinearity = "tanh"
-    """Of all poses: tanh of each number, or the squashed length of Sabour et al."""
+    """Nonlinearity of the poses: elementwise tanh, or squashing (Sabour et al.)."""
     dropout: DropoutConfig = PlainDropout()
     reconstruction_weight: NonNegativeFloat = 0.0
     """λ of the squared error of the images that the face capsules are decoded to; 0: no decoder."""
@@ -73,7 +73,7 @@ class LeNetTower(Settings):
 
     kind: Literal["lenet"] = "lenet"
     dropout: Probability = 0.2
-    """On the input of each fully connected layer but the last."""
+    """Dropout rate before each fully connected layer but the last."""
 
 
 class AlexNetTower(Settings):
@@ -83,7 +83,7 @@ class AlexNetTower(Settings):
     hidden_dim: PositiveInt = 4096
     """Width of the fully connected layers."""
     dropout: Probability = 0.2
-    """On the input of each fully connected layer but the last."""
+    """Dropout rate before each fully connected layer but the last."""
 
 
 class ResNetTower(Settings):
@@ -91,7 +91,7 @@ class ResNetTower(Settings):
 
     kind: Literal["resnet34"] = "resnet34"
     dropout: Probability = 0.2
-    """On the pooled features."""
+    """Dropout rate of the pooled features."""
 
 
 TowerConfig = Annotated[CapsuleTower | LeNetTower | AlexNetTower | ResNetTower, Field(discriminator="kind")]

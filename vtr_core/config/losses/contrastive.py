@@ -11,7 +11,7 @@ from vtr_core.config.settings import PositiveInt, Settings
 
 
 class ContrastiveLossConfig(Settings):
-    """What every contrastive loss has."""
+    """Settings of every contrastive loss."""
 
     same_video: SameVideo = KeepSameVideo()
     """How other clips of the same video count as negatives."""
@@ -29,7 +29,7 @@ class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):
 
 
 class TemperatureConfig(ContrastiveLossConfig):
-    """What every softmax loss with a temperature has."""
+    """Settings of every softmax loss with a temperature."""
 
     temperature: PositiveFloat = 0.07
     """τ, which similarities are divided by; where it is learned, its initial value."""

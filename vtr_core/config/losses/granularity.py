@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 Reading = Literal["leave_one_out", "corpus", "idf"]
-"""What the information content of a caption is: see vtr_core.text.statistics.information."""
+"""The definition of a caption's information content, see vtr_core.text.statistics.information."""
 MarginCompat = Literal["none", "bcloss"]
 
 
@@ -16,7 +16,7 @@ class GranularityMarginConfig(Settings):
     it finds is the margin of the pair."""
 
     reading: Reading = "leave_one_out"
-    """What the information content of a caption is."""
+    """Definition of the information content of a caption."""
     codebook_dim: PositiveInt = 64
     """Dimension of the embedding of a bin."""
     bias_temperature: PositiveFloat = 0.2
@@ -30,7 +30,7 @@ class GranularityMarginConfig(Settings):
     detach: bool = True
     """No gradient goes through the margin."""
     weight: NonNegativeFloat = 1.0
-    """What L_mcl is multiplied by."""
+    """Weight of L_mcl."""
     compat: MarginCompat = "none"
     """`bcloss`: the denominator holds the positive without its margin, as in the published code of BC loss."""
 
@@ -43,7 +43,7 @@ class FusionConfig(Settings):
     temperature: PositiveFloat = 1.0
     """τ₂, of L_bfc."""
     weight: NonNegativeFloat = 1.0
-    """What L_bfc is multiplied by; 0 leaves the score to L_mcl."""
+    """Weight of L_bfc; at 0 the score is used by L_mcl only."""
     heads: PositiveInt = 8
     """Attention heads of the fusion."""
     pooled: bool = False

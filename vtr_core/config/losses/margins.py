@@ -22,7 +22,7 @@ class GeometricMargin(Settings):
     initial: PositiveFloat = 0.001
     """δ at step 0."""
     factor: PositiveFloat = 1.002
-    """What δ is multiplied by."""
+    """Factor by which δ grows every `every` steps."""
     every: PositiveInt = 1000
     """Steps between two multiplications."""
 

@@ -1,4 +1,4 @@
-"""What the batches of all records have in common: tensors with a row for each item, moved and cut together."""
+"""Batches of all record kinds: tensors with a row per item, moved and split together."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ C = TypeVar("C", bound="CaptionedBatch")
 
 @dataclass(frozen=True)
 class RowKeys:
-    """What each row shows: rows with an equal key show the same clip, video or caption text."""
+    """The identity of each row: rows with an equal key show the same clip, video or caption text."""
 
     clip: Int64[Tensor, " batch"]
     video: Int64[Tensor, " batch"]
@@ -29,7 +29,7 @@ class RowKeys:
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """Its fields are tensors, dictionaries of them, or None; each tensor has a row for each item of the batch."""
+    """A batch of tensors, dictionaries of tensors, or None; each tensor has a row for each item."""
 
     def to(self: T, device: torch.device | str) -> T:
         """The batch on `device`; without a copy where it is there already."""
@@ -56,7 +56,7 @@ class CaptionedBatch(TensorBatch):
 
     tokens: Int64[Tensor, "batch max_words"]
     clip_key: Int64[Tensor, " batch"]
-    """Of a whole video, which is its only clip, the video's."""
+    """For whole videos the key of the video."""
     video_key: Int64[Tensor, " batch"]
     caption_key: Int64[Tensor, " batch"]
 

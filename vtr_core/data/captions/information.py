@@ -25,7 +25,7 @@ from vtr_core.text.statistics.information import information
 from vtr_core.text.tokens.vocabulary import tokenise
 
 _VERSION = 1
-"""Of the numbers; a change of them makes new tables."""
+"""Version of the computation, part of the cache key."""
 _SCHEMA = pa.schema([("video_key", pa.int64()), ("caption_key", pa.int64()), ("value", pa.float64())])
 
 
@@ -94,7 +94,7 @@ def information_table(
 
 
 def cache_folder() -> Location:
-    """Where this machine keeps tables: $VTR_CACHE, or ~/.cache/vtr."""
+    """The cache folder of this machine: $VTR_CACHE, or ~/.cache/vtr."""
     return locate(os.environ.get("VTR_CACHE") or Path.home() / ".cache" / "vtr")
 
 
@@ -142,7 +142,7 @@ def _found(
 
 
 def _read(place: Location, reading: Reading, corpus: str) -> InformationTable | None:
-    """What the cache holds; None where it does not, or not whole."""
+    """The cached table; None where there is none, or an incomplete one."""
     try:
         table = pq.read_table(io.BytesIO(storage.read_bytes(place)), schema=_SCHEMA)
         columns = [table.column(name).to_numpy() for name in _SCHEMA.names]

@@ -31,18 +31,18 @@ RECORDS = "_ingest"
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """What an ingest decides beside its source."""
+    """Settings of an ingest beside its source."""
 
     splits: Mapping[str, float] = field(default_factory=dict)
     """Shares of videos, for instance {"train": .8, "val": .2}; empty: the source's own splits, if it has any."""
     seed: int = 0
-    """Of the split and of the order of videos."""
+    """Random seed of the split and of the order of videos."""
     max_words: int = 20
     """Words kept of a caption."""
     min_count: int = 1
     """Occurrences that a word needs."""
     tokenizer: Tokenizer = "words"
-    """What cuts captions into words."""
+    """The tokenizer of captions."""
     videos_per_shard: int = 256
     """Videos in a Parquet file."""
     strict: bool = False
@@ -96,11 +96,11 @@ class IngestPlan:
         return list(dict.fromkeys(task.split for task in self.tasks))
 
     def folder(self, split: str) -> Location:
-        """Where the data set of `split` goes."""
+        """The folder of the data set of `split`."""
         return self.out / split if split else self.out
 
     def record(self, task: ShardTask) -> Location:
-        """Where the finished `task` is recorded."""
+        """The record file of the finished `task`."""
         return self.out / RECORDS / f"{task.name}.json"
 
 
@@ -282,7 +282,7 @@ def finish(plan: IngestPlan) -> IngestResult:
 
 
 def finished(plan: IngestPlan) -> IngestResult:
-    """What an earlier, complete ingest of `plan` wrote."""
+    """The result of an earlier, complete ingest of `plan`."""
     manifests = [Manifest.load(plan.folder(split).uri) for split in plan.splits]
     return IngestResult(manifests, Drops())
 

@@ -1,4 +1,4 @@
-"""What shards with one row per video share: groups of whole videos, and cells that hold all frames of a feature."""
+"""Shards with one row per video: groups of whole videos, and cells that hold all frames of a feature."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable

@@ -21,7 +21,7 @@ from vtr_core.errors import DatasetError
 
 @dataclass(frozen=True)
 class Part:
-    """What worker `rank` of `world` reads of every batch."""
+    """The share of each batch that worker `rank` of `world` reads."""
 
     rank: int
     world: int
@@ -60,7 +60,7 @@ class BatchPlan:
     whole: tuple[int, ...] = ()
     """The row groups of the whole batch, in order, of which this may be a part."""
     draws: CaptionDraws | None = None
-    """Of whole videos."""
+    """Caption draws of whole videos."""
 
     @property
     def groups(self) -> list[int]:
@@ -121,7 +121,7 @@ def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarra
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Where a row group lies: the shard's index in the manifest and the group's index in its file."""
+    """The position of a row group: the shard's index in the manifest and the group's index in its file."""
 
     shard: int
     index: int
@@ -133,7 +133,7 @@ def row_groups(manifest: Manifest) -> list[RowGroup]:
 
 
 def _called(schema: Schema) -> str:
-    """What is sampled first: the videos of a batch, and of images their subjects."""
+    """The unit of sampling: videos, or subjects of images."""
     return "subjects" if isinstance(schema, ImageSchema) else "videos"
 
 

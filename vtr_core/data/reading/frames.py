@@ -36,9 +36,9 @@ class VideoRows:
     video_id: tuple[str, ...]
     video_key: Int64[np.ndarray, " videos"]
     captions: tuple[str, ...]
-    """As they were given. A model with a vocabulary of its own encodes them."""
+    """The original texts, for models with a vocabulary of their own."""
     tokens: Int64[Tensor, "captions max_words"]
-    """As the data set's vocabulary encodes them."""
+    """Tokens of the data set's vocabulary."""
     caption_vectors: Float[Tensor, "captions dim"] | None
     """The feature `text`, float16; None where the data set lacks it."""
     caption_key: Int64[np.ndarray, " captions"]

@@ -12,10 +12,10 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
 
 Places = Mapping[int, RowGroup] | Sequence[RowGroup]
-"""Where the row group of each number lies."""
+"""The position of each row group by its number."""
 
 Damaged = dict[int, DamagedShard]
-"""What is wrong with the row group of each number."""
+"""The fault of each unreadable row group by its number."""
 
 Fill = Callable[[Sequence[BatchPlan]], tuple[Iterator[Columns], Damaged]]
 """Reads all batches; or says which row groups cannot be read, and then the batches are of no use."""

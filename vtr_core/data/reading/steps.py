@@ -10,10 +10,8 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.binary_columns import as_sequences
-from vtr_core.data.records.schema import FEATURE_DTYPE, FeatureSpec, require_steps
+from vtr_core.data.records.schema import FEATURE_DTYPE, FeatureSpec
 from vtr_core.data.records.timed_label import TimedLabel
-from vtr_core.data.shards.checks import check_files
-from vtr_core.storage import check_readable, locate
 
 
 @dataclass(frozen=True)
@@ -26,18 +24,6 @@ class StoredSteps:
     labels: tuple[str, ...]
     segments: tuple[TimedLabel, ...]
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
-
-
-def usable_steps(uri: str) -> Manifest:
-    """The manifest of a data set that localisation can start on: `steps`, with all its files.
-
-    Raises DatasetError or SchemaMismatch.
-    """
-    check_readable(locate(uri))
-    manifest = Manifest.load(uri)
-    require_steps(manifest.schema, manifest.uri)
-    check_files(manifest)
-    return manifest
 
 
 def read_steps(manifest: Manifest, features: Sequence[FeatureSpec]) -> Iterator[StoredSteps]:

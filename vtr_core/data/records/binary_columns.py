@@ -10,7 +10,7 @@ from jaxtyping import Int64, Shaped
 from vtr_core.errors import DatasetError
 
 MAX_CELL_BYTES = 2**30
-"""What one variable-length cell may hold, so that a row group's column stays within Arrow's 32-bit offsets."""
+"""Maximum size of a variable-length cell, so that a row group's column stays within Arrow's 32-bit offsets."""
 
 
 def fixed_size_binary(rows: Shaped[np.ndarray, "rows dim"]) -> pa.FixedSizeBinaryArray:

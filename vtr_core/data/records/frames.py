@@ -13,7 +13,7 @@ MAX_FRAMES = 64
 """Frames kept of a video where nothing else is said."""
 
 _KEPT, _MEAN = ".kept", ".mean"
-"""With a dot, which no feature's name has."""
+"""Suffixes of batch columns; feature names contain no dot."""
 
 
 def kept_column(feature: str) -> str:

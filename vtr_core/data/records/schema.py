@@ -115,7 +115,7 @@ class FeatureSpec:
 
 @dataclass(frozen=True)
 class RecordSchema(ABC):
-    """What all record kinds have: features, and captions of at most `max_words` words."""
+    """Settings of all record kinds: features, and captions of at most `max_words` words."""
 
     kind: ClassVar[str]
     version: ClassVar[int]

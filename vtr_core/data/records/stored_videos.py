@@ -18,7 +18,7 @@ class StoredVideos:
 
     frames: dict[str, Sequences]
     caption_vectors: Sequences | None
-    """Of all captions, as their tokens; None where they were not read."""
+    """Vectors of all captions, in the order of `tokens`; None where they were not read."""
     tokens: Sequences
     """(captions, max_words) of all videos, and how many captions each has."""
     first_caption: Int64[np.ndarray, " rows"]

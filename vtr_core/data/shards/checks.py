@@ -1,42 +1,26 @@
 """Whether a data set can be used: of the right kind, its files as its manifest says."""
 
+from collections.abc import Callable
+
 import pyarrow.fs as pafs
 
 from vtr_core import storage
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
-from vtr_core.data.records.schema import require_images, require_videos
+from vtr_core.data.records.schema import Schema
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored
 
 
-def usable_clips(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The manifest of a data set that training or evaluation can start on: `clips`, with all its files.
+def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The manifest of a data set whose schema passes `require`, for instance `require_clips`, with all its files.
 
-    With "skip" the files are not looked at before they are read. Raises StorageError where its store cannot be read,
-    DatasetError or SchemaMismatch.
+    With "skip" the files are not checked here, but when they are read. Raises StorageError where the store cannot be
+    read, DatasetError where a file is missing or was replaced, SchemaMismatch as `require` does.
     """
     storage.check_readable(storage.locate(uri))
-    return _complete(Manifest.load(uri).require_clips(), on_bad_shard)
-
-
-def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The same of a data set of whole videos, `videos`, for models that read frames."""
-    storage.check_readable(storage.locate(uri))
     manifest = Manifest.load(uri)
-    require_videos(manifest.schema, manifest.uri)
-    return _complete(manifest, on_bad_shard)
-
-
-def usable_images(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The same of a data set of images, `images`, for Siamese networks."""
-    storage.check_readable(storage.locate(uri))
-    manifest = Manifest.load(uri)
-    require_images(manifest.schema, manifest.uri)
-    return _complete(manifest, on_bad_shard)
-
-
-def _complete(manifest: Manifest, on_bad_shard: OnBadShard) -> Manifest:
+    require(manifest.schema, manifest.uri)
     if on_bad_shard == "fail":
         check_files(manifest)
     return manifest

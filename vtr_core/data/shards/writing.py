@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class GroupSize:
-    """What a row group, or a video's part of it, takes."""
+    """The size of a row group, or of one video in it."""
 
     rows: int
     bytes: int
@@ -120,5 +120,5 @@ class _HashingSink(io.RawIOBase):
         return self.size
 
     def writable(self) -> bool:
-        """Always."""
+        """True."""
         return True

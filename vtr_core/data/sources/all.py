@@ -47,4 +47,4 @@ WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
         "synthetic_tokens": SyntheticTokens,
     }
 )
-"""Those that keep videos whole, where that is asked for."""
+"""Sources that can write whole videos."""

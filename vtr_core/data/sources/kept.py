@@ -3,11 +3,44 @@
 Training data drops such rows. A test set must not: the figures of two models would be means over different queries.
 """
 
+from collections.abc import Callable, Container, Iterator, Sequence
+
+from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
+from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops
 
+TEST = "test"
+"""The split whose videos stay."""
 KEPT = "kept_without_features"
 """Counts of what was dropped have such rows under this key; unlike all others they are in the data set."""
+
+
+def listed_videos(
+    videos: Sequence[AnnotatedVideo],
+    present: Container[str],
+    keep_missing: bool,
+    where: str,
+    missing: Callable[[str], UnusableError],
+    rows: Callable[[AnnotatedVideo], int],
+    drops: Drops,
+) -> Iterator[tuple[AnnotatedVideo, bool]]:
+    """The annotated videos with content, each with whether it is a test video that stays in any case.
+
+    present: the ids of videos with content. Test videos without it stay with `keep_missing`, unless no test video has
+    any. Other videos without content (`missing`), and ids that cannot name a file, are dropped; each counts `rows`.
+    """
+    keep = keep_missing and any(video.split == TEST and video.video_id in present for video in videos)
+    for video in videos:
+        kept = keep and video.split == TEST
+        try:
+            check_id(video.video_id)
+            if not kept and video.video_id not in present:
+                raise missing(video.video_id)
+        except UnusableError as fault:
+            drops.drop(fault.reason, f"{where}: {fault}", rows(video))
+        else:
+            yield video, kept
 
 
 def count_fault(fault: UnusableError, keep: bool, rows: int, drops: Drops) -> None:

@@ -1,4 +1,4 @@
-"""What an adapter gives the ingest: a list of videos, and the clips of each of them, or each of them whole."""
+"""Interface of source adapters: a list of videos, and the clips of each video or the whole video."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class Video:
     video_id: str
     captions: Sequence[str]
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
-    """By name, (frames, dim); `text` has a vector for each caption, in their order, and not for frames."""
+    """By name, (frames, dim); `text` has a vector per caption, in their order."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class StepVideo:
     steps: Sequence[str]
     """The texts of the steps, at least one, in order."""
     labels: Sequence[str]
-    """What each of them is called in `segments`; steps of one label are the same thing done again."""
+    """The label of each step in `segments`; steps with the same label are repetitions."""
     segments: Sequence[TimedLabel]
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
     """By name, (seconds, dim): one frame a second."""

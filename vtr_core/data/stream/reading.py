@@ -33,7 +33,7 @@ from vtr_core.errors import VtrError
 WINDOWS = 1024
 """Windows in one Ray Data execution at most. The next one starts when they are read, which takes a second or two."""
 FIRST_WINDOWS, GROWTH = 8, 8
-"""Those of the first execution, for whose planning the first batch waits; and how many times more the next one has."""
+"""Windows of the first execution, which is planned before the first batch; and the growth factor of later ones."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dic
 
 @dataclass(frozen=True)
 class _Sampling:
-    """What a batch takes of its videos."""
+    """The sampling settings of a batch."""
 
     clips_per_video: int
     seed: int
@@ -137,10 +137,10 @@ class _Sampling:
 
 @dataclass(frozen=True)
 class _Task:
-    """What reads a window, wherever it runs."""
+    """Reads the batches of a window, in a Ray task."""
 
     manifest: Manifest
-    """Without its shards: an item names those of its window."""
+    """The manifest without shards; an item names those of its window."""
     columns: Sequence[str]
     part: Part
     sampling: _Sampling

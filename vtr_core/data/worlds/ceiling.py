@@ -82,7 +82,8 @@ def _mentioned(settings: SyntheticSettings, captions: Sequence[str]) -> Int[np.n
 def _tellable(
     settings: SyntheticSettings, clips: Sequence[str]
 ) -> tuple[Int[np.ndarray, "items told slots"], Float[np.ndarray, "items told"]]:
-    """What a caption of each clip may tell of (its own content, then its neighbours') and with which probability."""
+    """The contents that a caption of each clip may describe (its own, then its neighbours'), with their
+    probabilities."""
     told = np.zeros((len(clips), _MAX_TOLD, len(SLOTS)), np.int64)
     weights = np.zeros((len(clips), _MAX_TOLD))
     known: dict[int, Truth] = {}

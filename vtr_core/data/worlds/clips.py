@@ -6,6 +6,7 @@ so any part of the world can be made anywhere, in any order.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
 LATENTS, NARRATION, FEATURES, WEIGHTS, SCENES = range(5)
-"""What a random stream is for: the first number of its seed."""
+"""Purposes of random streams: the first number of their seeds."""
 
 AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
 _OTHER_TOOL = 0.2
@@ -24,6 +25,8 @@ _OTHER_TOOL = 0.2
 
 class SyntheticSettings(SourceSettings):
     """The size and the difficulty of the world."""
+
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes"})
 
     num_clips: PositiveInt = 6000
     """Clips, about: the number of videos is this divided by the mean number of clips of a video."""
@@ -96,7 +99,7 @@ class Truth:
 
 
 def truth(settings: SyntheticSettings, video: int) -> Truth:
-    """What happens in a video: agent and place stay, the tool mostly, action and object are each clip's own."""
+    """The content of a video: agent and place are constant, the tool mostly; action and object differ between clips."""
     rng = settings.stream(LATENTS, video)
     num_clips = int(rng.integers(settings.min_clips, settings.max_clips + 1))
     concepts = rng.choice(settings.num_concepts, size=(num_clips, len(SLOTS)), p=settings.frequencies)

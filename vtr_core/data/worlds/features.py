@@ -21,7 +21,7 @@ from vtr_core.data.worlds.words import SLOTS
 
 STYLE_DIM = 8
 _SENSORS = 2**40
-"""Beyond all videos' numbers: where the random streams of the sensors' scenes begin."""
+"""Offset of the random streams of the sensors' scenes, beyond all video indices."""
 CODE_DIM = 24
 """Numbers that a concept, or a scene, is in the world with scenes."""
 _SEEN_2D = {AGENT: 1.0, OBJECT: 1.0, TOOL: 0.8, PLACE: 1.0}

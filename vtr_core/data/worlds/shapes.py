@@ -45,7 +45,7 @@ _FRAMES = round(FRAME_RATE * SECONDS)
 
 @dataclass(frozen=True)
 class Film:
-    """What happens in one film."""
+    """The content of one film."""
 
     colour: str
     shape: str

@@ -15,7 +15,7 @@ from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
 TASKS, STEP_VIDEOS = 100, 101
-"""What a random stream is for, beside the purposes of the world of clips."""
+"""Purposes of random streams, in addition to those of the world of clips."""
 
 FIRST_VIDEO = 1 << 40
 """Added to a video's index for the sensors' noise and look, which are then those of no video of clips."""
@@ -60,7 +60,7 @@ class SyntheticTask:
 
 @dataclass(frozen=True)
 class SyntheticStepVideo:
-    """What a video shows at each second: its concepts, and which step, −1 for background."""
+    """The concepts and the step (−1 for background) of each second of a video."""
 
     content: Truth
     step: Int[np.ndarray, " seconds"]

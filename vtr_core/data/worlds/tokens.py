@@ -16,7 +16,7 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import COLOUR, CONCEPTS, OBJECT, PLACE, PREPOSITIONS
 
 CONTENT, CAPTIONS, FRAMES, VECTORS, WEIGHTS = range(300, 305)
-"""What a random stream is for: the first number of its seed, none of the other worlds."""
+"""Purposes of random streams: the first number of their seeds, distinct from those of the other worlds."""
 
 MANNER_DIM = 4
 _SEEN = {OBJECT: 1.0, COLOUR: 0.7, PLACE: 0.8}
@@ -68,7 +68,7 @@ class SyntheticTokenSettings(SourceSettings):
 
 @dataclass(frozen=True)
 class TokenContent:
-    """What a video shows: a thing of `concepts` (by slot) at `corners`, `side` patches wide, where `visible`."""
+    """The content of a video: an object of `concepts` (by slot) at `corners`, `side` patches wide, where `visible`."""
 
     concepts: dict[int, int]
     side: int
@@ -115,7 +115,7 @@ class TokenCamera:
         self.settings = settings
 
     def record(self, video: int, content: TokenContent) -> Float16[np.ndarray, "frames values"]:
-        """Of each frame [CLS] and then the patches row by row, one after the other: (1 + grid²) · dim values."""
+        """Tokens of each frame, [CLS] followed by the patches in row-major order: (1 + grid²) · dim values."""
         settings, rng = self.settings, self.settings.stream(FRAMES, video)
         manner = rng.standard_normal(MANNER_DIM, np.float32) @ self._manners
         background = self._concept(PLACE, content) + settings.style * manner

@@ -23,4 +23,4 @@ CONCEPTS = tuple(tuple(tuple(names.split("/")) for names in _LISTED[slot].split(
 """For each slot its concepts, the most frequent first, and for each concept its names."""
 
 PREPOSITIONS = {"beach": "at", "shore": "at", "river": "at", "market": "at", "stage": "on", "field": "on"}
-"""What a place's name comes after, where it is not "in"."""
+"""Prepositions of place names other than "in"."""

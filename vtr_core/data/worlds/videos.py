@@ -16,7 +16,7 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import ACTION, AGENT, COLOUR, CONCEPTS, LOOK, OBJECT, PLACE, PREPOSITIONS, SLOTS
 
 CONTENT, DESCRIPTIONS, FRAMES, WEIGHTS = range(200, 204)
-"""What a random stream is for: the first number of its seed, none of the world of narrated clips."""
+"""Purposes of random streams: the first number of their seeds, distinct from those of the world of clips."""
 
 TEMPLATES = (
     "{who} is {action} {object} {place}",
@@ -25,7 +25,7 @@ TEMPLATES = (
     "{who} {action} {object} {place}",
 )
 SOMEBODY, ACTING, SOMETHING = ("someone", "somebody"), ("using", "showing"), ("something", "it")
-"""What stands for a slot that a caption does not name."""
+"""Placeholders for slots that a caption does not name."""
 
 
 class SyntheticVideoSettings(SourceSettings):
@@ -79,7 +79,8 @@ class SyntheticVideoSettings(SourceSettings):
 
 @dataclass(frozen=True)
 class VideoContent:
-    """What a video shows: `concepts[s]` are the concepts of scene s by slot; frame t is of scene `scene[t]`."""
+    """The content of a video: `concepts[s]` are the concepts of scene s by slot; frame t belongs to scene
+    `scene[t]`."""
 
     concepts: Int[np.ndarray, "scenes slots"]
     scene: Int[np.ndarray, " frames"]

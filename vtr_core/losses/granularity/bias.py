@@ -11,7 +11,7 @@ from vtr_core.losses.blocks import is_match
 from vtr_core.nn.precision import full_precision
 
 SENTENCE_DECIMALS, VIDEO_DECIMALS = 2, 1
-"""What values are rounded to: captions with the same rounded value are of one bin."""
+"""Decimals of the bins: values with the same rounding form a bin."""
 
 
 def bins(values: Float64[np.ndarray, " values"], decimals: int) -> Float64[np.ndarray, " bins"]:

@@ -33,7 +33,7 @@ class InfoNce(Objective):
         self.temperature = Temperature(config)
 
     def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
-        """Both directions' cross-entropies of S/τ."""
+        """Cross-entropies of S/τ in both directions."""
         scale = self.temperature(modalities[0])
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 

@@ -61,7 +61,7 @@ class MaskedMarginSoftmax(Objective):
         self._margin = config.margin
 
     def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:
-        """Both directions' cross-entropies; δ_i stands in row i and in column i."""
+        """Cross-entropies in both directions; δ_i applies to row i and column i."""
         a, b = modalities
         margins = per_row(margin_at(self._margin, step, a, b), a)
 

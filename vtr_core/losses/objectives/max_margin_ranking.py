@@ -44,7 +44,7 @@ class MaxMarginRanking(Objective):
         self._margin = config.margin
 
     def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
-        """Both directions' hinges."""
+        """Hinge losses in both directions."""
         a, b = (normalize(vectors, dim=1) for vectors in modalities)
 
         def terms(block: slice, weights: Tensor) -> Tensor:

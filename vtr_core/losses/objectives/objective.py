@@ -71,7 +71,7 @@ class Objective(nn.Module, ABC):
 
     @torch.no_grad()
     def chance(self, embeddings: Embeddings, keys: RowKeys, step: int) -> float | None:
-        """What the batch costs where all vectors are alike; None where that is not what guessing costs."""
+        """The loss of a batch whose vectors are all alike; None where that is not the chance level."""
         if not self.guesses_alike:
             return None
         vectors = {name: torch.zeros_like(values) for name, values in embeddings.vectors.items()}
@@ -79,7 +79,7 @@ class Objective(nn.Module, ABC):
         return float(self(replace(embeddings, vectors=vectors, candidates=candidates), keys, step).total)
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002  a schedule depends on it
-        """What the loss uses at `step` that changes in training, detached."""
+        """The values that change in training (margin, temperature) at `step`, detached."""
         return {}
 
     def forward(self, embeddings: Embeddings, keys: RowKeys, step: int, share: Share = WHOLE) -> PairLosses:

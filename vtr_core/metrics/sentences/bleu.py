@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float64, Int64
 from vtr_core.text.tokens.ngrams import LONGEST, NGrams
 
 _SMALL, _TINY = 1e-9, 1e-15
-"""What the published code adds to denominators and to numerators, so that nothing is divided by 0."""
+"""The constants that the published code adds to denominators and numerators, against division by 0."""
 
 
 @dataclass(frozen=True)

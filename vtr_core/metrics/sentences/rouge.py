@@ -22,7 +22,7 @@ def rouge_l_of(hypothesis: Sequence[str], references: Sequence[Sequence[str]]) -
 
 
 def _places(words: Sequence[str]) -> dict[str, int]:
-    """For each word the bits of the positions where it stands."""
+    """The positions of each word as a bit mask."""
     places: dict[str, int] = {}
     for position, word in enumerate(words):
         places[word] = places.get(word, 0) | 1 << position

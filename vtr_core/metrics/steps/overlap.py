@@ -20,7 +20,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class StepOverlap:
-    """Both readings of one video, or their means over videos."""
+    """Both definitions for one video, or their means over videos."""
 
     segment: Overlap
     frame: Overlap

@@ -12,7 +12,7 @@ from vtr_core.metrics.steps.truth import StepTruth, predicted_segments
 
 @dataclass(frozen=True)
 class StepHits:
-    """Of one video: its task, how many annotated steps it has and how many of them were found."""
+    """The task of a video, and the numbers of its annotated and of its found steps."""
 
     task: str
     hits: int

@@ -33,7 +33,7 @@ class TokenSequence:
     tokens: Float[Tensor, "rows tokens dim"]
     mask: Bool[Tensor, "rows tokens"]
     kept: Int64[Tensor, " kept"]
-    """Where the tokens of scale 1 are: one of each frame, or one in all after a mean over time."""
+    """The positions of the tokens of scale 1: one per frame, or one in all after averaging over time."""
 
 
 def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False) -> TokenSequence:

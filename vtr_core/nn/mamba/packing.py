@@ -15,7 +15,7 @@ class Packed:
     mask: Bool[Tensor, "batch tokens"]
     """True for the tokens."""
     order: Int64[Tensor, "batch tokens"]
-    """Where each of them was."""
+    """The original position of each token."""
 
 
 def pack(tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"]) -> Packed:

@@ -32,7 +32,7 @@ class Pyramid(nn.Module):
         self.scales = nn.ModuleDict({str(scale): _scale(dim, grid, scale) for scale in wanted})
 
     def forward(self, patches: Float[Tensor, "frames patches dim"]) -> list[Float[Tensor, "frames _ dim"]]:
-        """Of each scale its tokens, row by row of the grid; patches too come row by row."""
+        """The tokens of each scale, in row-major order of the grid, as the patches."""
         grid = patches.unflatten(1, (self._grid, self._grid)).permute(0, 3, 1, 2)
         return [scale(grid).permute(0, 2, 3, 1).flatten(1, 2) for scale in self.scales.values()]
 

@@ -14,7 +14,7 @@ from vtr_core.nn.mamba.scan_reference import reference_scan
 
 @dataclass(frozen=True)
 class ScanChoice:
-    """Where a scan is computed, and why there."""
+    """The backend of a scan, and the reason for it."""
 
     name: Literal["kernel", "reference"]
     reason: str
@@ -23,7 +23,7 @@ class ScanChoice:
 def scan_backend(
     device: torch.device | str, backend: ScanBackend = "auto", dtype: torch.dtype = torch.float32
 ) -> ScanChoice:
-    """What `backend` means for tensors of `dtype` on `device`; nothing is imported to find out."""
+    """The backend that `backend` selects for tensors of `dtype` on `device`, without importing it."""
     match backend:
         case "kernel" | "reference":
             return ScanChoice(backend, "as configured")

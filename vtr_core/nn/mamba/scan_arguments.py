@@ -1,4 +1,4 @@
-"""What a selective scan is given, for one group of channels; the gradients of it have the same fields."""
+"""The arguments of a selective scan for one group of channels; their gradients have the same fields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class ScanArguments:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What is computed in: float64 where u is, else float32."""
+        """The dtype of the computation: float64 where u is, else float32."""
         return torch.float64 if self.u.dtype == torch.float64 else torch.float32
 
     def rows(self, rows: slice) -> "ScanArguments":

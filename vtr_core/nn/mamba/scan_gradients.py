@@ -80,7 +80,7 @@ def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tens
 
 
 def _add_step_sizes(found: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
-    """From the gradient of Δ, after bias and softplus, to those of delta and of the bias."""
+    """The gradients of delta and of the bias from that of Δ, after bias and softplus."""
     if found.delta_softplus:
         grad.mul_(-torch.expm1(-chunk.delta))  # the softplus' slope, from its value
     if found.delta_bias is not None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float32, Int64
 from torch import nn
 
@@ -16,6 +15,7 @@ from vtr_core.data.reading.row_groups import KEYS, Columns, RowGroupReader, trai
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
 from vtr_core.nn.embeddings import TEXT, Embeddings
+from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -93,20 +93,17 @@ def caption_columns(vocabulary: Vocabulary, captions: Sequence[str], max_words: 
     return {**_keys(len(captions)), "tokens": np.array(tokens, TOKEN_DTYPE).reshape(len(captions), max_words)}
 
 
-@torch.inference_mode()
 def embed_columns(model: nn.Module, features: Mapping[str, int], chunks: Iterable[Columns]) -> EmbeddedRows:
     """The embeddings of the rows of all `chunks`, one or more, on the model's device; the model stays as it was.
 
     features: the model's, name to dimension; one that a chunk lacks is absent from its rows.
     """
     device = next(model.parameters()).device
-    was_training = model.training
-    model.eval()
     parts = []
-    for columns in chunks:
-        batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
-        parts.append(_to_rows(model(batch), columns))
-    model.train(was_training)
+    with evaluating(model):
+        for columns in chunks:
+            batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
+            parts.append(_to_rows(model(batch), columns))
     return concatenate(parts)
 
 
@@ -120,7 +117,7 @@ def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
 
 
 def _no_rows(max_words: int) -> Columns:
-    """What a worker without a share of a small data set embeds, to have the shapes of the model's output."""
+    """Empty columns, with which a worker without rows gets the shapes of the model's outputs."""
     return {**_keys(0), "tokens": np.zeros((0, max_words), TOKEN_DTYPE)}
 
 

@@ -13,7 +13,7 @@ class ReadsFrames(Protocol):
 
     @property
     def inputs(self) -> ModelInputs:
-        """What its training data delivered."""
+        """Features and vocabulary of its training data."""
         ...
 
     @property

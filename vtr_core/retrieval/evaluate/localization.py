@@ -17,8 +17,9 @@ from vtr_core.metrics.relevance import MetricError
 from vtr_core.metrics.steps.figures import ScoredVideo
 from vtr_core.metrics.steps.truth import StepTruth, whole_seconds
 from vtr_core.nn.embeddings import TEXT
+from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.evaluate.entries import Entries
 from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.retrieval.evaluate.sides import Side
 from vtr_core.similarity import SimilarityKind
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -27,7 +28,7 @@ VIDEO, AUDIO = "video", "audio"
 
 @dataclass(frozen=True)
 class SecondModel:
-    """What embeds seconds and texts: a model, its features (name to dimension), its vocabulary and how it compares."""
+    """A model that embeds seconds and texts, with its features (name to dimension), vocabulary and similarity."""
 
     model: nn.Module
     features: Mapping[str, int]
@@ -43,7 +44,7 @@ class SecondModel:
 
     @property
     def modalities(self) -> tuple[str, ...]:
-        """What stands for a second."""
+        """The modalities that represent a second."""
         return (VIDEO, AUDIO) if self.audio else (VIDEO,)
 
 
@@ -71,7 +72,6 @@ class ScoredSteps:
         return sum(not video.truth.segments for video in self.videos)
 
 
-@torch.inference_mode()
 def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
     """The scores of all videos of a `steps` data set, (seconds, steps) each; the model is left as it was.
 
@@ -88,22 +88,20 @@ def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
                 f"{manifest.uri} has {', '.join(f.name for f in manifest.schema.features)} and the model takes "
                 f"{', '.join(using.features)}; localisation by {' and '.join(using.modalities)} needs {name} in both"
             )
-    was_training = using.model.training
-    using.model.eval()
-    texts: dict[tuple[str, ...], Side] = {}
+    texts: dict[tuple[str, ...], Entries] = {}
     unknown: dict[str, None] = {}
     videos = []
-    for video in read_steps(manifest, specs):
-        if video.steps not in texts:
-            texts[video.steps] = _texts(using, video.steps)
-        known = texts[video.steps].any_present
-        unknown.update(dict.fromkeys(np.array(video.steps)[~known].tolist()))
-        videos.append(_scored(using, video, texts[video.steps]))
-    using.model.train(was_training)
+    with evaluating(using.model):
+        for video in read_steps(manifest, specs):
+            if video.steps not in texts:
+                texts[video.steps] = _texts(using, video.steps)
+            known = texts[video.steps].any_present
+            unknown.update(dict.fromkeys(np.array(video.steps)[~known].tolist()))
+            videos.append(_scored(using, video, texts[video.steps]))
     return ScoredSteps(tuple(videos), tuple(unknown))
 
 
-def _scored(using: SecondModel, video: StoredSteps, texts: Side) -> ScoredVideo:
+def _scored(using: SecondModel, video: StoredSteps, texts: Entries) -> ScoredVideo:
     seconds = _seconds(using, video.features)
     scores = block_scores(texts, seconds, using.similarity)(slice(None), slice(None)).T.astype(np.float32)
     known = texts.any_present
@@ -117,26 +115,26 @@ def _scored(using: SecondModel, video: StoredSteps, texts: Side) -> ScoredVideo:
     return ScoredVideo(truth, scores, tuple(np.flatnonzero(~known).tolist()))
 
 
-def _texts(using: SecondModel, steps: Sequence[str]) -> Side:
+def _texts(using: SecondModel, steps: Sequence[str]) -> Entries:
     tokens = np.stack([using.vocabulary.encode(step, using.max_words) for step in steps])
-    return _side(using, {}, tokens, (TEXT,))
+    return _entries(using, {}, tokens, (TEXT,))
 
 
-def _seconds(using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _"]]) -> Side:
+def _seconds(using: SecondModel, features: Mapping[str, Float16[np.ndarray, "_ _"]]) -> Entries:
     """One entry for each second of the video's frames."""
     seconds = len(features[VIDEO])
     pooled = {VIDEO: windowed(features[VIDEO], using.window)}
     if using.audio:
         pooled[AUDIO] = windowed(features[AUDIO], using.window, mean=True)[:seconds]
-    return _side(using, pooled, np.zeros((seconds, using.max_words), TOKEN_DTYPE), using.modalities)
+    return _entries(using, pooled, np.zeros((seconds, using.max_words), TOKEN_DTYPE), using.modalities)
 
 
-def _side(
+def _entries(
     using: SecondModel,
     given: Mapping[str, Float16[np.ndarray, "_ _"]],
     tokens: np.ndarray,
     modalities: tuple[str, ...],
-) -> Side:
+) -> Entries:
     """The embeddings of rows with `tokens` and the features `given`, which may end before the last row."""
     device = next(using.model.parameters()).device
     vectors: dict[str, list[torch.Tensor]] = {name: [] for name in modalities}
@@ -146,7 +144,7 @@ def _side(
         for name in modalities:
             vectors[name].append(embedded.vectors[name].float().cpu())
             present[name].append(embedded.present[name].cpu().numpy())
-    return Side(
+    return Entries(
         parts=tuple(torch.cat(vectors[name]) for name in modalities),
         present=tuple(np.concatenate(present[name]) for name in modalities),
         key=np.arange(len(tokens)),

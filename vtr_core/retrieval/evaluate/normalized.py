@@ -9,9 +9,9 @@ from torch import Tensor
 from vtr_core.metrics.normalization import best_items, dual_softmax, log_sums, query_bank
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.entries import Entries
 from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, figures, rankings
 from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.retrieval.evaluate.sides import Side
 from vtr_core.similarity import SimilarityKind, never_positive
 
 TEXT_QUERIES = ("t2v", "t2va")
@@ -26,10 +26,10 @@ class Bank:
     uri: str
 
     @property
-    def side(self) -> Side:
+    def entries(self) -> Entries:
         """The bank as queries; nothing matches them."""
         count = len(self.vectors)
-        return Side((self.vectors,), (np.ones(count, bool),), np.full(count, -1, np.int64))
+        return Entries((self.vectors,), (np.ones(count, bool),), np.full(count, -1, np.int64))
 
 
 def evaluate_dual_softmax(rows: EmbeddedRows, similarity: SimilarityKind, temperature: float) -> list[Direction]:
@@ -54,7 +54,7 @@ def evaluate_query_bank(
     for ranking in rankings(rows):
         if ranking.name in TEXT_QUERIES:
             scores = ranking.scores(similarity)
-            of_bank = block_scores(bank.side, ranking.items, similarity)
+            of_bank = block_scores(bank.entries, ranking.items, similarity)
             num_items = len(ranking.items.key)
             sums = log_sums(of_bank, len(bank.vectors), num_items, temperature)
             hubs = np.unique(best_items(of_bank, len(bank.vectors), num_items))

@@ -11,8 +11,8 @@ from vtr_core.metrics.relevance import Relevance, from_labels
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.entries import Entries, captions, clips, known_captions
 from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.retrieval.evaluate.sides import Side, captions, clips, known_captions
 from vtr_core.similarity import SimilarityKind
 
 VIDEO, AUDIO = "video", "audio"
@@ -34,12 +34,12 @@ class Direction:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What is ranked in one direction: queries, items, and which of them match."""
+    """Queries, items and relevance of one direction."""
 
     name: str
     title: str
-    queries: Side
-    items: Side
+    queries: Entries
+    items: Entries
     relevance: Relevance
 
     def scores(self, similarity: SimilarityKind) -> ScoreChunk:
@@ -61,19 +61,19 @@ def rankings(rows: EmbeddedRows) -> list[Ranking]:
     nothing to find there and is no query. VAT adds the vectors of video and audio; a clip without audio is scored with
     video alone.
     """
-    sides = _items(rows)
+    by_modality = _items(rows)
     found = []
     for name, title, query, item in _DIRECTIONS:
-        if item not in sides or query not in sides:
+        if item not in by_modality or query not in by_modality:
             continue
-        items = sides[item]
-        queries = captions(rows) if query == TEXT else _with_a_match(sides[query], items)
+        items = by_modality[item]
+        queries = captions(rows) if query == TEXT else _with_a_match(by_modality[query], items)
         if len(queries.key) and len(items.key):
             found.append(Ranking(name, title, queries, items, match(queries, items)))
     return found
 
 
-def match(queries: Side, items: Side) -> Relevance:
+def match(queries: Entries, items: Entries) -> Relevance:
     """Items with the query's key are relevant to it; nothing is to a query that has no modality at all."""
     return from_labels(queries.key, items.key).only(queries.any_present)
 
@@ -103,21 +103,21 @@ _DIRECTIONS = (
 
 
 def visible(rows: EmbeddedRows) -> list[str]:
-    """Those of video and audio that at least one row has."""
+    """The modalities, of video and audio, that at least one row has."""
     return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
 
 
-def _items(rows: EmbeddedRows) -> dict[str, Side]:
+def _items(rows: EmbeddedRows) -> dict[str, Entries]:
     names = visible(rows)
-    sides = {name: clips(rows, [name]) for name in names}
+    by_modality = {name: clips(rows, [name]) for name in names}
     if len(names) == 2:
-        sides[_VIDEO_AUDIO] = clips(rows, names)
+        by_modality[_VIDEO_AUDIO] = clips(rows, names)
     if TEXT in rows.vectors:
-        sides[TEXT] = known_captions(rows)
-    return sides
+        by_modality[TEXT] = known_captions(rows)
+    return by_modality
 
 
-def _with_a_match(queries: Side, items: Side) -> Side:
+def _with_a_match(queries: Entries, items: Entries) -> Entries:
     return queries.select(np.isin(queries.key, items.key))
 
 

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.volume import triple_volume
-from vtr_core.retrieval.evaluate.sides import Side
+from vtr_core.retrieval.evaluate.entries import Entries
 from vtr_core.similarity import SimilarityKind, neg_volume, similarity_function
 
 
-def block_scores(queries: Side, items: Side, similarity: SimilarityKind) -> ScoreChunk:
+def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
     """Scores of a range of queries and a range of items, higher is more alike.
 
     The modalities of an entry are added, an entry that lacks one has the others alone. Under `neg_volume` they are not
@@ -31,11 +31,11 @@ def block_scores(queries: Side, items: Side, similarity: SimilarityKind) -> Scor
             assert_never(similarity)
 
 
-def neg_volumes(queries: Side, items: Side) -> Float[Tensor, "queries items"]:
+def neg_volumes(queries: Entries, items: Entries) -> Float[Tensor, "queries items"]:
     """Minus the volume that a query and an item span together (Cicchetti et al. 2025, GRAM).
 
-    One modality on each side: −√(1 − cos²). Two on one of the sides: minus the volume of the three directions; where
-    an entry lacks one of the two, minus the area with the other.
+    With one modality each: −√(1 − cos²). With two modalities of the query or of the item: minus the volume of the three
+    unit vectors; where one of the two is absent, minus the area with the other.
     """
     if len(queries.parts) > len(items.parts):
         return neg_volumes(items, queries).T

@@ -13,9 +13,9 @@ from vtr_core.metrics.relevance import from_labels
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.entries import Entries, captions, first_of_clips, first_rows
 from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, figures, match, visible
 from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.retrieval.evaluate.sides import Side, captions, first_of_clips, first_rows
 from vtr_core.similarity import SimilarityKind
 
 
@@ -43,10 +43,10 @@ def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
     found = []
     for name, title, texts, items in _directions(rows):
         queries, clips = _Grouped.of(texts), _Grouped.of(items)
-        known = np.add.reduceat(queries.side.any_present, queries.starts[:-1]) > 0
+        known = np.add.reduceat(queries.entries.any_present, queries.starts[:-1]) > 0
         relevance = from_labels(queries.videos, clips.videos).only(known)
-        ranking = Ranking(name, title, queries.side, clips.side, relevance)
-        scores = _best_clip_scores(queries, clips, block_scores(queries.side, clips.side, similarity))
+        ranking = Ranking(name, title, queries.entries, clips.entries, relevance)
+        scores = _best_clip_scores(queries, clips, block_scores(queries.entries, clips.entries, similarity))
         chunks = max(1, QUERY_CHUNK // queries.longest), max(1, ITEM_CHUNK // clips.longest)
         found.append(figures(ranking, scores, *chunks))
     return found
@@ -56,33 +56,31 @@ def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
 class _Grouped:
     """Entries put in order of their videos: video g has those from `starts[g]` to `starts[g + 1]`."""
 
-    side: Side
+    entries: Entries
     videos: Int64[np.ndarray, " videos"]
     starts: Int64[np.ndarray, " videos_and_one"]
 
     @classmethod
-    def of(cls, side: Side) -> "_Grouped":
-        order = np.argsort(side.key, kind="stable")
-        videos, first = np.unique(side.key[order], return_index=True)
-        index = torch.from_numpy(order)
-        ordered = Side(tuple(p[index] for p in side.parts), tuple(p[order] for p in side.present), side.key[order])
-        return cls(ordered, videos, np.append(first, len(order)).astype(np.int64))
+    def of(cls, entries: Entries) -> "_Grouped":
+        order = np.argsort(entries.key, kind="stable")
+        videos, first = np.unique(entries.key[order], return_index=True)
+        return cls(entries.select(order), videos, np.append(first, len(order)).astype(np.int64))
 
     @property
     def longest(self) -> int:
         """Entries of the video that has most of them."""
         return int(np.diff(self.starts).max())
 
-    def entries(self, videos: slice) -> slice:
+    def span(self, videos: slice) -> slice:
         """The entries of a range of videos."""
         return slice(int(self.starts[videos.start]), int(self.starts[videos.stop]))
 
 
-def _directions(rows: EmbeddedRows) -> list[tuple[str, str, Side, Side]]:
+def _directions(rows: EmbeddedRows) -> list[tuple[str, str, Entries, Entries]]:
     """Name, title, captions and visible clips, both with the keys of their videos."""
     names = visible(rows)
     texts = captions(rows)
-    texts = Side(texts.parts, texts.present, rows.video_key)
+    texts = Entries(texts.parts, texts.present, rows.video_key)
     found = []
     if "video" in names:
         found.append(("t2v", "text → video", texts, _clips_of_videos(rows, ["video"])))
@@ -91,20 +89,20 @@ def _directions(rows: EmbeddedRows) -> list[tuple[str, str, Side, Side]]:
     return found if TEXT in rows.vectors else []
 
 
-def _clips_of_videos(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+def _clips_of_videos(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
     clips = first_rows(rows, names)
-    clips = Side(clips.parts, clips.present, rows.video_key[first_of_clips(rows)])
+    clips = Entries(clips.parts, clips.present, rows.video_key[first_of_clips(rows)])
     return clips.select(clips.any_present)
 
 
-def _mean(side: Side) -> Side:
+def _mean(entries: Entries) -> Entries:
     """One entry per video: the sum of each modality's vectors over the number of entries that have any."""
-    videos, group = np.unique(side.key, return_inverse=True)
-    counted = np.bincount(group[side.any_present], minlength=len(videos))
+    videos, group = np.unique(entries.key, return_inverse=True)
+    counted = np.bincount(group[entries.any_present], minlength=len(videos))
     count = torch.from_numpy(np.maximum(counted, 1)).unsqueeze(1)
-    present = tuple(np.bincount(group[has], minlength=len(videos)) > 0 for has in side.present)
+    present = tuple(np.bincount(group[has], minlength=len(videos)) > 0 for has in entries.present)
     index = torch.from_numpy(group.astype(np.int64))
-    return Side(tuple(_sums(part, index, len(videos)) / count for part in side.parts), present, videos)
+    return Entries(tuple(_sums(part, index, len(videos)) / count for part in entries.parts), present, videos)
 
 
 def _sums(vectors: Float[Tensor, "entries dim"], group: Tensor, count: int) -> Float[Tensor, "groups dim"]:
@@ -113,10 +111,10 @@ def _sums(vectors: Float[Tensor, "entries dim"], group: Tensor, count: int) -> F
 
 def _best_clip_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:
     """Scores of videos for videos, from those of captions for clips."""
-    counts_for = queries.side.any_present
+    counts_for = queries.entries.any_present
 
     def block(query_part: slice, item_part: slice) -> np.ndarray:
-        lines, clips = queries.entries(query_part), items.entries(item_part)
+        lines, clips = queries.span(query_part), items.span(item_part)
         best = np.maximum.reduceat(scores(lines, clips), items.starts[item_part] - clips.start, axis=1)
         weights = counts_for[lines].astype(best.dtype)
         starts = queries.starts[query_part] - lines.start

@@ -46,13 +46,13 @@ class DualSpaces:
     concept_similarity: Callable[[TrainConfig], ConceptSimilarity]
     """How concepts are compared."""
     ranges: Callable[[TrainedModel], Float32[Tensor, "2 2"]]
-    """Of the scores in training batches: rows latent and concept, columns lowest and highest."""
+    """The score ranges of training batches: rows latent and concept, columns lowest and highest."""
     videos: Callable[[TrainedModel, Manifest], EmbeddedVideos]
     """A data set's videos; DatasetError where none has frames."""
     queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
     """Texts; None for one without a word that the model knows."""
     figures: Callable[[TrainedModel, Manifest, EvaluationConfig], list[SpaceFigures]]
-    """Of retrieval on a data set; DatasetError where there is nothing to find."""
+    """Retrieval metrics on a data set; DatasetError where there is nothing to find."""
 
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:

@@ -13,15 +13,15 @@ from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import VideoSchema
 from vtr_core.errors import DatasetError
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.evaluate.entries import Entries, first_of_clips
 from vtr_core.retrieval.evaluate.retrieval import visible
 from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.retrieval.evaluate.sides import Side, first_of_clips
 from vtr_core.similarity import SimilarityKind
 
 
 @dataclass(frozen=True)
 class JointClips:
-    """What is searched: each clip once, with a vector for each modality that some clip has."""
+    """The searched clips, each once, with a vector for each modality that some clip has."""
 
     item_id: tuple[str, ...]
     video_id: tuple[str, ...]
@@ -69,11 +69,11 @@ def joint_scores(
     """The scores of the clips `chosen`, all without it; a clip's modalities are added, as in evaluation."""
     names = list(vectors)
     index = slice(None) if chosen is None else np.asarray(chosen)
-    items = Side(
+    items = Entries(
         tuple(torch.from_numpy(vectors[name][index]) for name in names),
         tuple(present[name][index] for name in names),
         np.zeros(len(vectors[names[0]][index]), np.int64),
     )
-    asked = Side((torch.from_numpy(queries),), (np.ones(len(queries), bool),), np.zeros(len(queries), np.int64))
+    asked = Entries((torch.from_numpy(queries),), (np.ones(len(queries), bool),), np.zeros(len(queries), np.int64))
     scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
     return np.asarray(scores, np.float32)

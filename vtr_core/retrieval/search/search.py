@@ -18,7 +18,7 @@ Normalise = Literal["query", "train"]
 
 @dataclass(frozen=True)
 class DualVideos:
-    """What is searched: videos in latent space, in concept space (scores h before the sigmoid), or in both."""
+    """The searched videos in latent space, in concept space (logits), or in both."""
 
     video_id: tuple[str, ...]
     latent: Float32[Tensor, "videos dim"] | None
@@ -51,14 +51,14 @@ class Scoring:
 
     space: Space
     transform: Transform
-    """Of the concept scores before they are compared; it names their similarity, too."""
+    """Transform of the concept scores before they are compared; it also names their similarity."""
     latent_weight: float = 0.6
     """α of α · latent + (1 − α) · concept."""
     normalise: Normalise = "query"
     """Hybrid: each space is scaled to [0, 1] by the lowest and highest score of all videos for this query ("query"), or
     by those of the training batches ("train"), which the model keeps."""
     ranges: Float32[Tensor, "2 2"] | None = None
-    """Of the training batches: rows latent and concept, columns lowest and highest."""
+    """Score ranges of the training batches: rows latent and concept, columns lowest and highest."""
     candidates: int | None = None
     """Hybrid: only so many videos, those best in latent space, are ranked; None ranks all."""
 

@@ -43,7 +43,7 @@ class CaptionerConfig(Settings):
     mlp_dim: PositiveInt = 3072
     """Width of each block's MLP."""
     dropout: Probability = 0.1
-    """On tokens and behind attention and MLP."""
+    """Dropout rate of tokens, attention and MLP outputs."""
     mask_rate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.15
     """Share of a caption's tokens that are masked; one at least."""
     max_tokens: Annotated[int, Field(ge=2, le=4096)] = 24

@@ -19,7 +19,7 @@ class _Beams:
     score: Float[Tensor, " rows"]
     ended: Bool[Tensor, " rows"]
     past: list[KeyValues]
-    """Of the video and of all words but the last."""
+    """Keys and values of the video and of all words but the last."""
     known: Bool[Tensor, "rows frames"]
 
 
@@ -84,7 +84,7 @@ def _next(model: Captioner, beams: _Beams, decoding: DecodingConfig) -> _Beams:
 
 
 def _log_probabilities(model: Captioner, beams: _Beams) -> tuple[Float[Tensor, "rows words"], list[KeyValues]]:
-    """Of the next word; and the keys and values of all words so far, [MASK] not among them."""
+    """Log-probabilities of the next word, and keys and values of all words so far, without [MASK]."""
     said = beams.words.shape[1]
     asked = torch.full((len(beams.words), 1), model.mask, device=beams.words.device)
     tokens = torch.cat([beams.words[:, -1:], asked], dim=1) if said else asked

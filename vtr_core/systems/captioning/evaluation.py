@@ -21,7 +21,7 @@ from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
 KNOWN_SHARE = 0.5
-"""Of the references' words, what a captioner must know at least: below that its vocabulary is another corpus's."""
+"""Smallest acceptable share of the references' words that are in the captioner's vocabulary."""
 
 
 def require_captioner(model: nn.Module, where: str) -> Captioner:

@@ -12,8 +12,8 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.described import describe_data
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.captioning.served import predict
+from vtr_core.systems.captioning.signature import signature
 from vtr_core.systems.captioning.task import CaptioningTask
-from vtr_core.systems.captioning.use import use
 from vtr_core.systems.implementation import Implementation
 
 
@@ -39,4 +39,4 @@ def _task(
     return CaptioningTask(config, rank, world, information)
 
 
-IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, use=use, describe=describe_data)
+IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, signature=signature, describe=describe_data)

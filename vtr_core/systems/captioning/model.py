@@ -22,13 +22,13 @@ from vtr_core.systems.captioning.config import CaptionerConfig
 _SPREAD = 0.02
 """Standard deviation of fresh embeddings."""
 _PLACE_SPREAD = 0.01
-"""Of those of places, which all captions share: less, so that captions differ. Times of frames are as small beside the
-frames themselves."""
+"""Standard deviation of fresh position embeddings: smaller than that of words, as all captions share them. Time
+embeddings of frames are as small relative to the frames."""
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """What the captioner makes of a batch. Sequences are None where nothing asks for them."""
+    """The captioner's output for a batch. Sequences are None unless they are asked for."""
 
     loss: Float[Tensor, " batch"]
     """The sum of −log p over the masked tokens of each row."""
@@ -158,7 +158,7 @@ def masked_tokens(
 
 
 def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tensor, "rows all all"]:
-    """What each token sees: a frame all frames, a word all frames and the words up to itself; each sees itself."""
+    """The attention mask: frames see all frames, words all frames and words up to themselves; all see themselves."""
     rows, frames = known.shape
     total = frames + length
     place = torch.arange(total, device=known.device)

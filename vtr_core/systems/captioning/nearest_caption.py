@@ -35,7 +35,7 @@ def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> Ca
 
 
 def typical_captions(videos: list[VideoCaptions]) -> Mapping[str, str]:
-    """By video id the caption that agrees most with the video's others, the first of equal ones."""
+    """By video id, the caption with the highest CIDEr against the video's other captions; ties: the first."""
     table = information_table(videos, "leave_one_out")
     found = {}
     for video in videos:

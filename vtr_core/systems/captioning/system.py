@@ -28,13 +28,14 @@ def _presets() -> Presets:
 
 
 def _captioning(argv: Sequence[str]) -> None:
-    from vtr_core.systems.captioning.commands.evaluate import main
+    from vtr_core.systems.captioning.commands.command import main
 
     main(argv)
 
 
 def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
-    from vtr_core.systems.captioning.commands.evaluate import CaptioningFlags, evaluate
+    from vtr_core.systems.captioning.commands.command import CaptioningFlags
+    from vtr_core.systems.captioning.commands.evaluate import evaluate
 
     (result,) = evaluate(CaptioningFlags(checkpoint, (data,), experiment=experiment))
     return result.metrics(prefix)
@@ -82,7 +83,7 @@ CAPTIONING = System(
     evaluations=(
         Evaluation(
             "captioning",
-            "generated captions of whole videos; vtr evaluate --task captioning --help",
+            "BLEU, METEOR, ROUGE-L and CIDEr of generated captions; vtr evaluate --task captioning --help",
             _captioning,
             _figures,
         ),

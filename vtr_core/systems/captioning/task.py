@@ -64,7 +64,7 @@ class CaptioningTask:
         return StepOutput(sums.sum(), metrics, compared)
 
     def _scores(self, output: Captioned) -> Float[Tensor, "batch batch"]:
-        """Of own videos with all captions, and then of all workers'."""
+        """The scores of all workers' videos with all captions."""
         assert output.videos is not None
         assert output.captions is not None
         assert self.objective.scorer is not None

@@ -19,8 +19,8 @@ from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.dual.rows import dual_encoder
 from vtr_core.systems.dual.search import dual_queries, embedded_videos
 from vtr_core.systems.dual.served import predict
+from vtr_core.systems.dual.signature import signature
 from vtr_core.systems.dual.task import DualEncodingTask
-from vtr_core.systems.dual.use import use
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.loaded_model import TrainedModel
 
@@ -63,7 +63,7 @@ IMPLEMENTATION = Implementation(
     build=_build,
     task=DualEncodingTask,
     predict=predict,
-    use=use,
+    signature=signature,
     retrieval=DualSpaces(
         check=_check,
         has_latent=_has_latent,

@@ -1,4 +1,4 @@
-"""What a contrastive loss of one joint space compared, for whoever watches training."""
+"""Embeddings and similarities that a contrastive loss of one joint space compared, for monitoring."""
 
 from functools import partial
 

@@ -19,7 +19,7 @@ from vtr_core.systems.muse.knock_outs import knock_outs
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.rows import check, embed_videos, embed_words
 from vtr_core.systems.muse.served import predict
-from vtr_core.systems.muse.use import use
+from vtr_core.systems.muse.signature import signature
 
 
 def _build(
@@ -58,7 +58,7 @@ IMPLEMENTATION = Implementation(
     build=_build,
     task=_task,
     predict=predict,
-    use=use,
+    signature=signature,
     retrieval=JointSpace(check=check, rows=embed_videos, queries=embed_words),
     events=_events,
     knock_outs=knock_outs,

@@ -46,10 +46,10 @@ class Augmentation(Settings):
     @property
     def is_none(self) -> bool:
         """Whether images stay as they are."""
-        return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_subjects)
+        return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_identities)
 
     @property
-    def makes_subjects(self) -> bool:
+    def makes_identities(self) -> bool:
         """Whether subjects are made of others."""
         return self.mirror_subjects or bool(self.stretch_subjects)
 
@@ -92,7 +92,7 @@ class PairContrastiveConfig(Settings):
     margin: PositiveFloat = 0.4
     """m, beyond which the distance of different faces costs nothing."""
     distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
-    """Between encodings: their squared difference, 1 − exp(−‖·‖₁²), or 1 − cosine."""
+    """Distance between encodings: squared Euclidean, 1 − exp(−‖·‖₁²), or 1 − cosine."""
     pairs: Literal["balanced", "all", "hardest"] = "balanced"
     """How pairs weigh: matching ones as much as different ones; each alike; or matching ones as much as as many of the
     nearest different ones."""

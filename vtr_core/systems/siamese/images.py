@@ -29,9 +29,9 @@ def prepared(
 
 
 @dataclass(frozen=True)
-class Moves:
-    """How each image of a batch is moved: turned (radians), scaled, mirrored (−1 or 1), shifted (shares of a side), and
-    stretched: longer by a factor above 1, wider by the inverse of one below."""
+class AffineTransforms:
+    """The affine transform of each image of a batch: rotation (radians), scale, mirroring (−1 or 1), shift (shares of
+    the side), and stretch: taller by a factor above 1, wider by the inverse of one below."""
 
     angle: Float[Tensor, " batch"]
     scale: Float[Tensor, " batch"]
@@ -39,16 +39,18 @@ class Moves:
     shift: Float[Tensor, "batch 2"]
     stretch: Float[Tensor, " batch"]
 
-    def __getitem__(self, rows: slice) -> "Moves":
-        """The moves of some of the images."""
-        return Moves(self.angle[rows], self.scale[rows], self.mirror[rows], self.shift[rows], self.stretch[rows])
+    def __getitem__(self, rows: slice) -> "AffineTransforms":
+        """The transforms of some of the images."""
+        return AffineTransforms(
+            self.angle[rows], self.scale[rows], self.mirror[rows], self.shift[rows], self.stretch[rows]
+        )
 
 
-def draw_moves(count: int, settings: Augmentation, generator: torch.Generator) -> Moves:
-    """Moves of `count` images, uniform within the settings; none is stretched."""
+def draw_transforms(count: int, settings: Augmentation, generator: torch.Generator) -> AffineTransforms:
+    """Affine transforms of `count` images, drawn uniform within the settings; none is stretched."""
     draws = torch.rand(count, 5, generator=generator)
     signed = 2 * draws - 1
-    return Moves(
+    return AffineTransforms(
         angle=signed[:, 0] * math.radians(settings.rotation),
         scale=1 + signed[:, 1] * settings.zoom,
         mirror=torch.where(draws[:, 2] < 0.5 * settings.mirror, -1.0, 1.0),
@@ -57,17 +59,17 @@ def draw_moves(count: int, settings: Augmentation, generator: torch.Generator) -
     )
 
 
-def moved(
-    images: Float[Tensor, "batch channels rows columns"], moves: Moves
+def transformed(
+    images: Float[Tensor, "batch channels rows columns"], transforms: AffineTransforms
 ) -> Float[Tensor, "batch channels rows columns"]:
-    """The images turned about their centre, scaled, mirrored, stretched and shifted; an edge goes on beyond it."""
-    cos, sin = moves.angle.cos() / moves.scale, moves.angle.sin() / moves.scale
+    """The transformed images, rotated about their centre; border pixels are repeated beyond the border."""
+    cos, sin = transforms.angle.cos() / transforms.scale, transforms.angle.sin() / transforms.scale
     rows, columns = images.shape[2:]
     theta = torch.zeros(len(images), 2, 3)
-    theta[:, 0, 0], theta[:, 0, 1] = cos * moves.mirror, -sin * rows / columns
-    theta[:, 1, 0], theta[:, 1, 1] = sin * moves.mirror * columns / rows, cos
-    theta[:, 0] /= (1 / moves.stretch).clamp(min=1).unsqueeze(1)
-    theta[:, 1] /= moves.stretch.clamp(min=1).unsqueeze(1)
-    theta[:, :, 2] = -2 * moves.shift  # sides go from -1 to 1
+    theta[:, 0, 0], theta[:, 0, 1] = cos * transforms.mirror, -sin * rows / columns
+    theta[:, 1, 0], theta[:, 1, 1] = sin * transforms.mirror * columns / rows, cos
+    theta[:, 0] /= (1 / transforms.stretch).clamp(min=1).unsqueeze(1)
+    theta[:, 1] /= transforms.stretch.clamp(min=1).unsqueeze(1)
+    theta[:, :, 2] = -2 * transforms.shift  # sides go from -1 to 1
     grid = affine_grid(theta.to(images), list(images.shape), align_corners=False)
     return grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)

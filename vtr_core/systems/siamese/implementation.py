@@ -13,8 +13,8 @@ from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.systems.siamese.decision import decide
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.served import predict
+from vtr_core.systems.siamese.signature import signature
 from vtr_core.systems.siamese.task import VerificationTask
-from vtr_core.systems.siamese.use import use
 
 
 def _build(
@@ -36,4 +36,4 @@ def _task(
     return VerificationTask(config, rank, world)
 
 
-IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, use=use, decide=decide)
+IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, signature=signature, decide=decide)

@@ -17,7 +17,7 @@ PairLossConfig = PairContrastiveConfig | PairDoubleMarginConfig
 
 
 def margin_of(config: PairLossConfig) -> float:
-    """Beyond which the distance of different faces costs nothing."""
+    """The distance beyond which different faces have no loss."""
     match config:
         case PairContrastiveConfig():
             return config.margin

@@ -12,7 +12,7 @@ from vtr_core.data.batches.images import ImageBatch
 from vtr_core.nn.towers.build import build_tower
 from vtr_core.nn.towers.capsules import CapsuleFaces
 from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.images import Moves, moved, prepared
+from vtr_core.systems.siamese.images import AffineTransforms, prepared, transformed
 
 DECODER_DIMS = (512, 1024)
 """Hidden layers of the decoder (Sabour et al. 2017)."""
@@ -20,12 +20,12 @@ DECODER_DIMS = (512, 1024)
 
 @dataclass(frozen=True)
 class Encodings:
-    """What the model makes of images: their encodings, and what a loss adds for the tower's own sake."""
+    """The network's output: encodings, and penalties of the tower."""
 
     vectors: Float[Tensor, "batch dim"]
-    """Of length 1, unless the model does not normalise."""
+    """Unit vectors, unless the model does not normalise."""
     penalty: Float[Tensor, ""]
-    """Of concrete dropout; 0 without it."""
+    """Penalty of concrete dropout; 0 without it."""
     reconstruction: Float[Tensor, " batch"]
     """λ times the squared error of each image, summed over its pixels; 0 without a decoder."""
 
@@ -51,11 +51,11 @@ class Siamese(nn.Module):
             if isinstance(module, nn.Conv2d):
                 module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
 
-    def forward(self, batch: ImageBatch, moves: Moves | None = None) -> Encodings:
-        """The encodings of a batch, of which `moves` moves each image first."""
+    def forward(self, batch: ImageBatch, transforms: AffineTransforms | None = None) -> Encodings:
+        """The encodings of a batch, whose images are transformed first where `transforms` are given."""
         images = prepared(batch.pixels, self.config.grid)
-        if moves is not None:
-            images = moved(images, moves)
+        if transforms is not None:
+            images = transformed(images, transforms)
         features = self.tower(images)
         vectors = self._encoded(features)
         if self.config.mirror_average and not self.training:

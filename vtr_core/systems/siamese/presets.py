@@ -25,7 +25,7 @@ def siamese_att() -> TrainConfig:
     """
     return TrainConfig(
         preset="siamese-att",
-        model=SiameseConfig(augmentation=_moves()),
+        model=SiameseConfig(augmentation=_augmentation()),
         loss=PairContrastiveConfig(),
         batch=BatchConfig(videos=10, clips_per_video=4, window=8),
         optimizer=OptimizerConfig(learning_rate=1e-3, amsgrad=True, warmup_steps=20),
@@ -98,8 +98,8 @@ def siamese_variant(base: TrainConfig, name: str) -> TrainConfig:
     return override(base, {**SIAMESE_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
 
 
-def _moves() -> Augmentation:
-    """Moves of a face that stays the same, and what makes other faces of it: ten times the subjects."""
+def _augmentation() -> Augmentation:
+    """Affine transforms that keep the identity; mirroring and stretching, which make nine further identities."""
     return Augmentation(
         shift=0.04, rotation=5.0, zoom=0.05, mirror_subjects=True, stretch_subjects=(0.7, 0.84, 1.19, 1.43)
     )

@@ -17,7 +17,7 @@ _DROPOUTS = Variant(
 
 
 def att() -> Space:
-    """What the paper chose by cross-validation or tried, at its size."""
+    """The settings that the paper chose by cross-validation or compared, at its size."""
     return _space("siamese-att", Choice((10, 16, 32)))
 
 

@@ -29,7 +29,7 @@ def _presets() -> Presets:
 
 
 def _verification(argv: Sequence[str]) -> None:
-    from vtr_core.systems.siamese.commands.evaluate import main
+    from vtr_core.systems.siamese.commands.command import main
 
     main(argv)
 
@@ -73,7 +73,7 @@ SIAMESE = System(
     evaluations=(
         Evaluation(
             "verification",
-            "whether pairs of images show the same face; vtr evaluate --task verification --help",
+            "face verification on pairs of images; vtr evaluate --task verification --help",
             _verification,
         ),
     ),

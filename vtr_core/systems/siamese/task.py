@@ -16,9 +16,9 @@ from vtr_core.nn.pair_distance import pair_distance
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.siamese.config import SiameseConfig
-from vtr_core.systems.siamese.images import Moves, draw_moves
+from vtr_core.systems.siamese.identity_augmentation import new_identities
+from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms
 from vtr_core.systems.siamese.loss import PairObjective, margin_of
-from vtr_core.systems.siamese.made_subjects import make_subjects
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
     concatenate_faces,
@@ -49,8 +49,8 @@ class VerificationTask:
         """Encode this worker's part, gather the batch, and add up all workers' shares of the loss."""
         image = self._model.image
         batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
-        moves, batch = self._moves(batch, step)
-        found = model(batch, moves)
+        transforms, batch = self._transforms(batch, step)
+        found = model(batch, transforms)
         keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
         pairs = self.objective(gather_rows(found.vectors), keys[:, 0], keys[:, 1], Share(self._rank, self._world))
         own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
@@ -68,22 +68,22 @@ class VerificationTask:
 
         return Compared({"face": vectors}, {"face_face": distances}, is_bounded=True)
 
-    def _moves(self, batch: ImageBatch, step: int) -> tuple[Moves | None, ImageBatch]:
-        """Those of this worker's images, and the batch with the subjects that they make of its own.
+    def _transforms(self, batch: ImageBatch, step: int) -> tuple[AffineTransforms | None, ImageBatch]:
+        """The affine transforms of this worker's images, and the batch with the subject keys that follow from them.
 
-        Moves are drawn for the whole batch, so that they do not depend on the number of workers.
+        They are drawn for the whole batch, so that they do not depend on the number of workers.
         """
         settings = self._model.augmentation
         if settings.is_none:
             return None, batch
         generator = torch.Generator().manual_seed((self._config.seed * 1_000_003 + step) % 2**63)
         first = self._rank * batch.rows
-        moves = draw_moves(batch.rows * self._world, settings, generator)[first : first + batch.rows]
-        if not settings.makes_subjects:
-            return moves, batch
-        made = make_subjects(batch.subject_key.cpu(), settings, generator)  # moves are drawn on the CPU
-        moves = replace(moves, mirror=made.mirror, stretch=made.stretch)
-        return moves, replace(batch, subject_key=made.key.to(batch.subject_key.device))
+        transforms = draw_transforms(batch.rows * self._world, settings, generator)[first : first + batch.rows]
+        if not settings.makes_identities:
+            return transforms, batch
+        made = new_identities(batch.subject_key.cpu(), settings, generator)  # transforms are drawn on the CPU
+        transforms = replace(transforms, mirror=made.mirror, stretch=made.stretch)
+        return transforms, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
         """Verification of the validation pairs; the model remembers their threshold of equal error rates."""

@@ -18,7 +18,7 @@ from vtr_core.fingerprint import short
 _PACKAGE = "vtr_core"
 _LOADER = "tracking/carried_code/loader.py"
 _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)
-"""Of a zip archive's; equal code gives an equal archive."""
+"""The earliest time of a zip archive; equal code gives an equal archive."""
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ _FOR_TRAINING_ALONE = ("optimizer.pt",)
 
 @dataclass(frozen=True)
 class KeptFiles:
-    """What a model keeps of a checkpoint."""
+    """The copy or reference of a checkpoint in a registered model."""
 
     fingerprint: str
     """sha256 of the checkpoint's list of files and hashes, and with it of all that it holds."""
     copied: bool
     """Whether the files were copied."""
     num_bytes: int
-    """Of what is kept."""
+    """Size of what is kept."""
 
 
 def keep_files(checkpoint: Location, folder: Path) -> KeptFiles:

@@ -10,7 +10,7 @@ from mlflow.types.schema import Array, ColSpec, TensorSpec
 
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
-from vtr_core.systems.use import Column, ColumnKind
+from vtr_core.systems.signature import Column, ColumnKind
 from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
 from vtr_core.tracking.models.requirements import model_requirements
 
@@ -40,13 +40,13 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
 
 def signature(config: TrainConfig) -> ModelSignature:
     """The columns that the model takes and gives, as its system says."""
-    use = system_of(config.model).implementation().use(config.model)
-    return ModelSignature(inputs=_schema(use.takes), outputs=_schema(use.gives))
+    found = system_of(config.model).implementation().signature(config.model)
+    return ModelSignature(inputs=_schema(found.inputs), outputs=_schema(found.outputs))
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
     """A row that the model takes."""
-    return pd.DataFrame(dict(system_of(config.model).implementation().use(config.model).example))
+    return pd.DataFrame(dict(system_of(config.model).implementation().signature(config.model).example_row))
 
 
 def _schema(columns: tuple[Column, ...]) -> Schema:

@@ -1,4 +1,4 @@
-"""What MLflow's page of a registered model says of it: what goes in, what comes out, and how to ask for it."""
+"""The description of a registered model on its MLflow page: inputs, outputs, and how to call it."""
 
 from vtr_core.run.models import ModelConfig, system_of
 
@@ -6,15 +6,15 @@ from vtr_core.run.models import ModelConfig, system_of
 def model_page(model: ModelConfig, name: str, alias: str) -> str:
     """The description, in Markdown, of models registered as `name`; `alias` is of their newest."""
     system = system_of(model)
-    use = system.implementation().use(model)
-    column = f'["{use.asked}"]' if use.asked else ""
+    signature = system.implementation().signature(model)
+    column = f'["{signature.example_output}"]' if signature.example_output else ""
     task = "" if system.evaluation == "retrieval" else f"--task {system.evaluation} "
     lines = [
-        use.text,
+        signature.description,
         "",
         "```",
         f'model = mlflow.pyfunc.load_model("models:/{name}@{alias}")',
-        f"model.predict(pandas.DataFrame({use.given})){column}",
+        f"model.predict(pandas.DataFrame({signature.example_input})){column}",
         "```",
         "",
         f"`vtr evaluate models:/{name}@{alias} {task}--data URI`",

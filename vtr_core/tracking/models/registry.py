@@ -43,7 +43,7 @@ class RegisteredCheckpoint:
     uri: str
     """`models:/NAME/VERSION`, also where it was asked for by an alias."""
     location: Location
-    """Where it can be read for now."""
+    """The location where it can be read within the context."""
 
 
 def model_name(preset: str) -> str:
@@ -94,7 +94,7 @@ def registered_checkpoint(uri: str, tracking_uri: str | None = None) -> Iterator
 
 @dataclass(frozen=True)
 class _Made:
-    """What is registered: a checkpoint of a run under a name, and what the model keeps of it in `folder`."""
+    """A checkpoint to register: its run, name, and the files or reference that the model keeps in `folder`."""
 
     tracked: TrackedRun
     name: str
@@ -183,7 +183,7 @@ def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, s
 
 
 def _asked(tracking_uri: str, what: str, ask: Callable[[], T]) -> T:
-    """What MLflow answers; its failures as a CheckpointError."""
+    """The answer of MLflow; its failures are raised as CheckpointError."""
     store = redact(tracking_uri)
     try:
         return ask()

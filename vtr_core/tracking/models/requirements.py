@@ -1,4 +1,4 @@
-"""What has to be installed where a registered model is loaded, beside MLflow and the code that it carries."""
+"""Packages that a registered model needs, beside MLflow and the code that it carries."""
 
 from importlib import metadata
 
@@ -9,7 +9,7 @@ _OF_OBJECT_STORES = ("boto3",)
 
 
 def model_requirements(on_object_store: bool) -> list[str]:
-    """What loading and predicting import, in the versions that are installed here.
+    """The packages that loading and predicting import, in the installed versions.
 
     on_object_store: whether the model refers to a checkpoint on an object store, which needs a client.
     """

@@ -33,13 +33,13 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: optimiser steps done, and what validation has seen so far."""
+    """Progress of a run: optimiser steps, and the history of validations."""
 
     step: int = 0
     best_value: float | None = None
     best_step: int | None = None
     value: float | None = None
-    """Of the validation at this step, where there was one."""
+    """Validation metric at this step, where there was a validation."""
     flat_validations: int = 0
     """Validations since the best one."""
     flat_at_rate: int = 0
@@ -54,7 +54,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint holds, in memory."""
+    """The content of a checkpoint in memory."""
 
     config: TrainConfig
     model: dict[str, Tensor]
@@ -67,7 +67,7 @@ class Checkpoint:
     trained: dict[str, Tensor] | None = None
     """The weights that training goes on with, where `model` is their moving average."""
     concepts: ConceptNames | None = None
-    """Of a model with a concept space."""
+    """The concepts of a model with a concept space."""
 
 
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:

@@ -83,7 +83,7 @@ class CheckpointReader:
             raise self._damaged("model.safetensors", error) from error
 
     def training(self, device: torch.device | str) -> "_Training":
-        """What only going on with training needs. Never unpickled: tensors and plain containers alone are read."""
+        """The state that only resuming needs. Never unpickled: tensors and plain containers alone are read."""
         content = self.read("optimizer.pt")
         try:
             value = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
@@ -96,7 +96,7 @@ class CheckpointReader:
             raise self._damaged("optimizer.pt", error) from error
 
     def progress(self) -> Progress:
-        """Where the run stood."""
+        """The progress of the run."""
         try:
             found = record(Progress, self._json("progress.json"))
             if found.step < 0:
@@ -122,7 +122,7 @@ class CheckpointReader:
             raise self._damaged(CONCEPTS, error) from error
 
     def provenance(self) -> dict[str, Any]:
-        """Where the checkpoint comes from."""
+        """The provenance of the checkpoint."""
         value = self._json("provenance.json")
         if not isinstance(value, dict):
             raise self._damaged("provenance.json", "it is no object")

@@ -24,13 +24,13 @@ from vtr_core.train.checkpoint.reader import load_checkpoint
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run was started with, beside its configuration."""
+    """The inputs of a run beside its configuration."""
 
     data: str
     validation: str | None
     data_fingerprint: str
     tracking_uri: str
-    """Without the password that it may hold."""
+    """URI with passwords redacted."""
     experiment: str
     mlflow_run_id: str | None = None
     started: float = 0.0
@@ -52,7 +52,7 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Location:
-        """Where the checkpoints lie."""
+        """The folder of the checkpoints."""
         return self.location / "checkpoints"
 
     def require_free(self) -> None:
@@ -131,7 +131,7 @@ class RunFolder:
         return name
 
     def checkpoint_at(self, step: int) -> Location:
-        """Where the checkpoint of `step` lies, or would."""
+        """The folder of the checkpoint of `step`, whether it exists or not."""
         return self.checkpoints / f"step-{step:08d}"
 
     def latest(self) -> Checkpoint | None:

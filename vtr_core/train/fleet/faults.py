@@ -1,4 +1,4 @@
-"""What a failed group of workers means for the run: its end, or another start."""
+"""Faults of a worker group: whether they end the run or restart it."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ def fault(error: TrainingFailedError, workers: int) -> Fault:
 
 
 def _reason(error: TrainingFailedError) -> str:
-    """What was said of one worker: of one that was lost, rather than of the others, which only lost its answers."""
+    """The message of one failed worker, preferring a lost one to its peers."""
     if not isinstance(error, WorkerGroupError) or not error.worker_failures:
         return first_line(error)
     worker, failure = min(error.worker_failures.items(), key=lambda item: (not _is_loss(item[1]), item[0]))

@@ -35,7 +35,7 @@ _BEATS_MISSED = 3.5
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a folder, as its file says."""
+    """The holder of a run folder, as its file says."""
 
     host: str
     machine: str
@@ -189,7 +189,7 @@ def _newest(folder: Location) -> int:
 
 
 def _read(file: Location) -> Holder | None:
-    """Who made the file; None where it is gone, or not yet written to its end."""
+    """The holder that wrote the file; None where the file is gone or incomplete."""
     try:
         value = storage.read_json(file)
         return Holder(**value)

@@ -1,4 +1,4 @@
-"""Where the parts of a run go: reading to nodes of its own where the cluster has some, workers to the others."""
+"""Placement of a run on a cluster: reading tasks on labelled nodes where there are some, workers on the others."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -29,12 +29,12 @@ class Placement:
 
     @property
     def reading(self) -> Selector:
-        """Of reading tasks."""
+        """Label selector of reading tasks."""
         return {LABEL: READING} if self.is_apart else {}
 
     @property
     def workers(self) -> Selector:
-        """Of workers: those that take no GPU leave the nodes for reading alone too."""
+        """Label selector of workers, which leave the nodes for reading alone."""
         return {LABEL: f"!{READING}"} if self.is_apart else {}
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Room:
     cpus: float
     gpus: float
     reading_cpus: float | None = None
-    """Those of `cpus` on the nodes for reading; None where any node will do, or it is not known."""
+    """CPUs on the labelled nodes; None where reading may run on any node, or the number is unknown."""
 
     def holds(self, scaling: ScalingConfig, workers: int) -> bool:
         """Whether there are CPUs for so many workers and for reading; the GPUs are not asked for."""
@@ -77,12 +77,12 @@ class Room:
 
 
 def placement(wanted: ReadingNodes) -> Placement:
-    """What the setting means on the connected cluster as it is now."""
+    """The placement that the setting selects on the connected cluster."""
     return resolve(wanted, ray.nodes())
 
 
 def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
-    """What the setting means on a cluster of these nodes."""
+    """The placement that the setting selects on a cluster of these nodes."""
     labelled = len(_for_reading(nodes))
     match wanted:
         case "any":
@@ -96,12 +96,12 @@ def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
 
 
 def place_reading(chosen: Placement) -> None:
-    """From here on the Ray Data tasks of this process run on the nodes for reading."""
+    """Run the Ray Data tasks of this process on the nodes for reading from now on."""
     DataContext.get_current().execution_options.label_selector = chosen.reading or None
 
 
 def room(chosen: Placement) -> Room:
-    """What the connected cluster has, or can grow to."""
+    """The resources of the connected cluster, or those that it can grow to."""
     return room_of(chosen, ray.nodes(), ray_private.autoscaler_limits())
 
 

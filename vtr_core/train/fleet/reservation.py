@@ -38,7 +38,7 @@ class Request:
 
 
 def worker_bundle(scaling: ScalingConfig, gpu: bool) -> Bundle:
-    """What one worker takes of the cluster."""
+    """The resources of one worker."""
     return {"CPU": scaling.cpus_per_worker, **({"GPU": 1.0} if gpu else {})}
 
 

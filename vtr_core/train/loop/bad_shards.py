@@ -7,7 +7,7 @@ from vtr_core.train.loop.context import DriverChannel
 
 
 class BadShards:
-    """What one worker has met."""
+    """The unreadable row groups that one worker has met."""
 
     def __init__(self, reader: RowGroupReader, plan: Plan, channel: DriverChannel) -> None:
         self._reader, self._plan, self._channel = reader, plan, channel

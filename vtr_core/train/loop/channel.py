@@ -15,7 +15,7 @@ _MAX_CALLS = 100_000
 
 @dataclass(frozen=True)
 class Group:
-    """What is known of a worker group."""
+    """The known state of a worker group."""
 
     nodes: frozenset[str] = frozenset()
     """The nodes, by Ray's identifiers, that its workers run on."""

@@ -19,7 +19,7 @@ GUESSING = 0.98
 
 @dataclass(frozen=True)
 class Collapse:
-    """What no longer tells rows apart, and what that usually comes from."""
+    """A collapse of embeddings or similarities, and its likely cause."""
 
     what: str
     cause: str
@@ -35,12 +35,12 @@ class CollapseWatch:
         self._warm_steps = warm_steps
         self._was_apart = self._warned = self._learned = False
         self.collapse: Collapse | None = None
-        """What the last look found and no look before."""
+        """The collapse found by the last look, reported once."""
         self.at_chance: float | None = None
         """The chance that the loss of the last look was at, after the warm-up; None before, or below it."""
 
     def look(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
-        """What is worth logging after `step` steps."""
+        """Metrics to log after `step` steps."""
         told = {name: vectors for name, vectors in compared.vectors.items() if len(vectors) >= FEWEST_ROWS}
         shares = {name: row_share(vectors) for name, vectors in told.items()}
         ranks = {name: effective_rank(vectors) for name, vectors in told.items()}

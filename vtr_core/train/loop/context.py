@@ -1,4 +1,4 @@
-"""What a worker is given: its place among the workers, its device, and how it reads, wraps its model and reports."""
+"""The context of a worker: rank, device, and functions for reading, distributing the model and reporting."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

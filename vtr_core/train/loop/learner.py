@@ -1,4 +1,4 @@
-"""What learns in a run: the model, the loss's own parameters, and the moving average of the weights."""
+"""The trained state of a run: the model, the loss's parameters, the moving average of the weights, the optimiser."""
 
 import math
 from collections.abc import Callable

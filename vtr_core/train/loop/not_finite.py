@@ -1,4 +1,4 @@
-"""Where non-finite values in a batch may come from."""
+"""Search for the origin of non-finite values in a batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Suspects:
-    """What a skipped batch holds, as people look for it."""
+    """The shards and clips of a skipped batch."""
 
     places: tuple[str, ...]
     """Shard files with their row groups: of `clips` where there are any, else of the batch, the first few of them."""

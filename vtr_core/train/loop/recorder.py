@@ -1,4 +1,4 @@
-"""What a run leaves behind, written by its first worker: points, events for the driver, checkpoints."""
+"""Output of a run, written by its first worker: metrics, events for the driver, checkpoints."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

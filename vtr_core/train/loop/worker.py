@@ -40,7 +40,7 @@ _PATIENCE = 50
 
 @dataclass(frozen=True)
 class Job:
-    """What the driver hands every worker."""
+    """The inputs of every worker, from the driver."""
 
     config: TrainConfig
     run: str
@@ -85,7 +85,7 @@ class Worker:
         self._build()
 
     def _information(self) -> InformationTable | None:
-        """Of the training captions, where the loss has their granularity as margin."""
+        """The information content of the training captions, for a loss with a granularity margin."""
         margin = self._system.granularity(self._config.loss)
         return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
@@ -284,7 +284,7 @@ class Worker:
         )
 
     def _provenance(self) -> dict[str, str]:
-        """Where the checkpoint comes from: code, versions, data, and the MLflow run."""
+        """The provenance of a checkpoint: code, versions, data, and the MLflow run."""
         tracked = self._job.tracked
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
         return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}

@@ -1,4 +1,4 @@
-"""What a CLIP-like model must offer to make the tokens of frames and the vectors of captions."""
+"""Interface of a CLIP-like model that computes frame tokens and caption vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable

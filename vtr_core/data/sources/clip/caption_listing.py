@@ -12,18 +12,15 @@ from pydantic import model_validator
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.data.sources.clip.caption_table import read_captions
-from vtr_core.data.sources.kept import count_fault
+from vtr_core.data.sources.kept import count_fault, listed_videos
 from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
-from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.text.tokens.vocabulary import tokenise
-
-TEST = "test"
+from vtr_core.data.sources.worded_captions import worded_captions
 
 
 @dataclass(frozen=True)
-class Told:
+class ListedVideo:
     """A video's captions that hold a word, and where its content lies."""
 
     captions: tuple[str, ...]
@@ -36,13 +33,13 @@ class Told:
     """Whether it stays also where it has no content: see `keep_missing`."""
 
 
-def vectors_of_nothing(told: Told, dim: int) -> Float16[np.ndarray, "captions dim"]:
+def zero_vectors(listed: ListedVideo, dim: int) -> Float16[np.ndarray, "captions dim"]:
     """The vectors of the captions of a video that is kept without content: 0, which no model takes for a caption."""
-    return np.zeros((len(told.captions), dim), FEATURE_DTYPE)
+    return np.zeros((len(listed.captions), dim), FEATURE_DTYPE)
 
 
 class CaptionListing(SourceSettings):
-    """What adapters that make whole videos of captions and a folder share: who is told of, and in which split.
+    """Common settings of adapters of whole videos with captions: the list of videos, their captions and splits.
 
     A caption without a word is left out and counted, and with it its vector.
     """
@@ -52,7 +49,7 @@ class CaptionListing(SourceSettings):
     annotations: str | None = None
     """MSR-VTT: the folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
     split: Literal["official", "1k-a"] = "official"
-    """Of these: 6,513 / 497 / 2,990 videos as in the annotation files; or MSRVTT_train.9k.csv and
+    """Split of the MSR-VTT annotations: official has 6,513 / 497 / 2,990 videos; 1k-a uses MSRVTT_train.9k.csv and
     MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
     table: str | None = None
     """Your own data instead: CSV, TSV, JSON lines (.jsonl) or Parquet with the columns id and caption, a row for each
@@ -72,24 +69,22 @@ class CaptionListing(SourceSettings):
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have content, and those that are kept without, in the order of the annotations or table.
 
-        `VideoEntry.content` is a Told.
+        `VideoEntry.content` is a ListedVideo.
         """
         present = self._files(drops)
-        listed = self._listed(drops)
-        keep = self.keep_missing == "test" and any(v.split == TEST and v.video_id in present for v in listed)
-        entries = []
-        for video in listed:
-            kept = keep and video.split == TEST
-            try:
-                check_id(video.video_id)
-                if not kept and video.video_id not in present:
-                    raise self._missing(video.video_id)
-            except UnusableError as fault:
-                drops.drop(fault.reason, f"{self._told_by}: {fault}")
-                continue
-            told = self._told(video, present.get(video.video_id), kept, drops)
-            entries.append(VideoEntry(video.video_id, told, video.split))
-        return entries
+        listed = listed_videos(
+            self._listed(drops),
+            present=present,
+            keep_missing=self.keep_missing == "test",
+            where=self._origin,
+            missing=self._missing,
+            rows=lambda _: 1,
+            drops=drops,
+        )
+        return [
+            VideoEntry(video.video_id, self._content(video, present.get(video.video_id), kept, drops), video.split)
+            for video, kept in listed
+        ]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -98,27 +93,27 @@ class CaptionListing(SourceSettings):
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The row of a video."""
-        told: Told = video.content
-        if not told.captions:
-            self._wordless(video, drops)
+        listed: ListedVideo = video.content
+        if not listed.captions:
+            self._count_without_captions(video, drops)
             return None
         try:
-            return Video(video.video_id, told.captions, self._features(video.video_id, told))
+            return Video(video.video_id, listed.captions, self._features(video.video_id, listed))
         except UnusableError as fault:
-            count_fault(fault, told.keep, 1, drops)
-            return Video(video.video_id, told.captions, self._nothing(told)) if told.keep else None
+            count_fault(fault, listed.keep, 1, drops)
+            return Video(video.video_id, listed.captions, self._absent(listed)) if listed.keep else None
 
     @abstractmethod
-    def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    def _features(self, video_id: str, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features of a video; raises UnusableError where its content cannot be used."""
 
     @abstractmethod
-    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features of a video that is kept without content."""
 
-    def _wordless(self, video: VideoEntry, drops: Drops) -> None:
+    def _count_without_captions(self, video: VideoEntry, drops: Drops) -> None:
         """Count a video that has no caption left."""
-        drops.drop(Reason.EMPTY_CAPTION, f"{self._told_by}, {video.video_id}: there is no caption that holds a word")
+        drops.drop(Reason.EMPTY_CAPTION, f"{self._origin}, {video.video_id}: there is no caption that holds a word")
 
     @abstractmethod
     def _files(self, drops: Drops) -> Mapping[str, str]:
@@ -126,10 +121,10 @@ class CaptionListing(SourceSettings):
 
     @abstractmethod
     def _missing(self, video_id: str) -> UnusableError:
-        """What is said of a video that none of them is of."""
+        """The error for a video without a file or folder."""
 
     @property
-    def _told_by(self) -> str:
+    def _origin(self) -> str:
         told_by = self.table if self.annotations is None else self.annotations
         assert told_by is not None
         return told_by
@@ -137,15 +132,9 @@ class CaptionListing(SourceSettings):
     def _listed(self, drops: Drops) -> Sequence[AnnotatedVideo]:
         if self.annotations is not None:
             return read_annotations(self.annotations, self.split, drops)
-        return read_captions(self._told_by, drops)
+        return read_captions(self._origin, drops)
 
-    def _told(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> Told:
-        places = []
-        for place, caption in enumerate(video.captions):
-            if tokenise(caption):
-                places.append(place)
-            else:
-                what = f"{self._told_by}, {video.video_id}: the caption {caption!r} holds no word"
-                drops.drop(Reason.EMPTY_CAPTION, what)
-        captions = tuple(video.captions[place] for place in places)
-        return Told(captions, tuple(places), len(video.captions), file, kept)
+    def _content(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> ListedVideo:
+        worded = list(worded_captions(video.captions, f"{self._origin}, {video.video_id}", drops))
+        places, captions = tuple(place for place, _ in worded), tuple(caption for _, caption in worded)
+        return ListedVideo(captions, places, len(video.captions), file, kept)

@@ -16,10 +16,10 @@ _TOKENS, _CLS, _PATCHES, _TEXT = "tokens", "cls", "patches", "text"
 
 @dataclass(frozen=True)
 class ClipFile:
-    """What a file holds, its numbers finite."""
+    """The arrays of a file, all finite."""
 
     frames: Num[np.ndarray, "frames values"]
-    """Of each frame the [CLS] token and then the grid's patches row by row, one after the other."""
+    """For each frame the [CLS] token followed by the patch tokens in row-major order."""
     text: FeatureArray | None
     """(captions, dim), or (dim,) of a single one; None where the file has none."""
 

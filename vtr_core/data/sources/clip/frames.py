@@ -11,7 +11,7 @@ from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.schema import CAPTION_VECTORS, FeatureSpec
 from vtr_core.data.sources.clip.backbone import ClipBackbone
-from vtr_core.data.sources.clip.caption_listing import CaptionListing, Told, vectors_of_nothing
+from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
 from vtr_core.data.sources.clip.file import num_tokens
 from vtr_core.data.sources.clip.video_images import image_names, read_images, sample
 from vtr_core.data.sources.features.pooling import to_float16
@@ -39,29 +39,29 @@ class ClipFrames(CaptionListing):
     frames: PositiveInt = 12
     """Frames of a video, in equal steps from the first to the last; of a shorter one all."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Where tasks compute; cuda with a share of a GPU for each, see --gpus-per-shard."""
+    """Device of the tasks; for cuda see --gpus-per-shard."""
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and `text`, with the sizes of the backbone."""
         grid, dim = self._sizes
         return FeatureSpec("video", num_tokens(grid) * dim), FeatureSpec(CAPTION_VECTORS, dim)
 
-    def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
-        if told.file is None:
+    def _features(self, video_id: str, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        if listed.file is None:
             raise self._missing(video_id)
-        folder = self._location / told.file
+        folder = self._location / listed.file
         names = sample(image_names(folder), self.frames)
         if not names:
             raise UnusableError(Reason.NO_FRAMES, f"{folder} holds no JPEG or PNG")
         tokens = self._loaded.tokens(read_images(folder, names, self._loaded.image_size))
-        vectors = self._loaded.captions(told.captions)
+        vectors = self._loaded.captions(listed.captions)
         return {
             "video": to_float16(tokens.reshape(len(tokens), -1), f"the tokens of {folder}"),
             CAPTION_VECTORS: to_float16(vectors, f"the captions of {video_id}"),
         }
 
-    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
-        return {CAPTION_VECTORS: vectors_of_nothing(told, self._sizes[1])}
+    def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        return {CAPTION_VECTORS: zero_vectors(listed, self._sizes[1])}
 
     def _files(self, drops: Drops) -> Mapping[str, str]:  # noqa: ARG002  (a folder has a name once)
         names = (child.name for child in storage.children(self._location))

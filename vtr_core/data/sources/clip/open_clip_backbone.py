@@ -23,7 +23,7 @@ class Colours:
 
 
 OPENAI = Colours((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
-"""Those of Radford et al. 2021, which open_clip's models of CLIP share."""
+"""The normalisation of Radford et al. 2021, which open_clip's CLIP models share."""
 
 
 class OpenClipBackbone:

@@ -18,7 +18,7 @@ from vtr_core.errors import ConfigError, InputError
 
 _SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
 _IN_REPOSITORY = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
-"""What open_clip calls the weights of a repository that names no file, the safe one first."""
+"""Default weight files of an open_clip repository, safetensors first."""
 _FAULTS = (RuntimeError, ValueError, KeyError, TypeError, AttributeError, OSError, EOFError)
 
 
@@ -123,7 +123,7 @@ def _cached(open_clip: Any, name: str, tag: str) -> _Weights:
 
 
 def _candidates(repository: str, named: str, url: str) -> list[Path]:
-    """Where weights that open_clip downloaded would be."""
+    """Possible locations of weights that open_clip has downloaded."""
     import huggingface_hub
 
     places = []

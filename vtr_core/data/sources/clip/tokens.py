@@ -11,7 +11,7 @@ from vtr_core import storage
 from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.binary_columns import MAX_CELL_BYTES
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, FeatureSpec
-from vtr_core.data.sources.clip.caption_listing import CaptionListing, Told, vectors_of_nothing
+from vtr_core.data.sources.clip.caption_listing import CaptionListing, ListedVideo, zero_vectors
 from vtr_core.data.sources.clip.file import ClipFile, check_caption_vectors, num_tokens, read_clip_file
 from vtr_core.data.sources.features.folder import commonest
 from vtr_core.data.sources.features.npy import FeatureArray, parse_npy
@@ -48,10 +48,10 @@ class ClipTokens(CaptionListing):
         frames = FeatureSpec("video", num_tokens(self.grid) * dim)
         return (frames, FeatureSpec(CAPTION_VECTORS, dim)) if has_text else (frames,)
 
-    def _features(self, video_id: str, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
-        if told.file is None:
+    def _features(self, video_id: str, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
+        if listed.file is None:
             raise self._missing(video_id)
-        place = self._location / told.file
+        place = self._location / listed.file
         found = read_clip_file(place, self.grid)
         dim, has_text = self._layout
         if found.frames.shape[1] != num_tokens(self.grid) * dim:
@@ -63,7 +63,7 @@ class ClipTokens(CaptionListing):
         features = {"video": to_float16(found.frames, str(place))}
         if has_text:
             where, vectors = self._vectors(video_id, place, found)
-            features[CAPTION_VECTORS] = to_float16(_of_captions(vectors, told, dim, where), where)
+            features[CAPTION_VECTORS] = to_float16(_of_captions(vectors, listed, dim, where), where)
         return features
 
     def _vectors(self, video_id: str, place: Location, found: ClipFile) -> tuple[str, FeatureArray]:
@@ -78,10 +78,10 @@ class ClipTokens(CaptionListing):
         check_caption_vectors(vectors, str(file))
         return str(file), vectors
 
-    def _nothing(self, told: Told) -> dict[str, Float16[np.ndarray, "_ _"]]:
+    def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
         """The features of a video that is kept without: its captions have vectors of nothing."""
         dim, has_text = self._layout
-        return {CAPTION_VECTORS: vectors_of_nothing(told, dim)} if has_text else {}
+        return {CAPTION_VECTORS: zero_vectors(listed, dim)} if has_text else {}
 
     def _files(self, drops: Drops) -> Mapping[str, str]:
         found: dict[str, str] = {}
@@ -112,13 +112,13 @@ class ClipTokens(CaptionListing):
         return dim, self.text_folder is not None or found.text is not None
 
 
-def _of_captions(vectors: FeatureArray, told: Told, dim: int, where: str) -> FeatureArray:
+def _of_captions(vectors: FeatureArray, listed: ListedVideo, dim: int, where: str) -> FeatureArray:
     """(captions, dim): the vectors of the captions that hold a word."""
     vectors = np.atleast_2d(vectors)
-    if len(vectors) != told.num_given:
-        what = f"{where} has {len(vectors)} vectors and the video {told.num_given} captions; give one each, in order"
+    if len(vectors) != listed.num_given:
+        what = f"{where} has {len(vectors)} vectors and the video {listed.num_given} captions; give one each, in order"
         raise UnusableError(Reason.WRONG_COUNT, what)
     if vectors.shape[1] != dim:
         what = f"{where} has vectors of {vectors.shape[1]}; tokens have {dim} values, of the same space"
         raise UnusableError(Reason.WRONG_DIMENSION, what)
-    return vectors[list(told.places)]
+    return vectors[list(listed.places)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 _MOST_PIXELS = 2**26
-"""Of an image; a few compressed bytes can unfold to any number of them."""
+"""Maximum size of an image: a few compressed bytes can expand to any number of pixels."""
 
 
 def image_names(folder: Location) -> list[str]:

@@ -40,7 +40,7 @@ class Faces(SubjectSplits):
         return self.entries(self._files, str(self._location))
 
     def shape(self) -> tuple[int, int, int]:
-        """That of the first image."""
+        """The shape of the first image."""
         height, width, channels = read_image(self._first, self.size, self.grey).shape
         return height, width, channels
 
@@ -93,7 +93,7 @@ def image_id(subject: str, file: str) -> str:
 
 
 def by_number(name: str) -> tuple[tuple[int, int, str], ...]:
-    """What sorts s2 before s10."""
+    """Sort key that puts s2 before s10."""
     parts = re.findall(r"\d+|\D+", name)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 

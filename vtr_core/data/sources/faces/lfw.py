@@ -1,17 +1,17 @@
 """Labeled Faces in the Wild: a folder for each person, and the pairs of its protocols."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from vtr_core import storage
-from vtr_core.config.settings import PositiveInt, SourceSettings
+from vtr_core.config.settings import PositiveInt
 from vtr_core.data.records.face_pairs import PairList
-from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.faces.image_file import read_image
 from vtr_core.data.sources.faces.lfw_pairs import NamedPair, parse_pairs, photo
 from vtr_core.data.sources.faces.scikit_learn import fetched
+from vtr_core.data.sources.faces.subjects import FaceSettings
 from vtr_core.data.sources.files.files import read_file
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
@@ -19,7 +19,7 @@ from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
 
 
-class Lfw(SourceSettings):
+class Lfw(FaceSettings):
     """The people of one file of pairs, with all their photographs, and those pairs as the data set's.
 
     pairs.txt is View 2, ten folds of 600 pairs; pairsDevTrain.txt and pairsDevTest.txt are View 1, to train and to
@@ -39,21 +39,13 @@ class Lfw(SourceSettings):
     grey: bool = True
     """Turn photographs grey."""
 
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """None: an image is its pixels."""
-        return ()
-
-    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:  # noqa: ARG002
-        """None: faces have no text."""
-        return ()
-
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
         """The people that the pairs name; `VideoEntry.content` are the names of all their photographs."""
         people = sorted({person for pair in self._pairs for person in (pair.first_person, pair.second_person)})
         return [VideoEntry(person, tuple(self._photos(person))) for person in people]
 
     def shape(self) -> tuple[int, int, int]:
-        """That of the first photograph."""
+        """The shape of the first photograph."""
         pair = self._pairs[0]
         first = self._root / pair.first_person / photo(pair.first_person, pair.first_number)
         height, width, channels = read_image(first, self.size, self.grey).shape

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def fetched(fetch: Callable[[Any], T], what: str) -> T:
-    """What `fetch` makes of scikit-learn's `sklearn.datasets`.
+    """The result of `fetch` on scikit-learn's `sklearn.datasets`.
 
     Raises ConfigError without scikit-learn, and InputError where the download does not work.
     """

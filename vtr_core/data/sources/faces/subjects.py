@@ -1,4 +1,4 @@
-"""What every source of faces decides: which subjects are held out, and the pairs of a split."""
+"""Settings of all sources of faces: held-out subjects and pair lists."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,19 @@ FEWEST_SUBJECTS = 6
 """Five are held out in the AT&T protocol, and one at least must be left to train on."""
 
 
-class SubjectSplits(SourceSettings):
+class FaceSettings(SourceSettings):
+    """Settings of a source of images, which have neither feature columns nor captions."""
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        """No feature columns: an image is its pixels."""
+        return ()
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:  # noqa: ARG002
+        """No captions."""
+        return ()
+
+
+class SubjectSplits(FaceSettings):
     """Held-out subjects by name; all others are the split `train`. Without any there is one data set without splits."""
 
     validation: tuple[str, ...] = ()
@@ -23,15 +35,7 @@ class SubjectSplits(SourceSettings):
     max_pairs: PositiveInt = 3000
     """Matching pairs of a split at most; there are as many different ones."""
     pair_seed: int = 0
-    """Of the draws of pairs."""
-
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """None: an image is its pixels."""
-        return ()
-
-    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:  # noqa: ARG002
-        """None: faces have no text."""
-        return ()
+    """Random seed of the pair lists."""
 
     def entries(self, images: Mapping[str, Sequence[Any]], where: str) -> list[VideoEntry]:
         """The subjects with what their images are read from, in order, each in its split.

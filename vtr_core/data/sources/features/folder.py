@@ -36,7 +36,7 @@ class FeatureFolder:
     normalise: bool = True
     by_path: bool = False
     anywhere: bool = False
-    """By path: whether absolute paths and URIs are taken, too."""
+    """Whether absolute paths and URIs are allowed (with `by_path`)."""
 
     def file(self, name: str) -> Location:
         """The file of a video id (or path), there or not; UnusableError where the name leads out of the folder."""

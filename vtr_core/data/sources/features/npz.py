@@ -18,7 +18,7 @@ _FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedErro
 
 
 def read_npz(content: bytes, names: Collection[str], where: str) -> dict[str, Num[np.ndarray, "..."]]:
-    """Those arrays of `names` that the file holds; the others are not looked at, and none is ever unpickled.
+    """The arrays in `names` that the file holds; other members are not read, and nothing is unpickled.
 
     Raises UnusableError, naming `where` the content is from, for what is no such file, or too large.
     """

@@ -25,7 +25,7 @@ ColumnRange = tuple[NonNegativeInt, PositiveInt]
 
 
 class SecondFeatures(SourceSettings):
-    """Where the frames of videos are: files <video id>.npy of (time, dim).
+    """Per-second features of videos, from files <video id>.npy of (time, dim).
 
     `video` is the one array as it is, or L2(2D) ⊕ L2(3D) row by row, as long as the shorter of the two. A video whose
     visual file is missing or damaged has no frames, but stays: what is to be found in it counts as missed, so that the

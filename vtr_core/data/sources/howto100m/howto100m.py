@@ -18,8 +18,8 @@ from vtr_core.data.sources.howto100m.segments import merge, usable
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
+from vtr_core.data.sources.worded_captions import worded_captions
 from vtr_core.storage import locate
-from vtr_core.text.tokens.vocabulary import tokenise
 
 Span = tuple[str, float, float | None, str]
 """A clip to be: its id, start, end (None for the whole video) and caption."""
@@ -157,14 +157,6 @@ def _spans(video: VideoEntry, min_time: float, drops: Drops) -> list[Span]:
     if narration.timed:
         segments = merge(usable(narration.read(), f"{narration.where}, {video.video_id}", drops), min_time)
         return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in segments]
-    return [(video.video_id, 0.0, None, caption) for caption in _untimed(video.video_id, narration, drops)]
-
-
-def _untimed(video_id: str, narration: Narration, drops: Drops) -> list[str]:
-    kept = []
-    for _, _, caption in narration.read():
-        if isinstance(caption, str) and tokenise(caption):
-            kept.append(caption)
-        else:
-            drops.drop(Reason.EMPTY_CAPTION, f"{narration.where}, {video_id}: the caption {caption!r} holds no word")
-    return kept
+    captions = (text for _, _, text in narration.read())
+    worded = worded_captions(captions, f"{narration.where}, {video.video_id}", drops)
+    return [(video.video_id, 0.0, None, caption) for _, caption in worded]

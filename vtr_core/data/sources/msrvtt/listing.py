@@ -7,14 +7,12 @@ from typing import ClassVar, Literal
 
 from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
+from vtr_core.data.sources.kept import listed_videos
 from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
-from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
+from vtr_core.data.sources.worded_captions import worded_captions
 from vtr_core.storage import Location, locate
-from vtr_core.text.tokens.vocabulary import tokenise
-
-TEST = "test"
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Captioned:
 
 
 class MsrvttListing(SourceSettings):
-    """What both record kinds of MSR-VTT share: annotations, a folder of feature files, and the split."""
+    """Settings of MSR-VTT for both record kinds: annotations, folder of feature files, split."""
 
     name: ClassVar[str] = "msrvtt"
 
@@ -47,22 +45,17 @@ class MsrvttListing(SourceSettings):
 
         `VideoEntry.content` is a Captioned.
         """
-        present = {file.name for file in storage.children(self._location)}
         annotated = read_annotations(self.annotations, self.split, drops)
-        keep = self.keep_missing == "test" and any(v.split == TEST and _file(v) in present for v in annotated)
-        entries = []
-        for video in annotated:
-            kept = keep and video.split == TEST
-            try:
-                self._check(video, present, kept)
-            except UnusableError as fault:
-                drops.drop(fault.reason, f"{self.annotations}: {fault}", self._rows(video))
-                continue
-            content = Captioned(
-                video.duration, tuple(_usable(f"{self.annotations}, {video.video_id}", video.captions, drops)), kept
-            )
-            entries.append(VideoEntry(video.video_id, content, video.split))
-        return entries
+        listed = listed_videos(
+            annotated,
+            present=set(self._feature_ids()),
+            keep_missing=self.keep_missing == "test",
+            where=self.annotations,
+            missing=self._missing,
+            rows=self._rows,
+            drops=drops,
+        )
+        return [VideoEntry(video.video_id, self._content(video, kept, drops), video.split) for video, kept in listed]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -73,28 +66,18 @@ class MsrvttListing(SourceSettings):
     def _rows(self, video: AnnotatedVideo) -> int:
         """The rows that are lost with a video."""
 
-    def _check(self, video: AnnotatedVideo, present: set[str], kept: bool) -> None:
-        check_id(video.video_id)
-        if not kept and _file(video) not in present:
-            raise UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / _file(video)}")
+    def _content(self, video: AnnotatedVideo, kept: bool, drops: Drops) -> Captioned:
+        worded = worded_captions(video.captions, f"{self.annotations}, {video.video_id}", drops)
+        return Captioned(video.duration, tuple(caption for _, caption in worded), kept)
+
+    def _missing(self, video_id: str) -> UnusableError:
+        return UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / f'{video_id}.npy'}")
 
     @property
     def _location(self) -> Location:
         return locate(self.feature_folder)
 
     def _feature_ids(self) -> Iterator[str]:
-        """The ids of all feature files, annotated or not."""
+        """The ids of all feature files, with or without annotations."""
         names = (file.name for file in storage.children(self._location))
         return (name.removesuffix(".npy") for name in names if name.endswith(".npy"))
-
-
-def _file(video: AnnotatedVideo) -> str:
-    return f"{video.video_id}.npy"
-
-
-def _usable(where: str, captions: Iterable[str], drops: Drops) -> Iterator[str]:
-    for caption in captions:
-        if tokenise(caption):
-            yield caption
-        else:
-            drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")

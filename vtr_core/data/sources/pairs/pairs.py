@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float16
@@ -29,6 +29,7 @@ class Pairs(SourceSettings):
     """
 
     name: ClassVar[str] = "pairs"
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"anywhere"})
 
     table: str
     """CSV, TSV, JSON lines (.jsonl) or Parquet."""
@@ -58,10 +59,6 @@ class Pairs(SourceSettings):
         if len(self.fps) not in (0, len(self.feature_columns)):
             raise ValueError(f"fps needs a value for each of {', '.join(self.feature_columns)}, or none")
         return self
-
-    def settings(self) -> dict[str, Any]:
-        """All fields; `anywhere` where it is said."""
-        return self.model_dump(mode="json", exclude=set() if self.anywhere else {"anywhere"})
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """The feature columns, with the dimensions of their first readable files."""

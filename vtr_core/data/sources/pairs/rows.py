@@ -25,7 +25,7 @@ class PairRow:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What must be the same in all rows of a clip."""
+        """The values that all rows of a clip must share."""
         return self.video_id, self.start, self.end, self.files
 
 

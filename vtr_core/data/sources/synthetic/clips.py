@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.schema import FeatureSpec
@@ -10,10 +10,16 @@ from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, truth, video_id
 from vtr_core.data.worlds.features import Recorder
 
-TOLD_VIDEOS = 20_000
-"""Videos whose narrations make the vocabulary: the world's words are few, so a large one need not tell them all."""
+NARRATED_VIDEOS = 20_000
+"""Videos whose captions make the vocabulary: the world has few words, so all of them occur in so many captions."""
 
 FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
+
+
+def split_entries(video_ids: Sequence[str], seed: int) -> list[VideoEntry]:
+    """An entry for each video, its content the position in `video_ids`; about 80 % train, 10 % val and 10 % test."""
+    splits = assign_splits(video_ids, FRACTIONS, seed)
+    return [VideoEntry(video, index, splits[video]) for index, video in enumerate(video_ids)]
 
 
 class Synthetic(SyntheticSettings):
@@ -21,23 +27,17 @@ class Synthetic(SyntheticSettings):
 
     name: ClassVar[str] = "synthetic"
 
-    def settings(self) -> dict[str, Any]:
-        """The world's settings, all of which change its content; scenes only where there are any."""
-        return self.model_dump(mode="json", exclude=None if self.scenes else {"scenes"})
-
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` (both visual streams) and `audio`."""
         return FeatureSpec("video", self.dim_2d + self.dim_3d), FeatureSpec("audio", self.dim_audio)
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  (nothing here can be at fault)
-        """All videos, about 80 % for training and 10 % each for validation and test."""
-        ids = [video_id(index) for index in range(self.num_videos)]
-        splits = assign_splits(ids, FRACTIONS, self.seed)
-        return [VideoEntry(video, index, splits[video]) for index, video in enumerate(ids)]
+        """All videos, see `split_entries`."""
+        return split_entries([video_id(index) for index in range(self.num_videos)], self.seed)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The narrations of the first `videos`, enough for every word of the world to be among them."""
-        for video in videos[:TOLD_VIDEOS]:
+        for video in videos[:NARRATED_VIDEOS]:
             yield from captions(self, video.content, truth(self, video.content))
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:  # noqa: ARG002

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float16
@@ -27,10 +27,6 @@ class SyntheticSteps(SyntheticStepSettings):
     """
 
     name: ClassVar[str] = "synthetic_steps"
-
-    def settings(self) -> dict[str, Any]:
-        """The world's settings; scenes only where there are any."""
-        return self.model_dump(mode="json", exclude=None if self.scenes else {"scenes"})
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` (both visual streams) and `audio`."""

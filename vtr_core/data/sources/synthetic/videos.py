@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.data.sources.synthetic.clips import FRACTIONS, TOLD_VIDEOS
+from vtr_core.data.sources.synthetic.clips import NARRATED_VIDEOS, split_entries
 from vtr_core.data.worlds.frames import Camera
 from vtr_core.data.worlds.videos import SyntheticVideoSettings, descriptions, video_content
 
@@ -26,14 +25,12 @@ class SyntheticVideos(SyntheticVideoSettings):
         return (FeatureSpec("video", self.dim),)
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002  (nothing here can be at fault)
-        """All videos, about 80 % for training and 10 % each for validation and test."""
-        ids = [f"scene{index:08d}" for index in range(self.num_videos)]
-        splits = assign_splits(ids, FRACTIONS, self.seed)
-        return [VideoEntry(video, index, splits[video]) for index, video in enumerate(ids)]
+        """All videos, see `split_entries`."""
+        return split_entries([f"scene{index:08d}" for index in range(self.num_videos)], self.seed)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of the first `videos`, enough for every word of the world to be among them."""
-        for video in videos[:TOLD_VIDEOS]:
+        for video in videos[:NARRATED_VIDEOS]:
             yield from descriptions(self, video.content, video_content(self, video.content))
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:  # noqa: ARG002

@@ -5,18 +5,18 @@ from typing import Literal, get_args
 
 from vtr_core.data.sources.howto100m.narration import Narration, read_narrations
 from vtr_core.data.sources.howto100m.segments import merge, usable
+from vtr_core.data.sources.kept import TEST
 from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pairs.rows import PairRow
-from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.data.sources.videos.captioned import CaptionedVideo
 from vtr_core.data.sources.videos.inventory import Inventory
-from vtr_core.text.tokens.vocabulary import tokenise
+from vtr_core.data.sources.worded_captions import worded_captions
 
 DataSet = Literal["msrvtt", "msrvtt-1k-a", "youcook2", "howto100m"]
 DATA_SETS: tuple[DataSet, ...] = get_args(DataSet)
-TEST = "test"
 MIN_TIME_S = 8.0
 """Seconds that a clip of HowTo100M lasts at least, as in its loader."""
 
@@ -62,11 +62,8 @@ def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEn
 
 
 def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairRow]:
-    for caption in video.captions:
-        if tokenise(caption):
-            yield PairRow(video.video_id, video.video_id, video.split, None, None, caption, (video.video_id,))
-        else:
-            drops.drop(Reason.EMPTY_CAPTION, f"{where}: the caption {caption!r} holds no word")
+    for _, caption in worded_captions(video.captions, where, drops):
+        yield PairRow(video.video_id, video.video_id, video.split, None, None, caption, (video.video_id,))
 
 
 def _narrated(video_id: str, narration: Narration, min_time: float, drops: Drops) -> Iterator[PairRow]:

@@ -19,7 +19,7 @@ SUBTITLES: Literal["subtitles"] = "subtitles"
 
 @dataclass(frozen=True)
 class CaptionedVideo:
-    """What `VideoEntry.content` is: where a video is read from, and its clips with their captions."""
+    """The `VideoEntry.content` of video files: the video's URI, and its clips with their captions."""
 
     uri: str
     rows: tuple[PairRow, ...]

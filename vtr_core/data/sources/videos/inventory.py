@@ -1,4 +1,4 @@
-"""Where videos are: a folder, a glob, a list or a table of them, and which file a name in a table means."""
+"""Lists of video files from a folder, glob, list or table, and lookup of a video by the name in a table."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from vtr_core.storage import Location, locate
 SUFFIXES = (
     *(".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpg", ".mpeg", ".ts", ".flv", ".wmv", ".ogv", ".3gp", ".gif"),
 )
-"""What files in a folder are called that are taken for videos; a table, list or glob may name any."""
+"""File name suffixes of videos in a folder; tables, lists and globs may name any file."""
 _GLOB = "*?["
 
 

@@ -22,7 +22,7 @@ class ExplainFlags:
     """What to explain, on what, and where the page goes."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
     out: str
@@ -61,7 +61,8 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
     from vtr_core import storage
-    from vtr_core.data.shards.checks import usable_clips
+    from vtr_core.data.records.schema import require_clips
+    from vtr_core.data.shards.checks import usable
     from vtr_core.retrieval.embed.clips import check_features
     from vtr_core.storage import check_writable, locate
     from vtr_core.systems.capsules.activations.page import render_page
@@ -70,7 +71,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
 
     options = _options(flags)
     check_writable(locate(flags.out))
-    manifests = [usable_clips(uri) for uri in flags.data]
+    manifests = [usable(uri, require_clips) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     capsule_model(loaded.model, loaded.config.model.kind)
     for manifest in manifests:

@@ -2,51 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
 
-import tyro
+from rich.table import Table
 
-from pipelines.arguments import parse, print_help, wants_help
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from pipelines.report.bar_figure import Panel
-    from pipelines.report.logged_run import Report
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.captioning import CaptionMetrics
-    from vtr_core.systems.captioning.config import DecodingConfig
-    from vtr_core.systems.descriptions import CaptionedVideos
-    from vtr_core.train.checkpoint.load import LoadedModel
+from pipelines.caption.decoding import decoding_changes
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.bar_figure import Bar, Panel, bar_figure
+from pipelines.report.blank_table import blank_table
+from pipelines.report.links import print_link
+from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.printed_page import Printed, page, show
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
+from vtr_core.metrics.captioning import CaptionMetrics
+from vtr_core.storage import locate
+from vtr_core.systems.captioning.commands.command import CaptioningFlags
+from vtr_core.systems.captioning.config import DecodingConfig
+from vtr_core.systems.captioning.described import describable, describe
+from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, require_captioner
+from vtr_core.systems.descriptions import CaptionedVideos
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
-
-
-@dataclass(frozen=True)
-class CaptioningFlags:
-    """What to evaluate and on what."""
-
-    checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
-    data: tuple[str, ...]
-    """One or more data sets of whole videos; videos without captions are left out."""
-    tokenizer: Literal["words", "alphanumeric", "spaces", "treebank"] = "words"
-    """What cuts captions into words for the figures; treebank is the published one and needs Java."""
-    meteor: bool = True
-    """METEOR too, where pycocoevalcap and Java are there."""
-    beams: int | None = None
-    """Sentences kept at every word; 1 is greedy (default: as in training)."""
-    length_penalty: float | None = None
-    """α of log p / length^α, by which sentences are compared (default: as in training)."""
-    block_ngrams: int | None = None
-    """No n-gram of so many words occurs twice in a caption (default: as in training)."""
-    average_checkpoints: int = 1
-    """Evaluate the mean of the weights of a run folder's so many newest checkpoints."""
-    experiment: str = "vtr"
-    """MLflow experiment."""
-    json: str | None = None
-    """Write the figures and all captions to this file, too."""
 
 
 @dataclass(frozen=True)
@@ -54,36 +32,17 @@ class CaptioningResult:
     """The figures of one data set, and what was generated."""
 
     name: str
-    manifest: "Manifest"
-    figures: "CaptionMetrics"
-    videos: "CaptionedVideos"
+    manifest: Manifest
+    figures: CaptionMetrics
+    videos: CaptionedVideos
 
     def metrics(self, prefix: str | None = None) -> dict[str, float]:
         """The figures by metric name, as `test/<set>/cider`."""
-        from vtr_core.systems.captioning.evaluation import caption_values
-
         return caption_values(self.figures, prefix or f"test/{self.name}")
-
-
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    prog = "vtr evaluate --task captioning"
-    if not argv or wants_help(argv):
-        print_help(prog, CaptioningFlags)
-        return
-    evaluate(parse(CaptioningFlags, argv, prog))
 
 
 def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     """Evaluate, print a table for each data set, and log all figures as one run of the experiment."""
-    from pipelines.evaluation_inputs import short_names
-    from pipelines.report.links import print_link
-    from pipelines.report.logged_run import EvaluatedSet, log_evaluation
-    from pipelines.report.printed_page import show
-    from vtr_core import storage
-    from vtr_core.storage import locate
-    from vtr_core.systems.captioning.described import describable
-
     loaded, decoding = _captioner(flags)
     manifests = [describable(loaded, uri) for uri in flags.data]
     results = []
@@ -100,30 +59,22 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     return results
 
 
-def _captioner(flags: CaptioningFlags) -> "tuple[LoadedModel, DecodingConfig]":
+def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint and how it speaks; CheckpointError for another model."""
-    from pipelines.caption.decoding import decoding_changes
-    from pipelines.evaluation_inputs import device
-    from vtr_core.config.override import override
-    from vtr_core.systems.captioning.evaluation import require_captioner
-    from vtr_core.train.checkpoint.load import load_model
-
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
     return loaded, override(decoding, decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams))
 
 
 def _evaluate_one(
-    loaded: "LoadedModel", decoding: "DecodingConfig", name: str, manifest: "Manifest", flags: CaptioningFlags
+    loaded: LoadedModel, decoding: DecodingConfig, name: str, manifest: Manifest, flags: CaptioningFlags
 ) -> CaptioningResult:
-    from vtr_core.systems.captioning.described import describe
-    from vtr_core.systems.captioning.evaluation import caption_figures
 
     videos = describe(loaded, manifest, decoding)
     return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)
 
 
-def printed(result: CaptioningResult, checkpoint: str) -> "list[Printed]":
+def printed(result: CaptioningResult, checkpoint: str) -> list[Printed]:
     """The table and remarks of a data set."""
     figures = result.figures
     unseen = sum(not seen for seen in result.videos.seen.values())
@@ -137,8 +88,7 @@ def printed(result: CaptioningResult, checkpoint: str) -> "list[Printed]":
     return [_table(result, checkpoint), *remarks]
 
 
-def _table(result: CaptioningResult, checkpoint: str) -> "Table":
-    from pipelines.report.blank_table import blank_table
+def _table(result: CaptioningResult, checkpoint: str) -> Table:
 
     figures = result.figures
     values = [*figures.bleu.values(), figures.meteor, figures.rouge_l, figures.cider]
@@ -148,22 +98,18 @@ def _table(result: CaptioningResult, checkpoint: str) -> "Table":
     return table
 
 
-def _report(results: Sequence[CaptioningResult], values: dict[str, object], checkpoint: str) -> "Report":
-    from pipelines.report.bar_figure import bar_figure
-    from pipelines.report.logged_run import Report
-    from pipelines.report.printed_page import page
+def _report(results: Sequence[CaptioningResult], values: dict[str, object], checkpoint: str) -> Report:
 
     parts = [part for result in results for part in printed(result, checkpoint)]
     return Report(values, page(parts), bar_figure([_panel(result) for result in results]))
 
 
-def _panel(result: CaptioningResult) -> "Panel":
-    from pipelines.report.bar_figure import Bar, Panel
+def _panel(result: CaptioningResult) -> Panel:
 
     return Panel(result.name, [Bar(name, value, {}) for name, value in result.metrics(result.name).items()])
 
 
-def _as_json(results: Sequence[CaptioningResult], decoding: "DecodingConfig") -> dict[str, object]:
+def _as_json(results: Sequence[CaptioningResult], decoding: DecodingConfig) -> dict[str, object]:
     return {
         "decoding": decoding.model_dump(),
         "sets": {

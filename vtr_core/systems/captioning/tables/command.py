@@ -18,11 +18,11 @@ class GmcTablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
     preset: str = "caption-msrvtt"
-    """The base whose variants are the rows; a small one makes small tables."""
+    """Base preset, whose variants are the rows; a small one makes small tables."""
     test: tuple[str, ...] = ()
-    """Test sets as name=URI; msrvtt and msvd fill the paper's columns, other names have their own."""
+    """Test sets as name=URI; msrvtt and msvd fill the paper's columns, others get columns of their own."""
     out: str = "runs/tables-gmc"
-    """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
+    """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
-    """By metric name, what the caption of the nearest training video reaches."""
+    """By metric name, the result of the nearest training video's caption."""
     from vtr_core.data.manifest import Manifest, splits
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptionerConfig

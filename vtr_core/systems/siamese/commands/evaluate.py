@@ -1,69 +1,38 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: whether pairs of images show the same face."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import tyro
+from rich.table import Table
 
-from pipelines.arguments import parse, print_help, wants_help
-from vtr_core.errors import ConfigError
+from pipelines.evaluation_inputs import device, short_names
+from pipelines.report.links import print_link
+from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
+from pipelines.report.printed_page import Printed, page, show
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.reading.images import read_images, require_other_subjects
+from vtr_core.data.records.schema import require_images
+from vtr_core.data.shards.checks import usable
+from vtr_core.errors import ConfigError, VtrError
+from vtr_core.metrics.verification import fold_accuracy, verification_metrics
+from vtr_core.storage import locate
+from vtr_core.systems.siamese.commands.command import PROG, VerificationFlags
+from vtr_core.systems.siamese.commands.figures import verification_figure
 from vtr_core.systems.siamese.commands.result import VerificationResult
-
-if TYPE_CHECKING:
-    from pipelines.report.printed_page import Printed
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.systems.siamese.model import Siamese
-    from vtr_core.train.checkpoint.load import LoadedModel
-
-
-PROG = "vtr evaluate --task verification"
-
-
-@dataclass(frozen=True)
-class VerificationFlags:
-    """What to verify with, and which pairs."""
-
-    checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
-    data: tuple[str, ...]
-    """One or more data sets of images with their lists of pairs."""
-    threshold: float | None = None
-    """Distance above which two images show different faces (default: where validation's error rates are equal)."""
-    hardest: int = 12
-    """Pairs of each kind on the page of the hardest ones."""
-    page: str | None = None
-    """Write that page to this file, too."""
-    allow_seen: bool = False
-    """Take a data set all the same that shares subjects with the training data."""
-    experiment: str = "vtr"
-    """MLflow experiment."""
-    json: str | None = None
-    """Write the figures to this file, too."""
-
-
-def main(argv: Sequence[str]) -> None:
-    """Run the command."""
-    if not argv or wants_help(argv):
-        print_help(PROG, VerificationFlags)
-        return
-    evaluate(parse(VerificationFlags, argv, PROG))
+from vtr_core.systems.siamese.decision import decision_threshold, siamese
+from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, render_hardest
+from vtr_core.systems.siamese.model import Siamese
+from vtr_core.systems.siamese.verification import encode_faces, mean_loss, paper_threshold, score_pairs, subject_errors
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     """Verify, print a table for each data set, and log figures, curves and the hardest pairs as one run."""
-    from pipelines.evaluation_inputs import device, short_names
-    from pipelines.report.links import print_link
-    from pipelines.report.printed_page import show
-    from vtr_core import storage
-    from vtr_core.data.shards.checks import usable_images
-    from vtr_core.storage import locate
-    from vtr_core.systems.siamese.decision import decision_threshold, siamese
-    from vtr_core.train.checkpoint.load import load_model
-
     if flags.hardest < 1:
         raise ConfigError(f"{PROG}: --hardest is {flags.hardest}; it must be 1 or more")
-    manifests = [usable_images(uri) for uri in flags.data]
+    manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     model = siamese(loaded)
     threshold = decision_threshold(loaded, flags.threshold)
@@ -84,12 +53,8 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     return results
 
 
-def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> None:
+def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
     """DatasetError where a data set shares subjects with the training data, as far as that can still be read."""
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.data.reading.images import require_other_subjects
-    from vtr_core.errors import VtrError
-
     try:
         trained = Manifest.load(str(loaded.provenance.get("data", "")))
         known = trained.fingerprint == loaded.provenance.get("data.fingerprint")
@@ -104,16 +69,8 @@ def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> N
 
 
 def _evaluate_one(
-    model: "Siamese", loaded: "LoadedModel", name: str, manifest: "Manifest", threshold: float
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float
 ) -> VerificationResult:
-    from vtr_core.metrics.verification import fold_accuracy, verification_metrics
-    from vtr_core.systems.siamese.verification import (
-        encode_faces,
-        mean_loss,
-        paper_threshold,
-        score_pairs,
-        subject_errors,
-    )
 
     config = loaded.config
     scored = score_pairs(encode_faces(model, config, manifest), manifest, config)
@@ -130,10 +87,8 @@ def _evaluate_one(
     )
 
 
-def printed(result: VerificationResult, checkpoint: str) -> "list[Printed]":
+def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
     """A table of the figures in percent, and the subjects with most errors."""
-    from rich.table import Table
-
     found = result.metrics
     interval = found.accuracy_interval
     rows = [
@@ -169,9 +124,6 @@ _SHOWN = 5
 
 
 def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint: str) -> str:
-    from vtr_core.data.plan.plan import row_groups
-    from vtr_core.data.reading.images import read_images
-    from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, render_hardest
 
     sets = []
     for result in results:
@@ -182,16 +134,12 @@ def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint:
 
 def _log(
     flags: VerificationFlags,
-    loaded: "LoadedModel",
+    loaded: LoadedModel,
     results: Sequence[VerificationResult],
     threshold: float,
     hardest: str,
 ) -> None:
     """One run with the figures as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
-    from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
-    from pipelines.report.printed_page import page
-    from vtr_core.systems.siamese.commands.figures import verification_figure
-
     sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
     report = Report(
         values=as_json(results, threshold),
@@ -203,7 +151,7 @@ def _log(
 
 
 def as_json(results: Sequence[VerificationResult], threshold: float) -> dict[str, Any]:
-    """Everything that is printed, by data set, in [0, 1], with every subject's errors."""
+    """All results as JSON, by data set, in [0, 1], with the errors of each subject."""
     return {
         "task": "verification",
         "threshold": threshold,

@@ -1,13 +1,11 @@
-"""What the verification of a data set's pairs found."""
+"""The result of verifying a data set's pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
-    from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
+from vtr_core.data.manifest import Manifest
+from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
+from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
 
 
 @dataclass(frozen=True)
@@ -15,15 +13,15 @@ class VerificationResult:
     """The figures of one data set: at the validation's threshold, and as the paper decides, at the margin."""
 
     name: str
-    manifest: "Manifest"
-    scored: "ScoredPairs"
-    metrics: "VerificationMetrics"
-    at_margin: "VerificationMetrics"
+    manifest: Manifest
+    scored: ScoredPairs
+    metrics: VerificationMetrics
+    at_margin: VerificationMetrics
     loss: float
     """The training's loss, as its mean over the pairs."""
-    folds: "FoldAccuracy | None"
-    """Of a list with folds, as LFW's View 2."""
-    subjects: "Sequence[SubjectErrors]"
+    folds: FoldAccuracy | None
+    """Fold accuracies of a list with folds, such as LFW's View 2."""
+    subjects: Sequence[SubjectErrors]
 
     def metric_values(self, prefix: str) -> dict[str, float]:
         """The figures by metric name; rates in percent."""

@@ -20,30 +20,31 @@ FILE = "figures.json"
 
 @dataclass(frozen=True)
 class SiameseTableFlags:
-    """Whose faces, which models and groups; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables siamese`; settings of all runs are given as --a.b value."""
 
     faces: str
-    """Folder with a folder of images for each subject."""
+    """Folder with a folder of images per subject."""
     preset: str = "siamese-att-small"
-    """The base whose variants are the rows; siamese-att has the paper's sizes, which take a GPU or patience."""
+    """Base preset, whose variants are the rows; siamese-att has the published sizes, for a GPU."""
     only: tuple[str, ...] = ()
-    """Rows to train, by variant: scn, drop-caps, lenet, alexnet, resnet-34 (default: all). Finished ones are shown."""
+    """Rows to train, by variant: scn, drop-caps, lenet, alexnet, resnet-34 (default: all). Finished rows are always
+    shown."""
     groups: tuple[int, ...] = ()
     """Numbers of the test groups to train for, from 0 (default: all)."""
     group_size: int = 5
-    """Subjects in a test group."""
+    """Subjects per test group."""
     margins: tuple[float, ...] = ()
-    """Choose the margin among these, and the threshold, by cross-validation by subject over all subjects that do not
-    test, and train with all of them; takes `folds` times as many runs for each margin, and one (default: the preset's
-    margin, and a threshold from the next group)."""
+    """Select margin and threshold among these by cross-validation over all non-test subjects, then train on all of
+    them; takes `folds` runs per margin and one more (default: the preset's margin, and the threshold of the next
+    group)."""
     folds: int = 5
-    """Of that cross-validation."""
+    """Cross-validation folds."""
     size: int | None = None
-    """Bring images to this many rows and columns when they are ingested (default: as they are)."""
+    """Resize images to this many rows and columns at ingest (default: original size)."""
     seed: int = 0
-    """Of the groups, folds and pairs."""
+    """Random seed of the groups, folds and pairs."""
     out: str = "runs/tables-siamese"
-    """Folder for data sets, runs and the table; finished runs in it are taken as they are."""
+    """Folder of the data sets, runs and table; finished runs are reused."""
     experiment: str = "vtr-tables"
     """MLflow experiment."""
 
@@ -135,7 +136,8 @@ def _choice(
 
 def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: float | None) -> dict[str, Any]:
     """The figures of the training and the test subjects, in percent, and the settings that decided."""
-    from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+    from vtr_core.systems.siamese.commands.command import VerificationFlags
+    from vtr_core.systems.siamese.commands.evaluate import evaluate
 
     uris = (f"{data}/train", f"{data}/test")
     train, test = evaluate(VerificationFlags(checkpoint, uris, threshold, experiment=flags.experiment))

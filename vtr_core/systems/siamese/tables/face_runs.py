@@ -13,14 +13,14 @@ from vtr_core.storage import locate
 
 @dataclass(frozen=True)
 class FaceRuns:
-    """Whose faces are learnt, and where data sets and runs lie."""
+    """Faces, and the folder of data sets and runs."""
 
     faces: str
     """Folder with a folder of images for each subject."""
     size: int | None
     """Rows and columns that images are brought to."""
     seed: int
-    """Of the pairs."""
+    """Random seed of the pairs."""
     out: str
     experiment: str
 

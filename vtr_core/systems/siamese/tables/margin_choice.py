@@ -3,9 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
+from pipelines.evaluation_inputs import device
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.subject_groups import GroupSplit
+from vtr_core.metrics.verification import equal_error_threshold
 from vtr_core.run.config import TrainConfig
+from vtr_core.storage import locate
+from vtr_core.systems.siamese.decision import siamese
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.train.checkpoint.load import load_model
 
 
@@ -18,17 +28,13 @@ class MarginChoice:
     """Over folds, by margin."""
     margin: float
     threshold: float
-    """Where the error rates of the pairs of all folds together are equal, each fold judged by a model without it."""
+    """The equal-error threshold over the pairs of all folds, each fold scored by a model trained without it."""
 
 
 def choose_margin(
     runs: FaceRuns, config: TrainConfig, margins: Sequence[float], folds: Sequence[GroupSplit], name: str, folder: str
 ) -> MarginChoice:
     """Train with every margin and fold, write the choice to `folder`/margins.json, and return it."""
-    from vtr_core import storage
-    from vtr_core.config.override import override
-    from vtr_core.storage import locate
-
     data = [runs.data(f"{name}-fold-{i}-of-{len(folds)}", fold) for i, fold in enumerate(folds)]
     means: dict[float, float] = {}
     checkpoints: dict[float, list[str]] = {}
@@ -57,15 +63,7 @@ def _best_value(checkpoint: str) -> float:
 
 
 def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
-    """Where the error rates of the validation pairs of all `data` together are equal."""
-    import numpy as np
-
-    from pipelines.evaluation_inputs import device
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.metrics.verification import equal_error_threshold
-    from vtr_core.systems.siamese.decision import siamese
-    from vtr_core.systems.siamese.verification import encode_faces, score_pairs
-
+    """The equal-error threshold over the validation pairs of all `data`."""
     scored = []
     for checkpoint, uri in zip(checkpoints, data, strict=True):
         loaded, manifest = load_model(checkpoint, device()), Manifest.load(f"{uri}/val")

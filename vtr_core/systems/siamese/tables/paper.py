@@ -37,7 +37,7 @@ COLUMNS = (
     ("test/auc", "test AUC", ""),
     ("test/eer", "test EER", ""),
 )
-"""Of our figures, with the heading and the paper's field; the paper has not all of them."""
+"""Columns: our metric, heading, and the paper's field where it reports one."""
 
 Figures = Mapping[str, Sequence[Mapping[str, float]]]
 """By variant, the figures of each finished group."""

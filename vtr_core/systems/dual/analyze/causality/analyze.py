@@ -14,7 +14,8 @@ from vtr_core.analysis.concept_space import ConceptSpace
 from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.checks import usable_videos
+from vtr_core.data.records.schema import require_videos
+from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
@@ -35,7 +36,7 @@ def analyze(flags: CausalityFlags) -> Findings:
     _check(flags)
     check_writable(locate(flags.out))
     uris = [flags.data, flags.test, *([flags.train] if flags.train else [])]
-    manifests = [usable_videos(uri) for uri in uris]
+    manifests = [usable(uri, require_videos) for uri in uris]
     if manifests[0].fingerprint == manifests[1].fingerprint:
         raise ConfigError(
             f"vtr analyze causality: --data and --test are the same data set ({flags.test}); figures on what the "

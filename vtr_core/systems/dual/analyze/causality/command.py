@@ -17,7 +17,7 @@ class CausalityFlags:
     """What to analyse, on what, and how to search."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """A checkpoint folder, a run folder, whose best checkpoint is taken, or models:/NAME@ALIAS, a registered one."""
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: str
     """Validation data, on which the transform is searched."""
     test: str

@@ -6,7 +6,8 @@ from pipelines.analyze.files import write_analysis
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.shards.checks import usable_videos
+from vtr_core.data.records.schema import require_videos
+from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
@@ -32,7 +33,7 @@ def analyze(flags: ComplementarityFlags) -> Findings:
     """Measure every checkpoint and what goes together, write and log everything."""
     _check(flags)
     check_writable(locate(flags.out))
-    manifest = usable_videos(flags.data)
+    manifest = usable(flags.data, require_videos)
     (name,) = short_names([manifest])
     models = [load_model(uri, device()) for uri in flags.checkpoints]
     found = _findings(flags, models, name, manifest)

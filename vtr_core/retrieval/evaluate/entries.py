@@ -1,4 +1,4 @@
-"""The two sides of a retrieval: queries and items, each with the vectors of one modality or of several."""
+"""Queries or items of a retrieval, each with the vectors of one or several modalities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from vtr_core.retrieval.embed.clips import EmbeddedRows
 
 
 @dataclass(frozen=True)
-class Side:
-    """Entries of one side. `parts[m][i]` is the vector of modality m, exactly 0 where `present[m][i]` is false.
+class Entries:
+    """Queries or items. `parts[m][i]` is the vector of modality m, exactly 0 where `present[m][i]` is false.
 
-    Entries of the two sides match where their keys are equal: a clip's key, or a video's.
+    A query and an item match where their keys, of clips or of videos, are equal.
     """
 
     parts: tuple[Float[Tensor, "entries dim"], ...]
@@ -34,34 +34,34 @@ class Side:
         """Which entries have at least one modality."""
         return np.logical_or.reduce(self.present)
 
-    def select(self, kept: Bool[np.ndarray, " entries"] | slice) -> "Side":
-        """The entries of a mask or a range."""
+    def select(self, kept: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
+        """The entries of a mask, of some positions, or of a range."""
         index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
-        return Side(tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present), self.key[kept])
+        return Entries(tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present), self.key[kept])
 
 
-def captions(rows: EmbeddedRows) -> Side:
+def captions(rows: EmbeddedRows) -> Entries:
     """One entry for each row, also where no word of the caption is known."""
-    return Side((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key)
+    return Entries((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key)
 
 
-def known_captions(rows: EmbeddedRows) -> Side:
+def known_captions(rows: EmbeddedRows) -> Entries:
     """One entry for each caption with a known word."""
-    side = captions(rows)
-    return side.select(side.any_present)
+    entries = captions(rows)
+    return entries.select(entries.any_present)
 
 
-def clips(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+def clips(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
     """One entry for each clip that has any of the modalities `names`, in the order of the rows."""
-    side = first_rows(rows, names)
-    return side.select(side.any_present)
+    entries = first_rows(rows, names)
+    return entries.select(entries.any_present)
 
 
-def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Side:
+def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
     """One entry for each clip, from its first row: rows of the same clip differ by their captions alone."""
     first = first_of_clips(rows)
     parts = [np.where(rows.present[name][first, None], rows.vectors[name][first], 0) for name in names]
-    return Side(
+    return Entries(
         parts=tuple(torch.from_numpy(part.astype(np.float32, copy=False)) for part in parts),
         present=tuple(rows.present[name][first] for name in names),
         key=rows.clip_key[first],

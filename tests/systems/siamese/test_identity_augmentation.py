@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from vtr_core.systems.siamese.config import Augmentation
-from vtr_core.systems.siamese.made_subjects import make_subjects
+from vtr_core.systems.siamese.identity_augmentation import new_identities
 
 SETTINGS = Augmentation(mirror_subjects=True, stretch_subjects=(0.8, 1.25), stretched=2 / 3)
 
@@ -13,7 +13,7 @@ def test_every_image_of_a_subject_becomes_the_same_and_every_choice_is_as_likely
     subject = torch.randint(-(2**63), 2**63 - 1, (500,), generator=torch.Generator().manual_seed(0))
     kinds, keys = torch.zeros(2, 3), set()
     for seed in range(20):
-        made = make_subjects(subject.repeat_interleave(2), SETTINGS, torch.Generator().manual_seed(seed))
+        made = new_identities(subject.repeat_interleave(2), SETTINGS, torch.Generator().manual_seed(seed))
         for values in (made.key, made.mirror, made.stretch):
             assert torch.equal(values[::2], values[1::2])
         assert torch.equal(made.key == subject.repeat_interleave(2), (made.mirror == 1) & (made.stretch == 1))
@@ -27,7 +27,7 @@ def test_every_image_of_a_subject_becomes_the_same_and_every_choice_is_as_likely
 
 def test_without_settings_everybody_stays():
     subject = torch.arange(7)
-    made = make_subjects(subject, Augmentation(mirror=True), torch.Generator())
+    made = new_identities(subject, Augmentation(mirror=True), torch.Generator())
     assert torch.equal(made.key, subject)
     assert made.mirror.eq(1).all()
     assert made.stretch.eq(1).all()
@@ -37,6 +37,6 @@ def test_without_settings_everybody_stays():
 def test_a_share_of_the_subjects_is_stretched_by_every_factor_as_often(share: float):
     subject = torch.randint(-(2**63), 2**63 - 1, (20_000,), generator=torch.Generator().manual_seed(0))
     settings = Augmentation(stretch_subjects=(0.7, 0.8, 1.25), stretched=share)
-    stretch = make_subjects(subject, settings, torch.Generator().manual_seed(1)).stretch
+    stretch = new_identities(subject, settings, torch.Generator().manual_seed(1)).stretch
     found = [float((stretch == torch.tensor(factor)).float().mean()) for factor in (1.0, 0.7, 0.8, 1.25)]
     assert found == pytest.approx([1 - share, *[share / 3] * 3], abs=0.02)

@@ -1,0 +1,180 @@
+"""Search of an index for one query or for a file of topics, printed as a table or as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.evaluation_inputs import device
+from pipelines.report.printed_page import show
+from pipelines.search.command import SearchFlags
+from vtr_core import storage
+from vtr_core.analysis.transforms import read_transform
+from vtr_core.errors import ConfigError, InputError, one_line
+from vtr_core.retrieval.index.index import IndexRecord, load_index
+from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions, check_data, searcher
+from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.runs import (
+    RankedTopic,
+    TopicScore,
+    inferred_scores,
+    mean_score,
+    parse_judgements,
+    run_lines,
+)
+from vtr_core.retrieval.search.topics import parse_topics
+from vtr_core.retrieval.spaces import dual_spaces_of
+from vtr_core.storage import locate
+from vtr_core.train.checkpoint.load import LoadedModel, load_model
+
+_DEPTH = 1000
+_RUN_NAME = "vtr"
+
+
+def search(flags: SearchFlags) -> None:
+    """Rank the videos of the index and print them."""
+    _check(flags)
+    found = load_index(locate(flags.index))
+    check_data(found.record)
+    loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
+    ready = searcher(found, loaded, _options(flags, loaded))
+    if flags.topics is None:
+        _answer(flags, found.record, loaded, ready)
+    else:
+        _batch(flags, found.record, loaded, ready)
+
+
+def _check(flags: SearchFlags) -> None:
+    if (flags.query is None) == (flags.topics is None):
+        raise ConfigError("vtr search: give one query in quotes, or --topics FILE for many")
+    if flags.query is not None and not flags.query.strip():
+        raise ConfigError("vtr search: the query is empty; say what the video shows")
+    if flags.topics is None and (flags.run is not None or flags.judgements is not None):
+        raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
+    for name, value in (("k", flags.k), ("candidates", flags.candidates)):
+        if value is not None and value < 1:
+            raise ConfigError(f"vtr search: --{name} is {value}; it must be 1 or more")
+
+
+def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
+
+    transform = None
+    if flags.transform is not None:
+        spaces = dual_spaces_of(loaded, "--transform, which changes concepts,")
+        transform = read_transform(flags.transform, spaces.concept_similarity(loaded.config))
+    return SearchOptions(
+        space=flags.space,
+        latent_weight=flags.latent_weight,
+        normalise=flags.normalise,
+        transform=transform,
+        candidates=max(flags.candidates, _k(flags)),
+    )
+
+
+def _k(flags: SearchFlags) -> int:
+    return flags.k or (10 if flags.topics is None else _DEPTH)
+
+
+def _answer(flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: Searcher) -> None:
+
+    assert flags.query is not None
+    (hits,) = ready.search([flags.query], _k(flags))
+    if hits is None:
+        raise unknown_words(flags.query, loaded)
+    if flags.json:
+        _print_json({**_head(record, ready), "query": flags.query, "hits": [hit.to_json() for hit in hits]})
+        return
+    print(f"{ready.description}")
+    _print_hits(hits, record.kind == "joint")
+
+
+def _batch(flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: Searcher) -> None:
+
+    assert flags.topics is not None
+    topics = parse_topics(_read(flags.topics), flags.topics)
+    pools = None if flags.judgements is None else parse_judgements(_read(flags.judgements), flags.judgements)
+    found = ready.search([topic.text for topic in topics], _k(flags))
+    if all(hits is None for hits in found):
+        raise unknown_words(topics[0].text, loaded)
+    rankings = [
+        RankedTopic(topic, tuple((hit.item_id, hit.score) for hit in hits or ()))
+        for topic, hits in zip(topics, found, strict=True)
+    ]
+    if flags.run is not None:
+        storage.write_bytes(locate(flags.run), run_lines(rankings, _RUN_NAME).encode())
+    scores = None if pools is None else inferred_scores(rankings, pools, _DEPTH)
+    if flags.json:
+        _print_json({**_head(record, ready), **_batch_json(rankings, scores)})
+        return
+    print(ready.description)
+    _print_batch(rankings, scores)
+    if flags.run is not None:
+        print(f"run         {flags.run}")
+
+
+def _read(uri: str) -> bytes:
+
+    try:
+        return storage.read_bytes(locate(uri))
+    except FileNotFoundError as error:
+        raise InputError(f"{uri} does not exist") from error
+    except OSError as error:
+        raise InputError(f"{uri} cannot be read ({error})") from error
+
+
+def _head(record: IndexRecord, ready: Searcher) -> dict[str, object]:
+    return {"checkpoint": record.checkpoint, "data": record.data, "scoring": ready.description}
+
+
+def _print_json(value: object) -> None:
+
+    print(json.dumps(value, indent=1))
+
+
+def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
+    """Ranks, ids, scores and tags; ids and tags are data, not markup."""
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    both = any(hit.latent is not None and hit.concept is not None for hit in hits)
+    tags = any(hit.tags for hit in hits)
+    table.add_column("rank", justify="right")
+    table.add_column("clip" if joint else "video", overflow="fold")
+    for name in ("score", "latent", "concept") if both else ("score",):
+        table.add_column(name, justify="right")
+    if tags:
+        table.add_column("contributes", overflow="fold")
+    for hit in hits:
+        cells: list[str | Text] = [str(hit.rank), Text(_plain(hit.item_id)), f"{hit.score:.4f}"]
+        cells += [f"{hit.latent:.4f}", f"{hit.concept:.4f}"] if both else []
+        cells += [Text(_plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags)))] if tags else []
+        table.add_row(*cells)
+    show([table])
+
+
+def _plain(text: str) -> str:
+    """Text as it can be printed: nothing in it steers the terminal."""
+    return one_line(text)
+
+
+def _print_batch(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] | None) -> None:
+
+    for ranking in rankings:
+        if not ranking.items:
+            topic = ranking.topic
+            print(f"topic {_plain(topic.topic_id)}: no word of {_plain(topic.text)!r} is known; nothing found")
+    print(f"{len(rankings)} topics, {sum(len(ranking.items) for ranking in rankings)} results")
+    for score in scores or ():
+        print(f"{_plain(score.topic_id):>12}  infAP {score.value:.4f}  ({score.num_relevant:.1f} relevant, estimated)")
+    if scores:
+        print(f"{'mean':>12}  infAP {mean_score(scores):.4f}  over {len(scores)} topics")
+
+
+def _batch_json(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] | None) -> dict[str, object]:
+
+    topics = [
+        {"topic": ranking.topic.topic_id, "text": ranking.topic.text, "items": [list(item) for item in ranking.items]}
+        for ranking in rankings
+    ]
+    judged = {} if scores is None else {"infap": mean_score(scores), "scores": [asdict(score) for score in scores]}
+    return {"topics": topics, **judged}
