@@ -24,6 +24,7 @@ settings.load_profile("shared-machine")
 for name in ("MLFLOW", "RAY", "SWEEP"):
     os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
 os.environ.setdefault("RAY_worker_niceness", "0")  # of 15, other programs of a busy machine leave Ray's workers nothing
+os.environ.setdefault("RAY_memory_monitor_refresh_ms", "0")  # or workers are ended where other programs take the memory
 
 _LIMIT = pytest.StashKey[float]()
 """On the monotonic clock: when tests are no longer begun."""
