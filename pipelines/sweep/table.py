@@ -56,7 +56,7 @@ def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> st
 
 
 def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> Table:
-    """The best trials for people."""
+    """The best trials as a table."""
     shown = Table(title=f"the best of {len(rows)} trials", title_justify="left")
     for column in ("trial", metric.removeprefix("val/"), "epochs"):
         shown.add_column(column, justify="right", no_wrap=True)

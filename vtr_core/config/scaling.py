@@ -56,7 +56,7 @@ class ScalingConfig(Settings):
 
     @property
     def span(self) -> str:
-        """The numbers of workers for people: 4, or 1-4."""
+        """The number of workers as text: 4, or 1-4."""
         return str(self.workers) if self.fewest == self.workers else f"{self.fewest}-{self.workers}"
 
     @model_validator(mode="after")

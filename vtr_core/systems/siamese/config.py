@@ -24,7 +24,7 @@ class ImageShape(Settings):
 
 
 class Augmentation(Settings):
-    """Images of a training batch are moved a little, each by draws of its own; all 0 and false: as they are."""
+    """Random affine transforms of training images, and identity augmentation; all 0 and false: none."""
 
     shift: Scales = 0.0
     """Maximum shift in each direction, as a share of the side."""
