@@ -56,7 +56,8 @@ _NAMED = 5
 
 
 def check_upload(folder: str, limit_mb: float = LIMIT_MB) -> None:
-    """ConfigError where `folder` is none, or where more than `limit_mb` would go; the biggest folders are named."""
+    """ConfigError where `folder` does not exist, or where more than `limit_mb` would be uploaded; names the largest
+    folders."""
     if not Path(folder).is_dir():
         raise ConfigError(f"--working-dir {folder} is not a folder")
     sizes = upload_sizes(folder)

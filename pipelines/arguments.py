@@ -18,7 +18,7 @@ U = TypeVar("U")
 _MARKERS = (tyro.conf.AvoidSubcommands, tyro.conf.FlagCreatePairsOff)
 _HELP_WORDS = ("-h", "--help")
 _PLAIN_SETTINGS = ("seed", "on_bad_shard")
-"""Settings of a run that stand by themselves, not in a group."""
+"""Top-level settings of a run, outside any group."""
 _FRAME = re.compile(r"[╭╮╰╯│─]+")
 _REMARKS = (
     re.compile(r"\[type=.*?\]"),

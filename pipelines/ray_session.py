@@ -1,4 +1,4 @@
-"""The Ray cluster of a command: the one that RAY_ADDRESS or `ray start` names, or one of its own on this machine."""
+"""The Ray cluster of a command: that of RAY_ADDRESS or `ray start`, or a new one on this machine."""
 
 import logging
 import math

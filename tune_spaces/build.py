@@ -25,7 +25,7 @@ def build_space(name: str) -> Space:
 
 
 def describe_spaces() -> str:
-    """The spaces and what each varies, for people."""
+    """The spaces with their settings, as lines of text."""
     return "\n".join(
         textwrap.fill(
             f"  {name:20}{', '.join(build_space(name).parameters)}",

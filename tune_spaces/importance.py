@@ -10,7 +10,7 @@ from vtr_core.config.domains import Choice, Domain, Value, Variant
 from vtr_core.run.space import Point, Space
 
 FEWEST = 4
-"""Below so many trials nothing is said."""
+"""Minimum number of trials for an importance."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def distribution(domain: Domain) -> BaseDistribution:
 
 
 class OptunaPoints(Searcher):
-    """Hands Tune one numbered point after another; a setting is asked for only where it counts.
+    """Suggests numbered points to Tune one by one; settings that do not exist at a point are left out.
 
     waiting: numbered points of an interrupted sweep whose trials go on first; known: points with their results, of the
     trials that ended before; first: the number of the first new point.

@@ -14,7 +14,8 @@ from vtr_core.run.space import Space
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3
-"""ASHA lets about one in so many trials go on at epochs 1, 3, 9, … times the validation interval."""
+"""Reduction factor of ASHA: about one in so many trials continues at epochs 1, 3, 9, … times the validation
+interval."""
 Reports: TypeAlias = Iterable[tuple[float, float]]
 """(epoch, objective) of a trial, in order."""
 

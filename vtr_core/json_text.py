@@ -8,7 +8,7 @@ _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(content: bytes | str) -> Any:
-    """The value of a JSON text; ValueError, and nothing else, for what is none.
+    """The value of a JSON text; ValueError, and no other exception, for invalid JSON.
 
     That includes what Python's parser takes or fails on in other ways: brackets nested too deeply, and a half of a
     surrogate pair, which is no character and cannot be written to any file.

@@ -144,7 +144,7 @@ def host_names(client: "JobSubmissionClient") -> set[str]:
 
 
 def uploaded(folder: Path, excludes: Sequence[str]) -> list[Path]:
-    """The files and folders of `folder` that a job would take along, by the patterns and the ignore files in it.
+    """The files and folders of `folder` that a job would upload, by the patterns and the ignore files in it.
 
     Without it a folder that is too large is noticed by the head's memory.
     """

@@ -1,4 +1,4 @@
-"""`vtr analyze`: the first word says what is analysed; each analysis has a module and flags of its own."""
+"""`vtr analyze`: the first word selects the analysis, which has a module and flags of its own."""
 
 from collections.abc import Sequence
 

@@ -102,7 +102,7 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
 
 
 def _data_sets(given: Sequence[str]) -> list[str]:
-    """A single folder of splits stands for its splits, train first."""
+    """The splits of a folder of splits, train first; other URIs as they are."""
     from vtr_core.data.manifest import splits
 
     inner = splits(given[0]) if len(given) == 1 else {}

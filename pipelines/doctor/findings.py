@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 State = Literal["ok", "absent", "warning", "broken"]
-"""absent: an option that nobody needs; warning: it works, worse than it could; broken: what the product needs fails."""
+"""absent: optional and not installed; warning: works with a drawback; broken: a required part fails."""
 _MARKS = {"ok": "  ", "absent": "- ", "warning": "! ", "broken": "✗ "}
 
 

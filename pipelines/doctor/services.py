@@ -28,7 +28,7 @@ def store_finding() -> Finding:
 
 
 def cluster_finding(environ: Mapping[str, str]) -> Finding:
-    """Whether the cluster that RAY_ADDRESS or RAY_API_SERVER_ADDRESS names answers, lets us in and runs our Ray."""
+    """Whether the cluster of RAY_ADDRESS or RAY_API_SERVER_ADDRESS answers, accepts our token and runs our Ray."""
     from pipelines.submit.server import address, connect
 
     if environ.get("RAY_ADDRESS", "") in _OWN and not environ.get("RAY_API_SERVER_ADDRESS"):

@@ -1,4 +1,4 @@
-"""`vtr evaluate`: the first thing to know is the task; each has a module and flags of its own."""
+"""`vtr evaluate`: `--task` selects the evaluation, which has a module and flags of its own."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 
 def blank_figure(width: float, height: float) -> Figure:
-    """A figure of so many inches, with nothing on it."""
+    """An empty figure of the given size in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 

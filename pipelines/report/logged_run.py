@@ -26,7 +26,7 @@ class EvaluatedSet:
 
 @dataclass(frozen=True)
 class Report:
-    """An evaluation for people and for programs."""
+    """The artifacts of an evaluation: JSON, pages and a figure."""
 
     values: Mapping[str, object]
     """The content of evaluation.json."""

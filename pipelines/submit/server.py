@@ -1,4 +1,4 @@
-"""The part of a Ray cluster that takes jobs: where it is, whether it lets us in, and whether it is this machine."""
+"""The job server of a Ray cluster: its address, authentication, and whether it is this machine."""
 
 import os
 import socket

@@ -47,7 +47,7 @@ def concurrent_trials(config: TrainConfig, most: int | None) -> int:
 
 
 def require_population(scheduler: SchedulerKind, at_once: int) -> None:
-    """ClusterError where trials would hand on weights, and only one of them fits."""
+    """ClusterError where population-based training has room for one trial only."""
     if scheduler == "pbt" and at_once < 2:
         raise ClusterError(
             "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "

@@ -11,16 +11,17 @@ owner/              who writes the folder (vtr_core.train.fleet.lease)
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from tune_spaces.build import build_space
+from tune_spaces.points import SchedulerKind, SearchKind
+from vtr_core import storage
+from vtr_core.config.override import validate
 from vtr_core.errors import RunConflict
-
-if TYPE_CHECKING:
-    from tune_spaces.points import SchedulerKind, SearchKind
-    from vtr_core.run.config import TrainConfig
-    from vtr_core.run.space import Space
-    from vtr_core.storage import Location
-    from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.space import Space
+from vtr_core.storage import Location
+from vtr_core.train.checkpoint.run_folder import RunFolder
 
 State = Literal["waiting", "running", "finished", "stopped", "failed"]
 ENDED: tuple[State, ...] = ("finished", "stopped")
@@ -40,8 +41,8 @@ class SweepRecord:
     metric: str
     """The validation figure that trials are compared by, the higher the better."""
     num_samples: int
-    scheduler: "SchedulerKind"
-    search: "SearchKind"
+    scheduler: SchedulerKind
+    search: SearchKind
     search_seed: int
     max_concurrent: int | None
     tracking_uri: str
@@ -81,21 +82,17 @@ class TrialRow:
 class SweepFolder:
     """The folder at `location`."""
 
-    def __init__(self, location: "Location") -> None:
+    def __init__(self, location: Location) -> None:
         self.location = location
 
-    def claim(self, record: SweepRecord, base: "TrainConfig") -> None:
+    def claim(self, record: SweepRecord, base: TrainConfig) -> None:
         """Take the folder for a new sweep; RunConflict where it holds one. The caller holds its lease."""
-        from vtr_core import storage
-
         self.require_free()
         storage.write_json(self.location / "config.json", base.model_dump(mode="json"))
         self.write(record)
 
     def require_free(self) -> None:
         """RunConflict where the folder holds a sweep or a run."""
-        from vtr_core import storage
-
         if storage.exists(self.location / "sweep.json"):
             raise RunConflict(
                 f"{self.location} already holds a sweep; continue it with vtr sweep --resume {self.location}, "
@@ -106,16 +103,10 @@ class SweepFolder:
 
     def write(self, record: SweepRecord) -> None:
         """Write `sweep.json`."""
-        from vtr_core import storage
-
         storage.write_json(self.location / "sweep.json", asdict(record))
 
-    def read(self) -> "tuple[SweepRecord, TrainConfig]":
+    def read(self) -> tuple[SweepRecord, TrainConfig]:
         """The record and the base configuration; RunConflict where there is no sweep."""
-        from vtr_core import storage
-        from vtr_core.config.override import validate
-        from vtr_core.run.config import TrainConfig
-
         for name in ("sweep.json", "config.json"):
             if not storage.exists(self.location / name):
                 raise RunConflict(f"{self.location} holds no sweep to resume: it has no {name}; give the --out of one")
@@ -123,7 +114,6 @@ class SweepFolder:
         return self._record(), validate(TrainConfig, values, str(self.location / "config.json"))
 
     def _record(self) -> SweepRecord:
-        from vtr_core import storage
 
         place = self.location / "sweep.json"
         try:
@@ -131,18 +121,15 @@ class SweepFolder:
         except TypeError as error:
             raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new sweep") from error
 
-    def run(self, row: TrialRow) -> "RunFolder":
+    def run(self, row: TrialRow) -> RunFolder:
         """The run folder of a trial."""
-        from vtr_core.train.checkpoint.run_folder import RunFolder
-
         return RunFolder(self.location / "trials" / row.name)
 
 
 class TrialTable:
     """The trials of a sweep, kept in `trials.json`, which is written at every change."""
 
-    def __init__(self, location: "Location") -> None:
-        from vtr_core import storage
+    def __init__(self, location: Location) -> None:
 
         self._file = location / "trials.json"
         self._lock = threading.Lock()
@@ -162,8 +149,6 @@ class TrialTable:
 
     def put(self, number: int, point: Mapping[str, Any], **changes: Any) -> TrialRow:
         """Add a trial, or change one."""
-        from vtr_core import storage
-
         with self._lock:
             before = self._rows.get(number, TrialRow(number, dict(point)))
             self._rows[number] = replace(before, point=dict(point), **changes)
@@ -175,8 +160,6 @@ class TrialTable:
         return self.put(number, self._rows[number].point, **changes)
 
 
-def space_of(record: SweepRecord, base: "TrainConfig") -> "Space":
+def space_of(record: SweepRecord, base: TrainConfig) -> Space:
     """The space as the sweep searches it."""
-    from tune_spaces.build import build_space
-
     return build_space(record.space).only(record.only).fixed(list(record.changes), base)

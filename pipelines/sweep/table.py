@@ -6,18 +6,16 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.table import Table
 
 from pipelines.sweep.folder import ENDED, SweepRecord, TrialRow
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import trained_vectors
+from vtr_core.run.space import Space
 from vtr_core.tracking.flatten import flatten
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from vtr_core.run.space import Space
 
 
 def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
@@ -57,10 +55,8 @@ def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> st
     return shlex.join(words)
 
 
-def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> "Table":
-    """The best trials for people."""
-    from rich.table import Table
-
+def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> Table:
+    """The best trials as a table."""
     shown = Table(title=f"the best of {len(rows)} trials", title_justify="left")
     for column in ("trial", metric.removeprefix("val/"), "epochs"):
         shown.add_column(column, justify="right", no_wrap=True)
@@ -80,7 +76,7 @@ def settings(point: Mapping[str, Any]) -> str:
     )
 
 
-def to_csv(rows: Sequence[TrialRow], space: "Space", metric: str, weights: Mapping[int, int]) -> str:
+def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping[int, int]) -> str:
     """All trials, a line each."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

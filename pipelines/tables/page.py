@@ -14,7 +14,7 @@ from vtr_core.tables.table import Paper, Results, Table
 
 
 def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
-    """The tables that --only names, or all; ConfigError where there is none of them."""
+    """The tables that --only names, or all; ConfigError where the paper has none of them."""
     chosen = [table for table in paper.tables if not flags.only or table.number in flags.only]
     if not chosen:
         first, *_, last = (table.number for table in paper.tables)

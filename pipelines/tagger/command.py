@@ -1,4 +1,4 @@
-"""`vtr tagger train|evaluate`: a small part-of-speech tagger and lemmatiser of one's own, from a treebank."""
+"""`vtr tagger train|evaluate`: train or evaluate a small part-of-speech tagger and lemmatiser on a treebank."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The events of a training run as lines for people."""
+"""The events of a training run as lines of text."""
 
 from collections.abc import Mapping
 from typing import Any

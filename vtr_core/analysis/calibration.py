@@ -15,7 +15,7 @@ NUM_BINS = 15
 ON = 0.5
 """A tag is on above this probability."""
 LEARNED_LIFT = 2.0
-"""A concept counts as learned where its average precision is at least so many times chance."""
+"""A concept counts as learned where its average precision is at least this many times chance."""
 Fate = Literal["learned", "not generalised", "failed", "too rare"]
 _QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
 

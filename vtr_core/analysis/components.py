@@ -66,7 +66,7 @@ def truncated_cosines(
 
 
 def component_counts(dim: int, per_octave: int = 2) -> list[int]:
-    """1 … dim on a logarithmic grid with so many counts per factor of 2, both ends among them."""
+    """1 … dim on a logarithmic grid with `per_octave` counts per factor of 2, including both ends."""
     counts, exponent = {1, dim}, 0
     while (count := round(2 ** (exponent / per_octave))) < dim:
         counts.add(count)

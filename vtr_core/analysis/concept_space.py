@@ -38,7 +38,7 @@ class ConceptSpace:
         return concept_similarity(transform.apply(self.text), transform.apply(self.video), self.similarity)
 
     def few_captions(self, most: int, seed: int) -> "ConceptSpace":
-        """At most so many captions of each video, drawn with `seed`; the videos stay."""
+        """At most this many captions of each video, drawn with `seed`; all videos are kept."""
         kept = drawn_captions(self.caption_video, len(self.video), most, seed)
         return ConceptSpace(self.text[kept], self.video, self.caption_video[kept], self.similarity)
 

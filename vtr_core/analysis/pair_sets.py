@@ -37,7 +37,7 @@ def top_pairs(scores: Float[Tensor, "captions videos"], n: int, direction: Direc
 
 
 def random_pairs(num_videos: int, num_captions: int, seed: int, count: int = RANDOM_PAIRS) -> Pairs:
-    """`count` pairs out of all combinations, each drawn evenly and by itself."""
+    """`count` pairs drawn uniformly and independently from all combinations."""
     generator = torch.Generator().manual_seed(seed)
     videos = torch.randint(num_videos, (count,), generator=generator)
     return Pairs("random", videos, torch.randint(num_captions, (count,), generator=generator))

@@ -9,15 +9,15 @@ class BatchConfig(Settings):
     videos: PositiveInt = 128
     """Videos in a batch."""
     clips_per_video: PositiveInt = 32
-    """Clips sampled of each video, or captions where rows are whole videos; with replacement where it has fewer."""
+    """Clips sampled per video, or captions where rows are whole videos; with replacement where a video has fewer."""
     candidates: PositiveInt = 1
-    """Captions in a clip's bag, its own and the nearest in time of its video, for losses over bags (mil_nce)."""
+    """Captions in a clip's bag (mil_nce): its own and the nearest in time of its video."""
     max_frames: PositiveInt = 64
-    """Frames kept of a video, the first ones, where rows are whole videos; their mean is of all frames all the same."""
+    """Maximum number of frames of a video, from its start, where rows are whole videos; the mean is over all frames."""
     micro_rows: PositiveInt | None = None
-    """Rows that a worker takes through the model at once; the rest of its part waits (gradient caching)."""
+    """Rows per forward pass of a worker (gradient caching); None: all rows at once."""
     window: PositiveInt = 4
-    """Videos are shuffled within windows of this many batches, windows and row groups over the whole epoch."""
+    """Shuffling window in batches: videos are shuffled within windows, row groups over the whole epoch."""
 
     @property
     def rows(self) -> int:

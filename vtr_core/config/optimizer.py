@@ -16,13 +16,12 @@ class OptimizerConfig(Settings):
     learner_factor: PositiveFloat = 1.0
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
     full_rate_width: PositiveInt | None = None
-    """Matrices that read more numbers than this have the rate times this over that many, so that one step of Adam moves
-    what a layer gives by about as much, however wide it is (Yang et al. 2022, Table 3). None: one rate for all."""
+    """Fan-in up to which a matrix has the full learning rate; a wider one has the rate times this over its fan-in, so
+    that a step of Adam changes its outputs by about as much (Yang et al. 2022, Table 3). None: one rate for all."""
     weight_decay: NonNegativeFloat = 0.0
-    """Decoupled (AdamW) where it is not 0."""
+    """Decoupled weight decay (AdamW)."""
     amsgrad: bool = False
-    """Steps are divided by the largest mean of squared gradients so far and not by the present one (Reddi et al. 2018,
-    AMSGrad)."""
+    """AMSGrad: divide by the running maximum of the second moment (Reddi et al. 2018)."""
     schedule: Literal["constant", "cosine", "inverse_sqrt"] = "cosine"
     """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1."""
     warmup_steps: NonNegativeInt = 0
@@ -33,4 +32,4 @@ class OptimizerConfig(Settings):
     """Factor of the learning rate after `plateau_patience` validations without a gain at the same rate."""
     plateau_patience: PositiveInt | None = None
     gradient_clip: PositiveFloat | None = None
-    """Largest norm of the whole gradient."""
+    """Maximum norm of the whole gradient."""

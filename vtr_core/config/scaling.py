@@ -16,10 +16,12 @@ class ScalingConfig(Settings):
     """Workers and what each of them takes of the cluster."""
 
     workers: Annotated[int, Field(ge=0, le=2**16)] = 1
-    """Train workers; the batch is divided among them. 0: train in the process of the command, without Ray."""
+    """Number of training workers, among which the batch is divided. 0: train in the process of the command, without
+    Ray."""
     min_workers: NumWorkers | None = None
-    """Go on with as few as this when nodes leave, and with more again, up to `workers`, when they return (None: never).
-    The batch stays whole: only numbers of workers that divide its rows are used. Dropout differs with their number."""
+    """Minimum number of workers with which the run continues when nodes leave; it grows again, up to `workers`, when
+    they return (None: no resizing). The batch stays the same: only divisors of its rows are used. Dropout differs with
+    the number."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`: one GPU per worker where the cluster has GPUs."""
     cpus_per_worker: PositiveFloat = 1.0
@@ -27,20 +29,20 @@ class ScalingConfig(Settings):
     reading_cpus: PositiveFloat = 1.0
     """CPUs that must remain free for Ray Data's reading tasks, on the nodes that `reading_nodes` allows."""
     reading_nodes: ReadingNodes = "auto"
-    """Where reading tasks run. `labelled`: only on nodes with the label vtr-role=reading (`ray start --labels
-    vtr-role=reading`), and workers only on the others. `any`: wherever CPUs are free. `auto`: as `labelled` where the
-    cluster has such nodes when a group of workers begins, else as `any`; the run says which."""
+    """Placement of reading tasks. `labelled`: on nodes labelled vtr-role=reading (`ray start --labels
+    vtr-role=reading`), workers on the others. `any`: on any free CPUs. `auto`: as `labelled` where the cluster has such
+    nodes when a worker group starts, else as `any`; the run prints its choice."""
     prefetch_batches: PositiveInt = 2
-    """Batches fetched ahead by every worker, at least; they come in whole windows (batch.window)."""
+    """Minimum number of batches prefetched by every worker, in whole windows (batch.window)."""
     max_restarts: NonNegativeInt = 3
-    """Restarts in a row from the same checkpoint after a lost worker or node; a new checkpoint renews them. Restarts
-    for a node that is taken away with notice, or for more workers, do not count."""
+    """Maximum number of consecutive restarts from the same checkpoint after a lost worker or node. Restarts for a
+    preempted node or for more workers do not count."""
     resources_timeout_s: PositiveFloat = 1800.0
-    """How long a run that has lost its workers waits for room to go on; at its beginning it waits without end."""
+    """Timeout of a run that has lost its workers and waits for resources; at its start a run waits without limit."""
     collective_timeout_s: PositiveFloat = 600.0
-    """How long workers wait for each other in one step before the silent ones count as lost."""
+    """Timeout of collectives in a step, after which silent workers count as lost."""
     resize_interval_s: PositiveFloat = 60.0
-    """How long a group of fewer than `workers` goes on at least, before it ends to take in more."""
+    """Minimum time that a group with fewer than `workers` workers trains before it is restarted with more."""
 
     @property
     def fewest(self) -> int:
@@ -54,7 +56,7 @@ class ScalingConfig(Settings):
 
     @property
     def span(self) -> str:
-        """The numbers of workers for people: 4, or 1-4."""
+        """The number of workers as text: 4, or 1-4."""
         return str(self.workers) if self.fewest == self.workers else f"{self.fewest}-{self.workers}"
 
     @model_validator(mode="after")

@@ -13,22 +13,22 @@ class TrainingConfig(Settings):
     epochs: PositiveInt = 20
     """Passes over all videos."""
     max_steps: PositiveInt | None = None
-    """Stop after this many optimiser steps in all, whatever `epochs` says."""
+    """Maximum number of optimiser steps, whatever `epochs` is."""
     log_every: PositiveInt = 10
     """Steps between two logged points."""
     checkpoint_every: PositiveInt | None = None
-    """Steps between two checkpoints, beside the one at every validation."""
+    """Steps between two checkpoints, in addition to those at validations."""
     keep_checkpoints: PositiveInt = 2
-    """Newest checkpoints kept; the best one is kept besides."""
+    """Number of newest checkpoints kept, in addition to the best one."""
     validate_every: PositiveInt = 1
     """Epochs between two validations."""
     metric: str = "val/t2v/sum_r"
-    """The validation metric that chooses the best checkpoint (higher is better)."""
+    """Validation metric that selects the best checkpoint (higher is better)."""
     patience: PositiveInt | None = None
-    """Stop after this many validations without a gain."""
+    """Early stopping: stop after this many validations without a gain."""
     max_nonfinite: PositiveInt = 10
-    """Steps with a non-finite loss in a row that end the run."""
+    """Number of consecutive steps with a non-finite loss that ends the run."""
     ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    """Keep an exponential moving average of the weights, which is what is validated and saved as the model."""
+    """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
     precision: Literal["auto", "bf16", "float32"] = "auto"
-    """`auto`: bf16 where the device has it. Similarities and losses are float32 either way."""
+    """`auto`: bf16 where the device supports it. Similarities and losses are float32 in any case."""

@@ -82,7 +82,7 @@ class StoredAt:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A complete data set: schema, vocabulary, shards, where it came from and what was dropped on the way."""
+    """A complete data set: schema, vocabulary, shards, origin, and counts of dropped rows."""
 
     uri: str
     schema: Schema
@@ -104,7 +104,7 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """sha256 of the content: equal for equal data sets wherever they lie."""
+        """sha256 of the content: equal for equal data sets at any location."""
         shards = [replace(shard, etag=None).to_json() for shard in self.shards]
         return fingerprint({**self.to_json(), "shards": shards})
 

@@ -83,7 +83,7 @@ def caption_metrics(
     tokenizer: CaptionTokenizer = "words",
     with_meteor: bool = True,
 ) -> CaptionMetrics:
-    """All figures; METEOR only where it is asked for and can run."""
+    """All metrics; METEOR only where it is requested and available."""
     cut = _cut(hypotheses, references, tokenizer)
     found = _meteor(cut) if with_meteor else None
     absent = None if found is not None else java_missing() if with_meteor else "it was not asked for"

@@ -12,7 +12,7 @@ RELEVANT_PRIOR, JUDGED_PRIOR = 0.00001, 0.00003
 
 @dataclass(frozen=True)
 class Judgement:
-    """A pooled item: the stratum it was pooled in, and whether it is relevant (None: pooled, but nobody judged it)."""
+    """A pooled item: its stratum, and whether it is relevant (None: not judged)."""
 
     stratum: str
     relevant: bool | None

@@ -51,7 +51,7 @@ class MadeBatch:
 
 
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
-    """Every row a clip or video of its own; of images four of each subject."""
+    """A random batch: every row is another clip or video; for images, four of each subject."""
     system, generator = system_of(config.model), np.random.default_rng(seed)
     features = dict(system.usual_features(config.model))
     inputs = {"features": features, "num_words": NUM_WORDS}
@@ -144,7 +144,7 @@ def _videos(
 
 
 def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> Columns:
-    """Four images of each subject: coarse spots of its own, and noise."""
+    """Four images of each subject: a coarse random pattern of the subject, and noise."""
     image = config.model_dump()["model"]["image"]  # a model that reads images has their shape
     height, width = image["height"], image["width"]
     columns = _keys(rows)

@@ -79,7 +79,7 @@ def explorer_app(explorer: Explorer, address: Address) -> Starlette:
 
 
 async def _answered(request: Request, call_next: RequestResponseEndpoint, address: Address) -> Response:
-    """The answer of the app, or why there is none; what failed inside is told on the terminal alone."""
+    """The answer of the app, or an error; internal errors are printed on the terminal only."""
     if not address.is_named_by(request.headers.get("host")):
         return _fault(HTTPStatus.FORBIDDEN, f"this server answers as {address.url} alone")
     if request.method != "GET":

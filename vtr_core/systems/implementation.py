@@ -47,7 +47,7 @@ class Implementation:
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
-    """Captions of a data set's videos, with some settings of decoding changed, and so many at most on their page."""
+    """Captions of a data set's videos, with changed decoding settings, and a page with a number of examples."""
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None
     """Whether two image files show the same: by a threshold or by the model's own, resized to its size or not."""
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events

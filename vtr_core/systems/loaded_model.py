@@ -1,4 +1,4 @@
-"""A trained model as systems are given it, wherever it was loaded from."""
+"""Interface of a trained model, independent of where it was loaded from."""
 
 from typing import Protocol, runtime_checkable
 

@@ -34,7 +34,7 @@ class Presets:
 
 
 def _nothing(*_: Any) -> None:
-    """None, whatever it is asked of."""
+    """Always None."""
 
 
 def _never(*_: Any) -> bool:
@@ -71,7 +71,7 @@ class System:
     explanations: tuple[Subcommand, ...] = ()
     """Flags of `vtr explain`, which run with all its words."""
     losses: tuple[type[Settings], ...] = ()
-    """The configurations of losses of its own, which go with it alone, and it with them; () for a system of one joint
+    """The configurations of the losses that only its models take, and that they need; () for a system of one joint
     space, which takes any contrastive loss."""
     check: "Callable[[TrainConfig], None]" = _nothing
     """ConfigError where parts of a configuration do not go together, beyond model and loss."""

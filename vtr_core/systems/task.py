@@ -21,7 +21,7 @@ def _unknown() -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a loss compared in a step, for whoever asks how much of it differs between rows; of the batch's first rows.
+    """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
 
     What costs something is computed where it is asked for.
     """
@@ -38,7 +38,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class StepOutput:
-    """The loss of the whole batch, equal on every worker, and what else is worth logging of the step."""
+    """The loss of the whole batch, equal on every worker, and metrics to log."""
 
     loss: Tensor
     metrics: Mapping[str, float | Tensor] = field(default_factory=dict)

@@ -11,11 +11,11 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class OwnSet:
-    """A data set that the paper does not have, shown in columns of its own behind the paper's."""
+    """A data set that the paper does not have, with columns of its own after the paper's."""
 
     name: str
     kind: str
-    """RETRIEVAL, LOCALIZATION or CAPTIONING: it stands in the tables of that task."""
+    """RETRIEVAL, LOCALIZATION or CAPTIONING: the task of the tables that it appears in."""
 
     def columns(self) -> tuple[Column, ...]:
         """The figures shown of it."""

@@ -1,4 +1,4 @@
-"""One MLflow run: opened and closed by the driver, written to by run id from wherever the numbers arise."""
+"""One MLflow run: opened and closed by the driver, written to by run id from any process."""
 
 import logging
 import os
@@ -28,8 +28,8 @@ _DEFAULTS = {
     _TIMEOUT: _TIMEOUT_S,
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-"""MLflow's own seven retries hold a call to a dead server for minutes; here whoever calls tries again later. Its bars
-for every artifact would stand between a command's lines."""
+"""MLflow's seven retries block for minutes on an unreachable server; here callers retry later. Progress bars of
+artifacts would clutter the output."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class TrackedRun:
             client.log_metric(self.run_id, point.name, point.value, point.time_ms, point.step, model_id=model_id)
 
     def logged_model(self, name: str, uri: str, step: int | None = None) -> str:
-        """The id of the run's logged model that is the checkpoint at `uri`, new where there is none."""
+        """The id of the run's logged model for the checkpoint at `uri`, created if necessary."""
         found = self._logged_model(uri)
         if found is not None:
             return found
@@ -147,7 +147,8 @@ def default_tracking_uri() -> str:
 
 
 def full_tracking_uri(shown: str) -> str:
-    """The store's URI of which a run's record holds the form without secrets; ConfigError where it is not at hand."""
+    """The full URI of a store whose redacted URI is in the run's record; ConfigError where MLFLOW_TRACKING_URI is
+    another one."""
     if not is_redacted(shown):
         return shown
     given = default_tracking_uri()

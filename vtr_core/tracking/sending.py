@@ -29,7 +29,7 @@ class PointSender:
                 self._known(point.name).add(point.step)
 
     def _known(self, name: str) -> set[int]:
-        """The steps at which the run has a value of `name`; the store is asked once."""
+        """The steps at which the run has a value of `name`, fetched once."""
         if name not in self._steps:
             self._steps[name] = self._run.steps(name)
         return self._steps[name]

@@ -96,7 +96,7 @@ def _without_decay(module: nn.Module) -> Sequence[Tensor]:
 def learning_rate_at(
     config: OptimizerConfig, step: int, total_steps: int, steps_per_epoch: int = 1, plateaus: int = 0
 ) -> float:
-    """The rate of optimiser step `step` (from 0): the schedule's, after so many epochs and plateaus of validation.
+    """The learning rate of optimiser step `step` (from 0): the schedule's, decayed by epochs and plateaus.
 
     schedule · epoch_decay^⌊epoch / decay_epochs⌋ · plateau_decay^plateaus, with the epoch ⌊step / steps_per_epoch⌋. All
     of it is a function of the configuration and of what a checkpoint holds, so a resumed run has the same rates.

@@ -35,7 +35,7 @@ _TRIAL_SENDS_EVERY_S = 10.0
 
 @dataclass(frozen=True)
 class Child:
-    """How a trial of a sweep differs from a run by itself: its name, further tags, and that the driver logs it."""
+    """The differences of a sweep's trial from a single run: its name, further tags, and that the driver logs it."""
 
     name: str
     tags: Mapping[str, str]

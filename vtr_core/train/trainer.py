@@ -91,7 +91,7 @@ def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: C
 
 
 class _Run(threading.Thread):
-    """Ray Train in a thread of its own: the main thread stays free for signals, which Ray Train would take."""
+    """Runs Ray Train in a thread, so that the main thread receives signals."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         super().__init__(name="ray-train", daemon=True)
@@ -217,7 +217,7 @@ class _Groups:
 
 
 def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placement, scratch: Location) -> TorchTrainer:
-    """Ray Train for one group. It never starts again by itself, which it would do on the same number of workers.
+    """Ray Train for one group, without restarts of its own, which would have the same number of workers.
 
     Ray chooses between two generations of these classes as it is imported; mypy knows the first, which is not taken.
     """

@@ -1,4 +1,4 @@
-"""One trial of a sweep: a training in a thread of its own, whose validations are handed out one by one."""
+"""One trial of a sweep: a training in a thread, whose validations are returned one by one."""
 
 import queue
 import threading

@@ -1,4 +1,4 @@
-"""Whether capsules stand for the same concepts on two data sets (Duarte et al., Figure 7)."""
+"""Whether capsules represent the same concepts on two data sets (Duarte et al., Figure 7)."""
 
 from dataclasses import dataclass
 

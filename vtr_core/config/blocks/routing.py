@@ -17,8 +17,8 @@ class SelfAttentionRouting(Settings):
     num_heads: PositiveInt = 1
     """Attention heads; the scale is 1/sqrt(head width)."""
     initial_gain: PositiveFloat = 1.0
-    """What the first weights of queries and keys are multiplied by, so that attention's logits deviate by gain²; with
-    torch's initial weights both layers of queries, keys and values, where attention is nearly uniform at 1."""
+    """Factor of the initial query and key weights, so that attention logits have standard deviation gain²; with torch's
+    initialisation both layers of queries, keys and values are used, whose attention is nearly uniform at 1."""
     mlp_dim: PositiveInt = 1024
     """Hidden width of the MLP after the attention."""
     dropout: Probability = 0.1
@@ -44,7 +44,7 @@ class DynamicRouting(Settings):
     pose_dim: PositiveInt = 16
     """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
     num_iterations: PositiveInt = 3
-    """Rounds of agreement."""
+    """Number of routing iterations."""
 
 
 class EmRouting(Settings):
@@ -54,7 +54,7 @@ class EmRouting(Settings):
     pose_dim: PositiveInt = 16
     """d2, a square number, and the same as `primary_dim`: poses are matrices √d2 × √d2."""
     num_iterations: PositiveInt = 3
-    """M-steps; an E-step lies between two of them."""
+    """Number of M-steps; an E-step lies between two of them."""
     inverse_temperature: PositiveFloat = 1.0
     """λ of the last iteration; iteration t of T has λ·t/T."""
 

@@ -17,4 +17,4 @@ class TemporalLevelsConfig(Settings):
     num_filters: PositiveInt = 512
     """Filters of each convolution."""
     kernel_sizes: KernelSizes = (2, 3, 4, 5)
-    """One convolution for each of these widths."""
+    """Kernel widths, one convolution each."""

@@ -29,7 +29,7 @@ class ConcreteDropout(Settings):
     initial_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1
     """The rate of every face capsule before training."""
     temperature: PositiveFloat = 0.1
-    """t, of the relaxed mask: the smaller, the nearer to 0 and 1."""
+    """Temperature t of the relaxed mask; smaller values make it closer to binary."""
     weight_penalty: NonNegativeFloat = 1e-4
     """Weight of the squared weights that read a capsule, over 1 − p."""
     entropy_penalty: NonNegativeFloat = 1e-3
@@ -49,15 +49,16 @@ class CapsuleTower(Settings):
     channels: PositiveInt = 256
     """Channels of the first convolution, 9 × 9 with stride 3."""
     primary_types: PositiveInt = 32
-    """Primary capsules at every place of the grid."""
+    """Primary capsules per grid position."""
     primary_dim: PositiveInt = 8
-    """Convolutions, 9 × 9 with stride 2, that make them: one for each number of a pose."""
+    """Pose dimension of the primary capsules: one convolution (9 × 9, stride 2) per dimension."""
     num_face_capsules: PositiveInt = 32
-    """32 as the text says, 512 numbers into the last layer; 10 has the printed number of parameters, 5,898,240."""
+    """Number of face capsules: 32 as in the text (512 inputs to the last layer); 10 gives the published parameter
+    count, 5,898,240."""
     face_dim: PositiveInt = 16
-    """Numbers in a face capsule's pose."""
+    """Pose dimension of a face capsule."""
     iterations: PositiveInt = 4
-    """Rounds of agreement: 4 on AT&T, 6 on LFW."""
+    """Number of routing iterations: 4 on AT&T, 6 on LFW."""
     couplings: Couplings = "outputs"
     """Axis of the softmax of the routing coefficients: the face capsules of a primary capsule, or (`inputs`) the
     primary capsules of a face capsule."""
@@ -65,7 +66,7 @@ class CapsuleTower(Settings):
     """Nonlinearity of the poses: elementwise tanh, or squashing (Sabour et al.)."""
     dropout: DropoutConfig = PlainDropout()
     reconstruction_weight: NonNegativeFloat = 0.0
-    """λ of the squared error of the images that the face capsules are decoded to; 0: no decoder."""
+    """Weight λ of the squared error of the reconstruction from the face capsules; 0: no decoder."""
 
 
 class LeNetTower(Settings):

@@ -12,12 +12,12 @@ class WordEncoderConfig(Settings):
     hidden_dim: PositiveInt = 4096
     """Width of the linear layer."""
     pooling: Literal["max", "mean", "max_mean"] = "max"
-    """How words are pooled; `max_mean` is both side by side, twice as wide."""
+    """Pooling over words; `max_mean` concatenates both, twice as wide."""
     word_dropout: Probability = 0.0
     """Share of words dropped in training (never all of a caption)."""
     layer_norm: bool = False
-    """Bring every caption's pooled words to mean 0 and deviation 1. Maxima over words are positive and much the same
-    for all captions; without this norm that is most of what the next layer sees."""
+    """Apply LayerNorm to the pooled words. Maxima over words are positive and similar for all captions; without the
+    norm they dominate the input of the next layer."""
     dropout: Probability = 0.0
     """Dropout on the pooled words."""
     train_vectors: bool = False

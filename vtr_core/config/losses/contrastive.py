@@ -14,11 +14,12 @@ class ContrastiveLossConfig(Settings):
     """Settings of every contrastive loss."""
 
     same_video: SameVideo = KeepSameVideo()
-    """How other clips of the same video count as negatives."""
+    """Weighting of other clips of the same video as negatives."""
     block_rows: PositiveInt | None = None
-    """Rows of the similarity matrix computed at once, which bounds memory (default: all of the worker's share)."""
+    """Rows of the similarity matrix that are held at once, to bound memory (default: all of the worker's share)."""
     granularity_margin: GranularityMarginConfig | None = None
-    """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
+    """Add L_b and L_mcl, a contrastive loss of video and text with the granularity bias as its margin (None:
+    neither)."""
 
 
 class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):
@@ -32,11 +33,11 @@ class TemperatureConfig(ContrastiveLossConfig):
     """Settings of every softmax loss with a temperature."""
 
     temperature: PositiveFloat = 0.07
-    """τ, which similarities are divided by; where it is learned, its initial value."""
+    """Temperature τ, or its initial value where it is learned."""
     learnable_temperature: bool = False
     """Learn log(1/τ) with the model."""
     max_scale: PositiveFloat = 100.0
-    """The largest 1/τ that a learned temperature may reach."""
+    """Upper bound of a learned 1/τ."""
 
     @model_validator(mode="after")
     def _starts_below_the_largest_scale(self) -> "TemperatureConfig":
@@ -63,7 +64,7 @@ class MaxMarginRankingConfig(ContrastiveLossConfig):
 
     kind: Literal["max_margin_ranking"] = "max_margin_ranking"
     margin: NonNegativeFloat = 0.1
-    """δ, by which a match should beat every negative."""
+    """Margin δ."""
 
 
 class SigmoidConfig(ContrastiveLossConfig):
@@ -71,9 +72,9 @@ class SigmoidConfig(ContrastiveLossConfig):
 
     kind: Literal["sigmoid"] = "sigmoid"
     scale: PositiveFloat = 10.0
-    """t, which similarities are multiplied by; where it is learned, its initial value."""
+    """Scale t of similarities, or its initial value where it is learned."""
     bias: float = -10.0
-    """b, which is added to them; where it is learned, its initial value."""
+    """Bias b added to them, or its initial value where it is learned."""
     learnable: bool = True
     """Learn log t and b with the model."""
 
@@ -83,8 +84,9 @@ class GramVolumeConfig(TemperatureConfig):
 
     kind: Literal["gram_volume"] = "gram_volume"
     pair_weight: NonNegativeFloat = 1.0
-    """Weight of InfoNCE between text and each other modality. 0 is the published loss, which goes on with aligned
-    encoders: between orthogonal directions, where untrained ones are, the volume is flat, and it sees no sign."""
+    """Weight of InfoNCE between text and each other modality. The published loss has 0 and starts from aligned
+    encoders: for nearly orthogonal vectors, as of untrained encoders, the volume is flat, and it does not depend on
+    signs."""
 
 
 ObjectiveConfig = (

@@ -20,33 +20,33 @@ class GranularityMarginConfig(Settings):
     codebook_dim: PositiveInt = 64
     """Dimension of the embedding of a bin."""
     bias_temperature: PositiveFloat = 0.2
-    """τ₁, of L_b."""
+    """τ₁, the temperature of L_b."""
     temperature: PositiveFloat = 0.07
-    """τ₃, of L_mcl."""
+    """τ₃, the temperature of L_mcl."""
     warmup_steps: NonNegativeInt = 14000
     """Steps of L_b before L_mcl begins: 14,000 on MSR-VTT, 6,000 on MSVD."""
     freeze_bias: bool = True
-    """The extractor stays as it is afterwards."""
+    """Freeze the bias extractor after the warm-up."""
     detach: bool = True
-    """No gradient goes through the margin."""
+    """Stop the gradient at the margin."""
     weight: NonNegativeFloat = 1.0
     """Weight of L_mcl."""
     compat: MarginCompat = "none"
-    """`bcloss`: the denominator holds the positive without its margin, as in the published code of BC loss."""
+    """`bcloss`: the positive in the denominator has no margin, as in the published code of BC loss."""
 
 
 class FusionConfig(Settings):
     """L_bfc, and the score of a pair that L_mcl uses too."""
 
     score: Literal["fusion", "cosine"] = "fusion"
-    """`fusion`: self-attention over both sequences and an MLP; `cosine`: of the mean of each sequence."""
+    """Scoring of a pair: `fusion` is self-attention over both sequences and an MLP; `cosine` compares their means."""
     temperature: PositiveFloat = 1.0
-    """τ₂, of L_bfc."""
+    """τ₂, the temperature of L_bfc."""
     weight: NonNegativeFloat = 1.0
     """Weight of L_bfc; at 0 the score is used by L_mcl only."""
     heads: PositiveInt = 8
     """Attention heads of the fusion."""
     pooled: bool = False
-    """Fuse the mean of each sequence, two tokens, and not the sequences."""
+    """Fuse the means of both sequences (two tokens) instead of the sequences."""
     block_pairs: Annotated[int, Field(gt=0)] = 1024
-    """Pairs that are fused at once, which bounds memory."""
+    """Pairs fused at once, to bound memory."""

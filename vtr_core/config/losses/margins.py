@@ -12,7 +12,7 @@ class ConstantMargin(Settings):
 
     kind: Literal["constant"] = "constant"
     value: NonNegativeFloat = 0.001
-    """δ."""
+    """Margin δ."""
 
 
 class GeometricMargin(Settings):
@@ -44,7 +44,7 @@ class AdaptiveMargin(Settings):
 
     kind: Literal["adaptive"] = "adaptive"
     scale: NonNegativeFloat = 0.5
-    """α."""
+    """Scale α."""
 
 
 MarginConfig = Annotated[ConstantMargin | GeometricMargin | LinearMargin | AdaptiveMargin, Field(discriminator="kind")]

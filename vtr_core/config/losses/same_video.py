@@ -24,7 +24,7 @@ class WeightSameVideo(Settings):
 
     kind: Literal["weight"] = "weight"
     hard_rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
-    """h, the share of the same video's clips."""
+    """h, the share of clips from the same video."""
 
 
 SameVideo = Annotated[KeepSameVideo | MaskSameVideo | WeightSameVideo, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ def candidate_tokens(
     end: Float[np.ndarray, " rows"],
     extra: int,
 ) -> Int32[np.ndarray, "rows extra max_words"]:
-    """The tokens of the `extra` captions nearest in time to each row's own, out of its own video (MIL-NCE's bags).
+    """The tokens of the `extra` captions of the same video that are nearest in time to each row's own (MIL-NCE's bags).
 
     Nearness is between the middles of the clips, ties by row (Miech et al. 2020, section 3.1). Rows of a video must be
     adjacent, as row groups hold them. A caption without a known word is no candidate; where a video has too few, the

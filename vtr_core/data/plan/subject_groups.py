@@ -10,7 +10,7 @@ from vtr_core.errors import ConfigError
 
 @dataclass(frozen=True)
 class GroupSplit:
-    """The subjects of one round; nobody is in two of the three."""
+    """Disjoint subjects of one round for training, validation and test."""
 
     train: tuple[str, ...]
     validation: tuple[str, ...]
@@ -42,7 +42,7 @@ def group_split(subjects: Sequence[str], groups: Sequence[tuple[str, ...]], numb
 
 
 def folds(subjects: Sequence[str], count: int, seed: int) -> list[GroupSplit]:
-    """`count` rounds of cross-validation by subject: every subject validates once; nobody tests.
+    """`count` rounds of cross-validation by subject: every subject validates once; there are no test subjects.
 
     Folds differ by one subject at most. Raises ConfigError where a fold would have fewer than two subjects.
     """

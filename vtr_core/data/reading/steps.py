@@ -16,7 +16,7 @@ from vtr_core.data.records.timed_label import TimedLabel
 
 @dataclass(frozen=True)
 class StoredSteps:
-    """A video as it is stored. Every feature asked for is there, with no rows where the video lacks it."""
+    """A stored video with all requested features; one that the video lacks has no rows."""
 
     video_id: str
     task: str

@@ -17,7 +17,8 @@ from vtr_core.text.tokens.vocabulary import tokenise
 
 MAX_GROUP_ROWS = 1000
 MAX_GROUP_BYTES = 32 * 2**20
-"""A row group holds at most so many rows and bytes of features, or one video alone; training holds several at once."""
+"""Limits of a row group, in rows and bytes of features, unless a single video exceeds them; training holds several at
+once."""
 
 V = TypeVar("V")
 
@@ -94,7 +95,7 @@ def caption_key(caption: str) -> int:
 
 
 class _HashingSink(io.RawIOBase):
-    """A binary sink that counts and hashes what passes to another, which whoever opened it closes."""
+    """A binary sink that counts and hashes what is written to another one, and does not close it."""
 
     def __init__(self, sink: BinaryIO) -> None:
         self._sink = sink

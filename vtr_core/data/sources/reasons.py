@@ -47,7 +47,7 @@ class Reason(StrEnum):
     SPLIT_CONFLICT = "split_conflict"
     """The video is already in another split."""
     NO_SOUND = "no_sound"
-    """The video file has no sound, and nothing else is asked of it."""
+    """The video file has no sound, and only audio features are requested."""
     NOT_A_VIDEO = "not_a_video"
     """The file is empty, or of no video format that is read."""
     NO_VIDEO_STREAM = "no_video_stream"

@@ -82,7 +82,7 @@ class Drops:
     shortened: int = 0
 
     def drop(self, reason: str, what: str, rows: int = 1) -> None:
-        """Count `rows` dropped rows for `reason`; `what` names the thing and the fault for people."""
+        """Count `rows` dropped rows for `reason`; `what` describes the row and its fault."""
         if self.strict:
             raise InputError(f"{what} ({reason}); mend it, or leave out --strict to drop and count such rows")
         self.counts[reason] += rows

@@ -62,7 +62,7 @@ def _fill_clips(
 
 
 def _emptying(filled: list[Columns]) -> Iterator[Columns]:
-    """The batches, each let go of as it is given."""
+    """The batches in order, each released once it was yielded."""
     while filled:
         yield filled.pop(0)
 
@@ -85,7 +85,7 @@ def _put(columns: Columns, run: Run, batch: Columns, rows: int) -> None:
 
 
 def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
-    """`target[i] = source[rows[i]]`; whole rows are copied as bytes, wherever they lie."""
+    """`target[i] = source[rows[i]]`; whole rows are copied as bytes, also unaligned ones."""
     if source.ndim == 2:
         source, target = source.view(np.uint8), target.view(np.uint8)
     # mode="clip" changes nothing, but without it numpy copies into a buffer of its own first

@@ -73,7 +73,7 @@ def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.nd
 
 
 def _joined(pieces: list[dict[int, Columns]]) -> Iterator[Columns]:
-    """The batches, each from its pieces by where they begin; these are let go of once it is made."""
+    """The batches, each concatenated from its pieces by position; the pieces are released afterwards."""
     while pieces:
         parts = [columns for _, columns in sorted(pieces.pop(0).items())]
         yield {name: _together([part[name] for part in parts]) for name in parts[0]}

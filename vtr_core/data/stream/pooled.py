@@ -1,4 +1,4 @@
-"""Memory for batches from pyarrow's pool, which gives out again what was let go.
+"""Memory for batches from pyarrow's pool, which reuses released memory.
 
 Writing to fresh pages of the system costs several times what copying into used ones does.
 """

@@ -37,7 +37,7 @@ class SyntheticSettings(SourceSettings):
     dim_3d: PositiveInt = 128
     """Values of the second video stream, which sees action, agent and object (2048 in the published features)."""
     dim_audio: PositiveInt = 64
-    """Values of the audio stream, which hears action and tool."""
+    """Dimension of the audio stream, which depends on action and tool."""
     num_concepts: PositiveInt = 40
     """Concepts of every slot; those beyond 40 have made-up names."""
     zipf: NonNegativeFloat = 1.0
@@ -45,7 +45,7 @@ class SyntheticSettings(SourceSettings):
     mention: float = Field(default=0.6, gt=0, le=1)
     """Probability that a narration names a slot's concept; one slot is always named."""
     misalignment: float = Field(default=0.25, ge=0, lt=1)
-    """Probability that a narration tells of the clip before or after, not of its own."""
+    """Probability that a narration describes the previous or next clip instead of its own."""
     noise: NonNegativeFloat = 1.0
     """Standard deviation of each feature value's noise; a concept moves it by about 1."""
     style: NonNegativeFloat = 2.0
@@ -78,7 +78,7 @@ class SyntheticSettings(SourceSettings):
         return weights / weights.sum()
 
     def scene(self, video: int, num_clips: int) -> Int[np.ndarray, " clips"] | None:
-        """The scene of each clip of a video, all as frequent and named by no narration; None where there are none."""
+        """The scene of each clip of a video, uniformly distributed and named by no narration; None without scenes."""
         return self.stream(SCENES, video).integers(self.scenes, size=num_clips) if self.scenes else None
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:

@@ -35,7 +35,7 @@ class SyntheticStepSettings(SyntheticSettings):
     step_seconds: PositiveInt = 12
     """Most seconds of a step; the least is a third of it."""
     background_seconds: PositiveInt = 30
-    """Most seconds before, between and after steps; the least is none."""
+    """Maximum number of seconds before, between and after steps; the minimum is 0."""
     missing_step: float = Field(default=0.1, ge=0, lt=1)
     """Probability that a video leaves a step out; at least one stays."""
 

@@ -23,7 +23,7 @@ from vtr_core.nn.precision import at_least_float32
 
 @dataclass(frozen=True)
 class GranularityLosses:
-    """The terms of the share that was asked for ("bias", "margin"), and what is worth logging, equal on all workers."""
+    """The share's terms ("bias", "margin"), and metrics to log, equal on all workers."""
 
     by_term: Mapping[str, Float[Tensor, ""]] = field(default_factory=dict)
     metrics: Mapping[str, Float[Tensor, ""]] = field(default_factory=dict)

@@ -24,7 +24,7 @@ ItemTerms = Callable[[slice, Float[Tensor, "block items"]], Float[Tensor, " bloc
 
 @dataclass(frozen=True)
 class PairLosses:
-    """The sum that is trained, its terms by group ("text_video", "text_audio", …), and what else is worth logging.
+    """The total loss, its terms by pair of modalities ("text_video", "text_audio", …), and metrics to log.
 
     Losses are those of the share that was asked for; the shares of all workers add up. Metrics are the same on all.
     """

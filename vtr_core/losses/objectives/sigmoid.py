@@ -20,7 +20,7 @@ def sigmoid_contrastive(
     bias: float | Float[Tensor, ""] = -10.0,
     negatives: Bool[Tensor, "batch batch"] | None = None,
 ) -> Float[Tensor, ""]:
-    """SigLIP: every pair is a binary decision of its own.
+    """SigLIP: a binary classification of every pair.
 
     L = −(1/B) Σ_ij log σ(z_ij (t S_ij + b)), z = 1 on the diagonal and −1 elsewhere        (Zhai et al. 2023, Eq. 2)
 
@@ -32,7 +32,8 @@ def sigmoid_contrastive(
 def binary_terms(
     logits: Float[Tensor, "block items"], weights: Float[Tensor, "block items"], first: int
 ) -> Float[Tensor, " block"]:
-    """−Σ_j w_ij log σ(z_ij x_ij) for the rows of a block; w = 1 at the matches. Each pair stands in one row only."""
+    """−Σ_j w_ij log σ(z_ij x_ij) for the rows of a block; w = 1 at the matches. Each pair is counted in one row
+    only."""
     match = is_match(logits, first)
     losses = -logsigmoid(torch.where(match, logits, -logits))
     return (torch.where(match, 1.0, weights) * losses).sum(dim=1)

@@ -36,7 +36,7 @@ class ScoredVideo:
 
 @dataclass(frozen=True)
 class StepFigures:
-    """Recall and overlaps of a data set, each in both its readings, in [0, 1]."""
+    """Recall and overlaps of a data set, each by both definitions, in [0, 1]."""
 
     recall: StepRecall
     overlap: StepOverlap

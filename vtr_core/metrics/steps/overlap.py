@@ -1,4 +1,4 @@
-"""Overlap of localised with annotated steps: intersection over detection (IoD) and union (IoU), in two readings."""
+"""Overlap of localised with annotated steps: intersection over detection (IoD) and union (IoU), by two definitions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -65,7 +65,7 @@ class SentenceEncoder(nn.Module):
         return torch.where(present, torch.cat([self.counts(tokens).to(levels), levels], dim=1), 0)
 
     def counts(self, tokens: Int64[Tensor, "rows max_words"]) -> Float[Tensor, "rows words"]:
-        """Level 1: how often each word of the vocabulary stands in a caption."""
+        """Level 1: the number of occurrences of each vocabulary word in a caption."""
         words = self._words(tokens)
         counts = self.vectors.weight.new_zeros((len(tokens), self.num_words + 1))
         counts.scatter_add_(1, torch.where(words, tokens, 0), words.to(counts))

@@ -17,7 +17,7 @@ _INSTALL = (
 
 
 def kernel_missing() -> str | None:
-    """Why the kernel cannot be imported here, as far as can be told without importing it; None where it can."""
+    """Why the kernel cannot be imported, as far as that is known without importing it; None where it can be."""
     for module, needed in (("mamba_ssm", "mamba-ssm"), (EXTENSION, "mamba-ssm, compiled with CUDA")):
         if find_spec(module) is None:
             return f"no module {module} ({needed})"

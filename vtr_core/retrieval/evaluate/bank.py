@@ -16,7 +16,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def check_bank(bank: Manifest, tested: Sequence[Manifest]) -> None:
-    """ConfigError where the bank is one of the data sets that are tested: it would tell of the other test queries."""
+    """ConfigError where the bank is one of the evaluated data sets, whose test queries it would reveal."""
     for manifest in tested:
         if manifest.fingerprint == bank.fingerprint:
             raise ConfigError(

@@ -50,7 +50,7 @@ class SecondModel:
 
 @dataclass(frozen=True)
 class ScoredSteps:
-    """All videos of a data set scored, and what stood in the way."""
+    """The scores of all videos of a data set, and the texts without a known word."""
 
     videos: tuple[ScoredVideo, ...]
     unknown_steps: tuple[str, ...]
@@ -154,7 +154,7 @@ def _entries(
 def _batches(
     using: SecondModel, given: Mapping[str, Float16[np.ndarray, "_ _"]], tokens: np.ndarray
 ) -> Iterator[ClipBatch]:
-    """At most `max_rows` rows each, and one batch without rows where there are none."""
+    """Batches of at most `max_rows` rows; a single empty one where there are no rows."""
     rows = np.arange(len(tokens))
     columns: dict[str, np.ndarray] = {"tokens": tokens, "clip_key": rows, "video_key": rows, "caption_key": rows}
     for name, dim in using.features.items():

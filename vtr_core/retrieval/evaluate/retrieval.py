@@ -20,7 +20,7 @@ VIDEO, AUDIO = "video", "audio"
 
 @dataclass(frozen=True)
 class Direction:
-    """A retrieval in one direction: its name in metrics and for people, its figures and those of a random ranking.
+    """One retrieval direction: its name in metrics, its title, its metrics and those of a random ranking.
 
     `num_unanswerable` of the queries have nothing that they could find, or no known word: they count as failures.
     """

@@ -73,7 +73,7 @@ class Searcher(ABC):
     """An index with the model that makes its queries."""
 
     description: str
-    """How it scores, for people."""
+    """A description of the scoring."""
 
     @abstractmethod
     def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:

@@ -60,7 +60,7 @@ class Scoring:
     ranges: Float32[Tensor, "2 2"] | None = None
     """Score ranges of the training batches: rows latent and concept, columns lowest and highest."""
     candidates: int | None = None
-    """Hybrid: only so many videos, those best in latent space, are ranked; None ranks all."""
+    """Number of candidates, the best in latent space, that a hybrid search ranks; None ranks all."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.latent_weight <= 1:

@@ -13,13 +13,13 @@ class DecodingConfig(Settings):
     """How captions are generated."""
 
     beams: PositiveInt = 1
-    """Sentences kept at every word; 1 is greedy."""
+    """Beam size; 1 is greedy decoding."""
     length_penalty: NonNegativeFloat = 1.0
-    """α: sentences are compared by log p / length^α."""
+    """Length penalty α: hypotheses are compared by log p / length^α."""
     block_ngrams: PositiveInt | None = None
-    """No n-gram of so many words occurs twice in a sentence (None: any may)."""
+    """Forbid repeated n-grams of this size within a caption (None: allowed)."""
     min_words: PositiveInt = 1
-    """Words before a sentence may end: none is ever empty."""
+    """Minimum number of words of a caption."""
 
 
 class CaptionerConfig(Settings):
@@ -29,25 +29,26 @@ class CaptionerConfig(Settings):
     kind: Literal["captioner"] = "captioner"
     inputs: ModelInputs = ModelInputs()
     feature: str = "video"
-    """The feature column whose frames are described."""
+    """The feature column of the frames."""
     video_tokens: PositiveInt | None = None
-    """Frames are averaged to so many tokens at most, of as many neighbours each (None: a token for each frame)."""
+    """Maximum number of video tokens; longer videos are average-pooled over neighbouring frames (None: a token per
+    frame)."""
     standardize: bool = False
-    """Frames standardised per dimension with the training data's mean and deviation, which the model keeps."""
+    """Standardise frames per dimension with the training data's mean and standard deviation, which the model keeps."""
     hidden_dim: PositiveInt = 768
     """Width of all tokens."""
     layers: PositiveInt = 12
     """Transformer blocks."""
     heads: PositiveInt = 12
-    """Attention heads of each."""
+    """Attention heads per block."""
     mlp_dim: PositiveInt = 3072
     """Width of each block's MLP."""
     dropout: Probability = 0.1
     """Dropout rate of tokens, attention and MLP outputs."""
     mask_rate: Annotated[float, Field(gt=0.0, le=1.0)] = 0.15
-    """Share of a caption's tokens that are masked; one at least."""
+    """Share of a caption's tokens that are masked; at least one is."""
     max_tokens: Annotated[int, Field(ge=2, le=4096)] = 24
-    """Tokens of a caption, its end among them; longer ones are cut."""
+    """Maximum number of tokens of a caption, including the end token; longer ones are cut."""
     decoding: DecodingConfig = DecodingConfig()
 
     @property
@@ -61,11 +62,11 @@ class CaptioningLossConfig(Settings):
 
     kind: Literal["captioning"] = "captioning"
     score: FusionConfig = FusionConfig()
-    """How a pair of video and caption is scored, for L_bfc and L_mcl."""
+    """Scoring of video-caption pairs for L_bfc and L_mcl."""
     fusion: bool = True
-    """L_bfc."""
+    """Train L_bfc."""
     granularity_margin: GranularityMarginConfig | None = GranularityMarginConfig()
-    """L_b and L_mcl (None: neither)."""
+    """Settings of L_b and L_mcl (None: neither)."""
 
     @property
     def contrasts(self) -> bool:

@@ -16,7 +16,7 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 
 def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object], num_examples: int) -> Descriptions:
-    """A caption for every video of a data set, with some settings of decoding changed; at most so many on the page."""
+    """Captions of all videos of a data set with changed decoding settings, and a page of `num_examples` of them."""
     decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
     manifest = describable(loaded, uri)
     videos = describe(loaded, manifest, decoding)

@@ -39,7 +39,7 @@ def caption_videos(
     places: Sequence[RowGroup],
     decoding: DecodingConfig | None = None,
 ) -> CaptionedVideos:
-    """A caption for every video in `places`; a video without frames is described all the same, from nothing.
+    """A caption for every video in `places`, also for videos without frames.
 
     decoding: by default the model's. The model is left as it was. Raises DatasetError for a data set without its
     features.

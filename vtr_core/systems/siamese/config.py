@@ -24,24 +24,24 @@ class ImageShape(Settings):
 
 
 class Augmentation(Settings):
-    """Images of a training batch are moved a little, each by draws of its own; all 0 and false: as they are."""
+    """Random affine transforms of training images, and identity augmentation; all 0 and false: none."""
 
     shift: Scales = 0.0
-    """Up to this share of the side, up or down, left or right."""
+    """Maximum shift in each direction, as a share of the side."""
     rotation: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
-    """Degrees to either side, at most."""
+    """Maximum rotation in either direction, in degrees."""
     zoom: Scales = 0.0
-    """The side becomes 1 ± this share, at most."""
+    """Maximum change of scale, as a share: 1 ± zoom."""
     mirror: bool = False
-    """Left and right are exchanged in half of the images."""
+    """Flip half of the images horizontally."""
     mirror_subjects: bool = False
-    """Left and right are exchanged in all images of half of a batch's subjects, who then are other subjects: no face is
-    its own mirror image, so there are twice as many people to tell apart."""
+    """Identity augmentation: flip all images of half of a batch's subjects, which then count as other subjects. A face
+    differs from its mirror image, so there are twice as many identities."""
     stretch_subjects: tuple[Annotated[float, Field(gt=0.25, lt=4.0)], ...] = ()
-    """All images of a subject are made longer (above 1) or wider by one of these factors, or stay as they are; a
-    stretched face is of another subject. Each factor adds as many people as there are."""
+    """Identity augmentation: stretch all images of a subject by one of these factors (above 1 taller, below 1 wider);
+    stretched subjects count as other subjects. Each factor adds as many identities as there are."""
     stretched: Annotated[float, Field(ge=0.0, le=1.0)] = 0.8
-    """Share of a batch's subjects that are stretched, where there are factors; all factors are as likely."""
+    """Share of a batch's subjects that are stretched, where there are factors; factors are drawn uniformly."""
 
     @property
     def is_none(self) -> bool:
@@ -69,14 +69,14 @@ class SiameseConfig(Settings):
     inputs: ModelInputs = ModelInputs()
     image: ImageShape = ImageShape()
     size: PositiveInt | None = 100
-    """Side of the square that images are brought to (None: they stay as they are)."""
+    """Side of the square that images are resized to (None: original size)."""
     tower: TowerConfig = CapsuleTower()
     encoding_dim: PositiveInt = 20
-    """Units of the last layer."""
+    """Dimension of the encodings."""
     normalize: bool = True
-    """Encodings have length 1."""
+    """Normalise encodings to unit length."""
     mirror_average: bool = False
-    """Outside training an encoding is the mean of the image's and of its mirror image's, of length 1 again."""
+    """Test-time augmentation: average the encodings of an image and its mirror image, renormalised."""
     augmentation: Augmentation = Augmentation()
 
     @property
@@ -90,12 +90,12 @@ class PairContrastiveConfig(Settings):
 
     kind: Literal["pair_contrastive"] = "pair_contrastive"
     margin: PositiveFloat = 0.4
-    """m, beyond which the distance of different faces costs nothing."""
+    """Margin m, the distance beyond which different faces have no loss."""
     distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
     """Distance between encodings: squared Euclidean, 1 − exp(−‖·‖₁²), or 1 − cosine."""
     pairs: Literal["balanced", "all", "hardest"] = "balanced"
-    """How pairs weigh: matching ones as much as different ones; each alike; or matching ones as much as as many of the
-    nearest different ones."""
+    """Weighting of pairs: balanced between matching and different pairs; all alike; or balanced between matching pairs
+    and as many hardest different ones."""
 
 
 class PairDoubleMarginConfig(Settings):
@@ -103,9 +103,9 @@ class PairDoubleMarginConfig(Settings):
 
     kind: Literal["pair_double_margin"] = "pair_double_margin"
     margin_positive: PositiveFloat = 0.5
-    """m_p, beyond which the distance of different faces costs nothing."""
+    """m_p, the distance beyond which different faces have no loss."""
     margin_negative: NonNegativeFloat = 0.2
-    """m_n, up to which the distance of matching faces costs nothing."""
+    """m_n, the distance up to which matching faces have no loss."""
     distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
     pairs: Literal["balanced", "all", "hardest"] = "balanced"
 

@@ -69,7 +69,7 @@ def _nearest(
 
 @dataclass(frozen=True)
 class BatchPairLoss:
-    """The loss of the pairs whose first image is in the share, and what is worth logging, equal on all workers."""
+    """The loss of the pairs whose first image is in the share, and metrics to log, equal on all workers."""
 
     total: Float[Tensor, ""]
     metrics: dict[str, Float[Tensor, ""]]
@@ -123,6 +123,6 @@ class PairObjective(nn.Module):
 
 
 def _mean(values: Float[Tensor, "batch batch"], chosen: Bool[Tensor, "batch batch"]) -> Float[Tensor, ""]:
-    """The detached mean of the chosen values; 0 where there are none."""
+    """The detached mean of the chosen values; 0 if none is chosen."""
     picked = values.detach()[chosen]
     return picked.mean() if len(picked) else values.new_zeros(())

@@ -1,4 +1,4 @@
-"""Checkpoints as registered models: `models:/NAME@ALIAS` or `models:/NAME/VERSION` names one wherever a URI does."""
+"""Checkpoints as registered models: `models:/NAME@ALIAS` or `models:/NAME/VERSION` can be given instead of a URI."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class RegisteredCheckpoint:
     """The checkpoint of a version of a registered model."""
 
     uri: str
-    """`models:/NAME/VERSION`, also where it was asked for by an alias."""
+    """`models:/NAME/VERSION`, also where an alias was given."""
     location: Location
     """The location where it can be read within the context."""
 
@@ -159,7 +159,7 @@ def _description(made: _Made, code: CarriedCode) -> str:
 
 
 def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:
-    """Name the version at the logged model, for MLflow's pages; a server does that by itself."""
+    """Tag the logged model with the version, as an MLflow server does itself, for MLflow's pages."""
     known = json.loads(client.get_logged_model(model_id).tags.get(_VERSIONS, "[]"))
     if not any((one["name"], int(one["version"])) == (name, version) for one in known):
         client.set_logged_model_tags(model_id, {_VERSIONS: json.dumps([*known, {"name": name, "version": version}])})

@@ -49,7 +49,7 @@ class Progress:
     skipped: int = 0
     """Steps skipped for a non-finite loss."""
     replaced_rows: int = 0
-    """Rows that stood in for rows of unreadable row groups."""
+    """Rows that replaced rows of unreadable row groups."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class GroupWatch:
         return None
 
     def _has_room(self) -> bool:
-        """Whether Ray has granted the room for `larger` workers, which is asked for the first time."""
+        """Whether Ray has granted resources for `larger` workers; the first call requests them."""
         assert self._larger is not None
         if not room(self._placed).holds(self._scaling, self._larger):
             return False

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 Sleep = Callable[[float], object]
 HEARTBEAT_S = 10.0
 _BEATS_MISSED = 3.5
-"""A holder whose file has not changed for so many heartbeats is taken to be gone."""
+"""Heartbeats without a change of its file after which a holder counts as gone."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def is_held(folder: Location, number: int) -> bool:
 
 
 def is_released(run: Location) -> bool:
-    """Whether nobody writes the run folder at `run` now, as far as its last holder has said."""
+    """Whether the last holder of the run folder at `run` has released it."""
     number = _newest(run / "owner")
     holder = _read(_file(run / "owner", number)) if number else None
     return number == 0 or (holder is not None and holder.released)
@@ -184,7 +184,7 @@ def _numbers(folder: Location) -> list[int]:
 
 
 def _newest(folder: Location) -> int:
-    """The number of the lease that holds; 0 where there is none."""
+    """The highest lease number, which holds the folder; 0 without a lease."""
     return max(_numbers(folder), default=0)
 
 
@@ -229,7 +229,7 @@ def _machine() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """When a process of this machine began, as the system writes it; empty where there is none."""
+    """The start time of a process of this machine, as the system reports it; empty where it does not exist."""
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:

@@ -23,7 +23,7 @@ class Placement:
     """Which nodes take reading tasks and which take workers, as Ray's label selectors."""
 
     is_apart: bool = False
-    """Whether reading has nodes of its own."""
+    """Whether reading tasks run on labelled nodes."""
     nodes: int = 0
     """The nodes with the label, as long as no autoscaler starts more."""
 
@@ -53,7 +53,7 @@ class Room:
     """CPUs on the labelled nodes; None where reading may run on any node, or the number is unknown."""
 
     def holds(self, scaling: ScalingConfig, workers: int) -> bool:
-        """Whether there are CPUs for so many workers and for reading; the GPUs are not asked for."""
+        """Whether there are CPUs for this many workers and for reading; GPUs are not checked."""
         wanted = workers * scaling.cpus_per_worker
         if scaling.workers == 0:
             return scaling.cpus <= self.cpus

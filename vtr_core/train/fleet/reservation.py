@@ -1,4 +1,4 @@
-"""Room for workers: Ray is asked for it, and says when it is there, counting in what other jobs hold."""
+"""Reservation of resources for workers, by Ray placement groups."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ class BadShards:
         self._named: set[int] = set()
 
     def look(self, columns: Columns) -> int:
-        """Rows of this worker's part of a batch that stand in for others; tells the driver of new bad row groups."""
+        """The number of replaced rows in this worker's part of a batch; reports new bad row groups to the driver."""
         for group in columns["replaced"][:, 0].tolist():
             if group not in self._named:
                 self._named.add(group)

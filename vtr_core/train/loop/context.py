@@ -14,14 +14,14 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 Report = dict[str, Any]
 """A logged point, or, with the key "event", something that happened."""
 Reason = Literal["interrupted", "preempted", "resized"]
-"""Why workers are asked to save and end: a signal, a node about to be taken away, room for more workers."""
+"""Why workers are asked to save and end: a signal, a node preemption, resources for more workers."""
 Stream = Callable[[RowGroupReader, Plan, Part, int, int, OnBadShard], Iterator[Columns]]
-"""The batches of a part from a step on, so many of them fetched ahead: `vtr_core.data.stream.reading.stream`."""
+"""The batches of a part from a step on, with prefetching: `vtr_core.data.stream.reading.stream`."""
 
 
 @runtime_checkable
 class StopRequest(Protocol):
-    """Whether the run is asked to end."""
+    """A request to end the run."""
 
     def requested(self) -> bool:
         """Whether a stop was requested by now."""

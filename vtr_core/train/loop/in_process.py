@@ -32,7 +32,7 @@ def fit_in_process(job: Job, on_report: Callable[[Report], None], should_stop: C
 
 
 def device_here(config: TrainConfig) -> torch.device:
-    """The device that the configuration means here; ClusterError where it asks for a GPU and there is none."""
+    """The device of the configuration on this machine; ClusterError where a GPU is requested and not available."""
     has_gpu = torch.cuda.is_available()
     if config.scaling.device == "gpu" and not has_gpu:
         raise ClusterError("scaling.device = 'gpu', and torch finds no CUDA device here; use --scaling.device cpu")
@@ -41,7 +41,7 @@ def device_here(config: TrainConfig) -> torch.device:
 
 @dataclass(frozen=True)
 class _Channel:
-    """Driver and worker are one: reports are handed on at once."""
+    """A channel within one process: reports are passed to the driver's callback at once."""
 
     report: Callable[[Report], None]
     should_stop: Callable[[], bool]

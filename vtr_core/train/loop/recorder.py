@@ -83,7 +83,7 @@ class Recorder:
         return self._folder.save(checkpoint, checkpoint.config.training.keep_checkpoints)
 
     def _try(self, step: int, write: Callable[[], object]) -> str:
-        """Why writing failed, which the driver is told; empty where it did not."""
+        """The reason why writing failed, also reported to the driver; empty on success."""
         try:
             write()
         except (OSError, StorageError) as error:

@@ -131,7 +131,7 @@ class Worker:
         return recorder
 
     def _report_choices(self, recorder: Recorder) -> None:
-        """Say what the model decides by itself, on this device."""
+        """Report the choices that the model makes on this device, such as a backend."""
         dtype = torch.bfloat16 if self._uses_bf16() else torch.float32
         for name, values in self._system.implementation().events(self._learner.bare, self._device, dtype).items():
             recorder.event(name, **values)
@@ -194,7 +194,7 @@ class Worker:
         return {**_numbers(values), **self._watched(output), "train/learning_rate": rate}
 
     def _watched(self, output: StepOutput) -> dict[str, float]:
-        """How far the batch's rows are told apart, at the steps that are logged; a warning where they are not."""
+        """Collapse metrics at the steps that are logged; a warning event where embeddings have collapsed."""
         step = self._progress.step + 1
         if self._recorder is None or not self._is_due(self._config.training.log_every, step):
             return {}

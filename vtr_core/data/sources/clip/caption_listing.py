@@ -1,4 +1,4 @@
-"""Videos with all their captions, from MSR-VTT's annotation files or a table, for those that have content at hand."""
+"""Videos with all their captions, from MSR-VTT's annotation files or a table, restricted to those with content."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ class ListedVideo:
     """The place of each among all captions that the video was given."""
     num_given: int
     file: str | None
-    """The name of its file or folder; None where there is none."""
+    """The name of its file or folder; None where it does not exist."""
     keep: bool
     """Whether it stays also where it has no content: see `keep_missing`."""
 

@@ -1,4 +1,4 @@
-"""A table of captions: which videos there are, what each is told to show, and perhaps its split."""
+"""A table of captions: video ids, captions, and optionally splits."""
 
 from vtr_core.data.sources.files.tables import Row, read_table
 from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo

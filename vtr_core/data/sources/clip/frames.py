@@ -76,7 +76,7 @@ class ClipFrames(CaptionListing):
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
-        """The backbone's grid and dimension; it is let go of, since a source travels to the tasks."""
+        """The backbone's grid and dimension; the model is not kept, since the source is pickled to the tasks."""
         found = self._load()
         return found.grid, found.dim
 

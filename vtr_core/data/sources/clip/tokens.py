@@ -1,4 +1,4 @@
-"""CLIP's tokens of frames and vectors of captions, as somebody saved them: one file per video."""
+"""Precomputed CLIP tokens of frames and vectors of captions, one file per video."""
 
 from collections.abc import Mapping
 from functools import cached_property

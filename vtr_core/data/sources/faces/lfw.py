@@ -96,7 +96,8 @@ class Lfw(FaceSettings):
 
     @cached_property
     def _home(self) -> Location:
-        """scikit-learn's folder of LFW; asking for people with very many photographs loads next to none."""
+        """scikit-learn's folder of LFW, downloaded if necessary; the high minimum of photographs avoids loading
+        images."""
 
         def fetch(datasets: Any) -> str:
             datasets.fetch_lfw_people(data_home=self.cache, funneled=False, min_faces_per_person=200)

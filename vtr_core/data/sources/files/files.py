@@ -12,7 +12,7 @@ _NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
 
 
 def read_file(location: Location) -> bytes:
-    """The whole file; UnusableError, with the reason, where there is none, it may not be read, or it is a folder.
+    """The whole file; UnusableError, with the reason, where it does not exist, may not be read, or is a folder.
 
     Other faults of the storage (a network that is down) say nothing of the file: they are a StorageError.
     """

@@ -42,7 +42,7 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
 
 
 def columns_of(location: Location, columns: Collection[str], required: Collection[Collection[str]]) -> Collection[str]:
-    """The first of the `required` alternatives that `columns` has in full; InputError where there is none."""
+    """The first of the `required` alternatives whose columns all exist; InputError where no alternative fits."""
     for alternative in required:
         if set(alternative) <= set(columns):
             return alternative

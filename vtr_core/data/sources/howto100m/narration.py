@@ -60,7 +60,7 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
 
 
 def video_ids(uri: str) -> Iterator[str]:
-    """The video ids of a caption file or folder, reading no more of a table than is asked for; they may repeat."""
+    """The video ids of a caption file or folder, possibly repeated, read lazily."""
     location = locate(uri)
     whole = location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory
     if whole or location.name.lower().endswith(".json"):

@@ -41,7 +41,7 @@ class PairRows:
     splits: dict[str, str | None] = field(default_factory=dict)
 
     def read(self, row: Row) -> PairRow:
-        """The row as a PairRow; UnusableError where it is at fault or contradicts one before it."""
+        """The row as a PairRow; UnusableError where it is invalid or contradicts an earlier one."""
         files = tuple(_text(row.get(column)) for column in self.columns)
         clip_id = _text(row["id"])
         if clip_id is None:

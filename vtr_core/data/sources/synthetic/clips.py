@@ -1,4 +1,4 @@
-"""The synthetic world as a source: nothing is read, every video is made where it is asked for."""
+"""Synthetic narrated videos as a source: each video is generated when it is requested."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -11,7 +11,7 @@ from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, tru
 from vtr_core.data.worlds.features import Recorder
 
 NARRATED_VIDEOS = 20_000
-"""Videos whose captions make the vocabulary: the world has few words, so all of them occur in so many captions."""
+"""Videos whose captions make the vocabulary; the world has few words, which all occur in that many captions."""
 
 FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
 

@@ -1,4 +1,4 @@
-"""Tasks of the synthetic world as a source: nothing is read, every video is made where it is asked for."""
+"""Synthetic tasks with ordered steps as a source: each video is generated when it is requested."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

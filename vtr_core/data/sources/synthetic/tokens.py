@@ -1,4 +1,4 @@
-"""The synthetic world of small things as a source: nothing is read, every video is made where it is asked for."""
+"""Synthetic videos with small objects as a source: each video is generated when it is requested."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

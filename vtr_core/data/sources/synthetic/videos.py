@@ -1,4 +1,4 @@
-"""The synthetic world of described videos as a source: nothing is read, every video is made where it is asked for."""
+"""Synthetic described videos as a source: each video is generated when it is requested."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

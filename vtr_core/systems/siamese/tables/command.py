@@ -188,7 +188,7 @@ def _finished_rows(flags: SiameseTableFlags, splits: Sequence["GroupSplit"]) -> 
 
 
 def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], splits: Sequence["GroupSplit"]) -> str:
-    """`table.md` and `table.json` of all finished groups, whoever made them; the page."""
+    """Write `table.md` and `table.json` of all finished groups; the page."""
     from vtr_core import storage
     from vtr_core.storage import locate
     from vtr_core.systems.siamese.tables.paper import markdown

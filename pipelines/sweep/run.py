@@ -1,0 +1,227 @@
+"""A sweep from its flags to the MLflow run around its trials, new or resumed."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.ray_session import connect
+from pipelines.sweep.command import SweepFlags
+from pipelines.sweep.driver import concurrent_trials, require_population, run_trials
+from pipelines.sweep.end import conclude
+from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
+from pipelines.sweep.trials import SweepTrials
+from tune_spaces.build import build_space
+from tune_spaces.check import check_space, require_equal_shapes
+from tune_spaces.points import SearchKind, planned_points
+from vtr_core import storage
+from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.plan.plan import Plan
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.fingerprint import short
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+from vtr_core.storage import check_writable, locate
+from vtr_core.tracking.presentation import code, page_tags
+from vtr_core.tracking.provenance import provenance
+from vtr_core.tracking.redaction import redact
+from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full_tracking_uri
+from vtr_core.tracking.trials import Outcome, SweepPage, close_sweep, open_sweep
+from vtr_core.train.concept_labels import usable_concepts
+from vtr_core.train.fleet.lease import Lease
+from vtr_core.train.loop.worker import total_steps
+
+
+def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
+    """A new sweep."""
+    search = _search(flags)
+    config = override(preset(build_space(name).preset), changes)
+    data, validation = _data_sets(flags, config)
+    base = with_inputs(config, data)
+    space = build_space(name).only(flags.only).fixed(list(changes), base)
+    _check_length(base, data)
+    check_space(space, base)
+    if flags.scheduler == "pbt":
+        require_equal_shapes(space, base)
+    concepts = usable_concepts(base, data, flags.data, flags.concepts)
+    planned_points(space, search, flags.num_samples, flags.search_seed)
+    folder = SweepFolder(locate(flags.out or f"runs/sweep-{name}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"))
+    check_writable(folder.location)
+    folder.require_free()
+    record = SweepRecord(
+        space=name,
+        only=list(flags.only),
+        changes=dict(changes),
+        data=data.location.uri,
+        validation=validation.location.uri,
+        data_fingerprint=data.fingerprint,
+        metric=base.training.metric,
+        num_samples=flags.num_samples,
+        scheduler=flags.scheduler,
+        search=search,
+        search_seed=flags.search_seed,
+        max_concurrent=flags.max_concurrent,
+        tracking_uri=redact(default_tracking_uri()),
+        experiment=flags.experiment,
+        started=time.time(),
+        provenance=provenance(),
+        concepts=concepts,
+    )
+    _connect(base, record, flags.worker_logs)
+    with Lease.take(folder.location):
+        folder.claim(record, base)
+        _run(folder, record, base)
+
+
+def resume(uri: str, worker_logs: bool = False) -> None:
+    """Go on with the sweep at `uri`: trials that have ended stay, others go on from their newest checkpoints."""
+    folder = SweepFolder(locate(uri))
+    check_writable(folder.location)
+    folder.read()
+    with Lease.take(folder.location):
+        record, base = folder.read()
+        if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
+            raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
+        _connect(base, record, worker_logs)
+        _run(folder, record, base)
+
+
+def _search(flags: SweepFlags) -> SearchKind:
+    if flags.num_samples < 1:
+        raise ConfigError(f"--num-samples is {flags.num_samples}; it must be 1 or more")
+    if flags.max_concurrent is not None and flags.max_concurrent < 1:
+        raise ConfigError(f"--max-concurrent is {flags.max_concurrent}; it must be 1 or more")
+    if flags.scheduler == "pbt" and flags.search == "optuna":
+        raise ConfigError(
+            "--scheduler pbt changes settings while trials run, which --search optuna cannot learn from; "
+            "use --search random"
+        )
+    if flags.scheduler == "pbt" and min(flags.num_samples, flags.max_concurrent or 2) < 2:
+        raise ConfigError(
+            "--scheduler pbt needs a population that trains at the same time: --num-samples and --max-concurrent of 2 "
+            "or more"
+        )
+    return flags.search or ("random" if flags.scheduler == "pbt" else "optuna")
+
+
+def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
+    """The training set, and the validation set, without which trials cannot be compared."""
+    inner = splits(flags.data)
+    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
+    validation = flags.validation or inner.get("val")
+    if validation is None:
+        raise DatasetError(
+            f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
+        )
+    return data, usable_data(config.model, validation)
+
+
+def _check_length(config: TrainConfig, data: Manifest) -> None:
+    """ConfigError where a trial would end before its first validation."""
+    plan = Plan(data, config.batch, config.seed)
+    first = config.training.validate_every * plan.steps_per_epoch
+    if total_steps(config, plan) < first:
+        raise ConfigError(
+            f"a trial has {total_steps(config, plan)} steps, the first validation would come at step {first}; "
+            "lower training.validate_every, or raise training.epochs or training.max_steps"
+        )
+
+
+def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> None:
+
+    connect(config.scaling.cpus * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
+    require_population(record.scheduler, concurrent_trials(config, record.max_concurrent))
+
+
+def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
+    """The trials, with MLflow's parent run around them, and what they found."""
+    space, table = space_of(record, base), TrialTable(folder.location)
+    uri = full_tracking_uri(record.tracking_uri)
+    parent = _parent(folder, record, uri)
+    if parent is not None:
+        record = replace(record, mlflow_run_id=parent.run_id)
+        folder.write(record)
+    at_once = concurrent_trials(base, record.max_concurrent)
+    print(
+        f"sweep {folder.location}: {record.num_samples} trials, {at_once} at once, {record.scheduler}, {record.search}",
+        flush=True,
+    )
+    trials = SweepTrials(folder, record, table, uri, record.mlflow_run_id)
+    status: Status = "FAILED"
+    outcome = None
+    try:
+        try:
+            trials.resend()
+            run_trials(folder, record, base, space, table, trials)
+        finally:
+            trials.end()
+        outcome = conclude(folder, record, base, space, table, uri)
+        status = "FINISHED"
+    except KeyboardInterrupt:
+        status = "KILLED"
+        print(f"go on       vtr sweep --resume {folder.location}")
+        raise
+    finally:
+        _close(folder, record, table, uri, status, outcome, parent)
+
+
+def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | None:
+
+    params = {
+        "space": record.space,
+        "varied": ", ".join(space_of(record, folder.read()[1]).parameters),
+        "scheduler": record.scheduler,
+        "search": record.search,
+        "num_samples": record.num_samples,
+        "search_seed": record.search_seed,
+        "metric": record.metric,
+        **record.changes,
+    }
+    tags = {
+        **page_tags(record.provenance, "vtr sweep", _note(folder, record)),
+        "space": record.space,
+        "sweep.folder": folder.location.uri,
+        "data.fingerprint": short(record.data_fingerprint),
+    }
+    known = record.mlflow_run_id is not None  # its page is written
+    sets = {} if known else {"validation": record.validation, "training": record.data}
+    inputs = {context: Manifest.load(uri) for context, uri in sets.items()}
+    page = SweepPage(f"sweep-{record.space}", tags, params, inputs)
+    return open_sweep(uri, record.experiment, record.mlflow_run_id, page)
+
+
+def _note(folder: SweepFolder, record: SweepRecord) -> str:
+
+    return (
+        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
+        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+    )
+
+
+def _close(
+    folder: SweepFolder,
+    record: SweepRecord,
+    table: TrialTable,
+    uri: str,
+    status: Status,
+    outcome: Outcome | None,
+    parent: TrackedRun | None,
+) -> None:
+
+    parent = parent or _parent(folder, record, uri)
+    if parent is None:
+        print(f"MLflow lacks the sweep; vtr sweep --resume {folder.location} sends it once the store is back")
+        return
+    folder.write(replace(record, mlflow_run_id=parent.run_id))
+    children = [run_id for row in table.rows if (run_id := _child(folder, row)) is not None]
+    close_sweep(parent, status, outcome, children)
+    print(f"MLflow run  {parent.run_id} in {parent.store}")
+
+
+def _child(folder: SweepFolder, row: TrialRow) -> str | None:
+    """The id of a trial's MLflow run."""
+    place = folder.run(row).location / "run.json"
+    return storage.read_json(place).get("mlflow_run_id") if storage.exists(place) else None
