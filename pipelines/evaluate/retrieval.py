@@ -29,7 +29,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
     from pipelines.evaluate.retrieval_figures import log, print_result, write_json
     from pipelines.evaluation_inputs import device, short_names
-    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.retrieval.evaluate.bank import check_bank
     from vtr_core.retrieval.search.dual_spaces import DualSpaces
     from vtr_core.retrieval.spaces import spaces_of
@@ -38,7 +38,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
 
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
-    bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
+    bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
         check_bank(bank_data, found)
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)

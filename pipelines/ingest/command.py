@@ -143,14 +143,14 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
 
 def _given_words(flags: IngestFlags) -> "WordTable | None":
     """The words of the data set that --vocabulary names."""
-    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.data.shards.word_table import WordTable
 
     if flags.vocabulary is None:
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
-    words = WordTable.load(Manifest.load(flags.vocabulary))
+    words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
             f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "

@@ -179,12 +179,11 @@ def _search(flags: SweepFlags) -> SearchKind:
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> "tuple[Manifest, Manifest]":
     """The training set, and the validation set, without which trials cannot be compared."""
-    from vtr_core.data.manifest import splits
+    from vtr_core.data.manifest import training_sets
     from vtr_core.run.inputs import usable_data
 
-    inner = splits(flags.data)
-    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
-    validation = flags.validation or inner.get("val")
+    training, validation = training_sets(flags.data, flags.validation)
+    data = usable_data(config.model, training, config.on_bad_shard)
     if validation is None:
         raise DatasetError(
             f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
