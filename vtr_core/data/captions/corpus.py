@@ -19,10 +19,11 @@ ALL = "all"
 def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions]:
     """The videos of the training split at `uri`, each with its captions; videos without any are left out.
 
-    uri: a folder of splits, of which `train` or the only one is taken; a data set, which is taken as it is; MSR-VTT's annotations, a
-    file or their folder, of which the official training split is taken; or a JSON file {video: [caption, …]}, of which
-    `videos`, a text file with an id at the start of each line, or the word "all", says which are for training. Raises
-    ConfigError where it is not said, InputError for a file of another form or an id that it does not hold.
+    uri: a folder of splits, of which `train` or the only one is taken; a data set, which is taken as it is; MSR-VTT's
+    annotations, a file or their folder, of which the official training split is taken; or a JSON file
+    {video: [caption, …]}, of which `videos`, a text file with an id at the start of each line, or the word "all", says
+    which are for training. Raises ConfigError where it is not said, DatasetError for several splits without `train`,
+    InputError for a file of another form or an id that it does not hold.
     """
     place = locate(uri)
     if not uri.endswith(".json") and (splits(uri) or storage.exists(place / "manifest.json")):
