@@ -18,6 +18,9 @@ class TrainingConfig(Settings):
     """Steps between two logged points."""
     checkpoint_every: PositiveInt | None = None
     """Steps between two checkpoints, beside the one at every validation."""
+    checkpoint_minutes: Annotated[float, Field(gt=0.0)] | None = 15.0
+    """Minutes after which another checkpoint is written, wherever the run is then; None: only those of steps and
+    validations."""
     keep_checkpoints: PositiveInt = 2
     """Newest checkpoints kept; the best one is kept besides."""
     validate_every: PositiveInt = 1

@@ -1,5 +1,6 @@
 """What a worker is given: its place among the workers, its device, and how it reads, wraps its model and reports."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -52,3 +53,5 @@ class WorkerContext:
     stream: Stream
     distribute: Callable[[nn.Module], nn.Module]
     """Moves a model to the device and wraps it so that all workers' gradients are averaged."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds, for checkpoints by time."""
