@@ -69,6 +69,7 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
 
     from vtr_core.config.override import override
     from vtr_core.data.captions.information import cache_folder, training_information
+    from vtr_core.data.manifest import data_set
     from vtr_core.data.plan.plan import Part, Plan
     from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
     from vtr_core.data.reading.statistics import feature_statistics
@@ -81,7 +82,7 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
     from vtr_core.run.task import build_task
     from vtr_core.train.concept_labels import concept_table, usable_concepts
 
-    manifest = usable_data(config.model, data)
+    manifest = usable_data(config.model, data_set(data, "train"))
     each = config.batch.clips_per_video if system_of(config.model).reads == "images" else 1
     videos = min(ROWS // each, manifest.videos)
     config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})

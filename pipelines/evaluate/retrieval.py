@@ -7,7 +7,7 @@ from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import Result, Variant, log, printed, write_json
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.printed_page import show
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.embed.clips import EmbeddedRows
@@ -29,7 +29,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
-    bank_data = None if flags.query_bank is None else Manifest.load(flags.query_bank).require_clips()
+    bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
     if bank_data is not None:
         check_bank(bank_data, found)
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)

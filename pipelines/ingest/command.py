@@ -1,19 +1,24 @@
 """`vtr ingest <source>`: raw features and annotations to Parquet shards with a manifest, as a Ray Data job."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import AnySource, CountWords, IngestPlan, IngestResult, ShardTask
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.data.sources.source import VideoEntry
 
 Records = Literal["clips", "videos"]
 Tokenizer = Literal["words", "alphanumeric"]
+VIDEOS_AT_ONCE = 1024
+"""Videos whose words a task counts; where there are no more, the command does it itself."""
 HELP = """\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
@@ -129,7 +134,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         strict=flags.strict,
     )
     print(f"ingest {source.name}: listing videos and words", flush=True)
-    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
+    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, _count(flags))
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
@@ -143,14 +148,14 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
 
 def _given_words(flags: IngestFlags) -> "WordTable | None":
     """The words of the data set that --vocabulary names."""
-    from vtr_core.data.manifest import Manifest
+    from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.data.shards.word_table import WordTable
 
     if flags.vocabulary is None:
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
-    words = WordTable.load(Manifest.load(flags.vocabulary))
+    words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
             f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "
@@ -159,44 +164,54 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
     return words
 
 
+def _count(flags: IngestFlags) -> "CountWords":
+    """What counts words: this process, or, where there are many videos, Ray's tasks, whose counts are added."""
+    from vtr_core.data.ingest.ingest import count_words
+
+    def count(source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer) -> Counter[str]:
+        if len(videos) <= VIDEOS_AT_ONCE:
+            return count_words(source, videos, tokenizer)
+        from pipelines.ingest.on_ray import begin_reading, on_ray
+
+        begin_reading(flags.worker_logs, apart=True)
+        parts = [videos[first : first + VIDEOS_AT_ONCE] for first in range(0, len(videos), VIDEOS_AT_ONCE)]
+        total: Counter[str] = Counter()
+        for done, counts in enumerate(on_ray(partial(_counted, tokenizer), source, parts), 1):
+            total.update(counts)
+            print(f"  words of {min(done * VIDEOS_AT_ONCE, len(videos))} of {len(videos)} videos", flush=True)
+        return total
+
+    return count
+
+
+def _counted(tokenizer: Tokenizer, source: "AnySource", videos: "Sequence[VideoEntry]") -> Counter[str]:
+    from vtr_core.data.ingest.ingest import count_words
+
+    return count_words(source, videos, tokenizer)
+
+
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
     """Write the shards of `tasks` in parallel, with a line for each."""
-    import ray
-    from ray import cloudpickle
-    from ray.data import DataContext
-
-    from pipelines.ray_session import connect
-    from vtr_core.data.ingest.ingest import do
-    from vtr_core.errors import InputError, VtrError
-    from vtr_core.train.fleet.placement import place_reading, placement
+    from pipelines.ingest.on_ray import begin_reading, on_ray
 
     if not tasks:
         return
-    connect(worker_logs=flags.worker_logs)
-    DataContext.get_current().enable_progress_bars = False
-    placed = placement("auto")
-    if not flags.gpus_per_shard:  # else tasks go where there are GPUs
-        place_reading(placed)
-        if placed.is_apart:
-            print(f"  on {placed}", flush=True)
-    shared = ray.put(replace(plan, tasks=()))
-
-    def write(item: dict[str, bytes]) -> dict[str, Any]:
-        task: ShardTask = cloudpickle.loads(item["task"])
-        try:
-            record = do(ray.get(shared), task)
-        except VtrError as error:
-            return {"task": task.name, "rows": 0, "error": str(error)}
-        return {"task": task.name, "rows": record["shard"]["rows"], "error": ""}
-
-    items = ray.data.from_items([{"task": cloudpickle.dumps(task)} for task in tasks], override_num_blocks=len(tasks))
+    placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # else tasks go where there are GPUs
+    if placed.is_apart and not flags.gpus_per_shard:
+        print(f"  on {placed}", flush=True)
     already = len(plan.tasks) - len(tasks)
     if already:
         print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
-    for done, row in enumerate(items.map(write, num_gpus=flags.gpus_per_shard or None).iter_rows(), already + 1):
-        if row["error"]:
-            raise InputError(row["error"])
-        print(f"  shard {done}/{len(plan.tasks)}  {row['task']}  {row['rows']} rows", flush=True)
+    written = on_ray(_write, replace(plan, tasks=()), tasks, flags.gpus_per_shard)
+    for done, (name, rows) in enumerate(written, already + 1):
+        print(f"  shard {done}/{len(plan.tasks)}  {name}  {rows} rows", flush=True)
+
+
+def _write(plan: "IngestPlan", task: "ShardTask") -> tuple[str, int]:
+    """The task's name, and the rows of its shard."""
+    from vtr_core.data.ingest.ingest import do
+
+    return task.name, do(plan, task)["shard"]["rows"]
 
 
 def report(result: "IngestResult") -> None:

@@ -17,7 +17,7 @@ from tune_spaces.check import check_space, require_equal_shapes
 from tune_spaces.points import SearchKind, planned_points
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
@@ -109,9 +109,8 @@ def _search(flags: SweepFlags) -> SearchKind:
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
     """The training set, and the validation set, without which trials cannot be compared."""
-    inner = splits(flags.data)
-    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
-    validation = flags.validation or inner.get("val")
+    training, validation = training_sets(flags.data, flags.validation)
+    data = usable_data(config.model, training, config.on_bad_shard)
     if validation is None:
         raise DatasetError(
             f"{flags.data} has no validation split, by which trials are compared; give one with --validation URI"
@@ -131,7 +130,6 @@ def _check_length(config: TrainConfig, data: Manifest) -> None:
 
 
 def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> None:
-
     connect(config.scaling.cpus * (record.max_concurrent or (2 if record.scheduler == "pbt" else 1)), worker_logs)
     require_population(record.scheduler, concurrent_trials(config, record.max_concurrent))
 

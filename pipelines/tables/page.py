@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.report.links import print_link
 from pipelines.tables.flags import PaperTablesFlags
-from pipelines.tables.runs import Sweep, TestSet
+from pipelines.tables.runs import Sweep, TestSet, check_sets
 from vtr_core import storage
 from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
@@ -29,11 +29,15 @@ def variants_of(tables: Sequence[Table]) -> list[str]:
 
 
 def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
-    """The runs of the tables' rows; ConfigError without test sets."""
+    """What trains and evaluates rows, after a look at all that it will read.
+
+    ConfigError without something to evaluate on, DatasetError for a data set that cannot be used.
+    """
     if not test_sets:
         prog = f"vtr tables {paper.name}"
         raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")
     assert flags.data is not None
+    check_sets(flags.preset, flags.data, flags.validation, test_sets)
     return Sweep(flags.out, flags.data, flags.validation, test_sets, flags.seeds, flags.experiment)
 
 

@@ -193,13 +193,12 @@ def _check_register(name: str | None) -> None:
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set that the flags name."""
-    from vtr_core.data.manifest import splits
+    from vtr_core.data.manifest import training_sets
     from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.run.inputs import usable_data
 
-    inner = splits(flags.data)
-    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
-    validation = flags.validation or inner.get("val")
+    training, validation = training_sets(flags.data, flags.validation)
+    data = usable_data(config.model, training, config.on_bad_shard)
     judged = usable_data(config.model, validation) if validation else None
     if reads_images(config.model) and judged is not None:
         require_other_subjects(data, judged, "training and validation")

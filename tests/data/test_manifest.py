@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.manifest import Manifest, data_set, training_sets
 from vtr_core.errors import DatasetError, SchemaMismatch, VtrError
 from vtr_core.fingerprint import fingerprint
 
@@ -81,3 +81,27 @@ def test_key_order_does_not_change_a_fingerprint() -> None:
     assert (
         fingerprint({"a": 1, "b": [2, 3]}) == fingerprint({"b": [2, 3], "a": 1}) != fingerprint({"a": 1, "b": [3, 2]})
     )
+
+
+def test_a_folder_of_one_split_stands_for_it(tmp_path: Path) -> None:
+    toy_dataset(tmp_path / "test")
+    assert Manifest.load(str(tmp_path)).uri == data_set(str(tmp_path), "train") == str(tmp_path / "test")
+    assert training_sets(str(tmp_path), None) == (str(tmp_path / "test"), None)
+
+
+def test_of_several_splits_one_must_be_meant(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        toy_dataset(tmp_path / split)
+    train, val = str(tmp_path / "train"), str(tmp_path / "val")
+    for name in ("test", None):
+        with pytest.raises(DatasetError, match=f"it holds splits, give one of {train}, {val}"):
+            data_set(str(tmp_path), name)
+    assert training_sets(str(tmp_path), None) == training_sets(str(tmp_path), str(tmp_path)) == (train, val)
+    assert training_sets(train, None) == (train, None)
+
+
+def test_splits_of_an_ingest_that_did_not_end_are_not_all_there_are(tmp_path: Path) -> None:
+    toy_dataset(tmp_path / "train")
+    (tmp_path / "_ingest").mkdir()
+    with pytest.raises(DatasetError, match="its ingest was interrupted: run the same vtr ingest command again"):
+        data_set(str(tmp_path), "train")

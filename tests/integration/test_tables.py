@@ -1,13 +1,14 @@
 """`vtr tables capsules`: rows are trained and evaluated once; without data the paper's figures stand alone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.ingest.command import IngestFlags, ingest
 from vtr_core.data.sources.synthetic.steps import SyntheticSteps
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.systems.capsules.tables.command import TablesFlags, tables
 
 pytestmark = pytest.mark.integration
@@ -68,3 +69,16 @@ def test_without_data_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.Mon
 def test_faults_are_named(flags: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         tables(TablesFlags(out=str(tmp_path), **flags), {})  # type: ignore[arg-type]
+
+
+def test_every_test_set_is_opened_before_the_first_training(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.train.command.train", _refuse)
+    flags = TablesFlags(
+        preset="capsule-howto-tiny", data=str(world), test=(f"msrvtt={world}/test",), out=str(tmp_path / "out")
+    )
+    with pytest.raises(DatasetError, match="nowhere is not a data set"):
+        tables(replace(flags, test=(*flags.test, f"other={tmp_path}/nowhere")), {})
+    with pytest.raises(SchemaMismatch, match="steps/1"):
+        tables(replace(flags, steps=(f"mine={world}/test",)), {})

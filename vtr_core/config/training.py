@@ -18,6 +18,9 @@ class TrainingConfig(Settings):
     """Steps between two logged points."""
     checkpoint_every: PositiveInt | None = None
     """Steps between two checkpoints, in addition to those at validations."""
+    checkpoint_minutes: Annotated[float, Field(gt=0.0)] | None = 15.0
+    """Minutes after which another checkpoint is written, wherever the run is then; None: only those of steps and
+    validations."""
     keep_checkpoints: PositiveInt = 2
     """Number of newest checkpoints kept, in addition to the best one."""
     validate_every: PositiveInt = 1

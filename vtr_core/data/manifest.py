@@ -142,11 +142,10 @@ class Manifest:
     def load(cls, uri: str) -> "Manifest":
         """The manifest of the data set at `uri`.
 
-        Raises DatasetError where there is none or it is damaged, SchemaMismatch for another kind or version.
+        A folder of one split stands for it: see `data_set`. Raises DatasetError where there is none or it is damaged,
+        SchemaMismatch for another kind or version.
         """
-        location = locate(uri)
-        if not storage.exists(location / FILE):
-            raise DatasetError(f"{location} is not a data set: it has no {FILE}{_advice(location)}")
+        location = locate(data_set(uri))
         value = storage.read_json(location / FILE)
         try:
             manifest = cls._from_json(location.uri, value)
@@ -186,6 +185,35 @@ def splits(uri: str) -> dict[str, str]:
     return {child.name: child.uri for child in storage.children(locate(uri)) if storage.exists(child / FILE)}
 
 
+def data_set(uri: str, split: str | None = None) -> str:
+    """The URI of the data set that `uri` names: its own, or, of a folder of splits, that of `split` or of the only one.
+
+    Raises DatasetError, with the splits that it found, where several could be meant; and where there is none, or an
+    ingest was interrupted.
+    """
+    location = locate(uri)
+    if storage.exists(location / FILE):
+        return location.uri
+    if storage.exists(location / "_ingest"):
+        raise _no_data_set(location, "its ingest was interrupted: run the same vtr ingest command again to resume it")
+    inner = splits(uri)
+    if split in inner:
+        return inner[split]
+    if len(inner) == 1:
+        return next(iter(inner.values()))
+    if inner:
+        raise _no_data_set(location, f"it holds splits, give one of {', '.join(inner.values())}")
+    raise _no_data_set(location, f"make one with vtr ingest <source> … --out {location.uri}")
+
+
+def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
+    """The training set at `uri`, of splits the one called train; and `validation`, by default the val beside it."""
+    training = data_set(uri, "train")
+    beside = splits(uri).get("val") if training != locate(uri).uri else None
+    given = None if validation is None else data_set(validation, "val")
+    return training, given or (beside if beside != training else None)
+
+
 def _require_plain_names(manifest: Manifest) -> None:
     """DatasetError where a file of the data set would lie outside its folder."""
     words = manifest.vocabulary
@@ -194,10 +222,5 @@ def _require_plain_names(manifest: Manifest) -> None:
             raise DatasetError(f"{manifest.location / FILE} names the file {name!r}, which is not in its folder")
 
 
-def _advice(location: Location) -> str:
-    inner = splits(location.uri)
-    if inner:
-        return f"; it holds splits, give one of {', '.join(inner.values())}"
-    if storage.exists(location / "_ingest"):
-        return "; its ingest was interrupted: run the same vtr ingest command again to resume it"
-    return "; make one with vtr ingest <source> … --out " + location.uri
+def _no_data_set(location: Location, advice: str) -> DatasetError:
+    return DatasetError(f"{location} is not a data set: it has no {FILE}; {advice}")

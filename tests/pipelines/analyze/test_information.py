@@ -82,6 +82,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text("{}")
     with pytest.raises(DatasetError, match="holds no video"):
         analyze(InformationFlags(str(tmp_path / "empty.json"), out, "all"))
-    captioned_videos(tmp_path / "set" / "test", {"b": CAPTIONS["b"]})
-    with pytest.raises(ConfigError, match="has the splits test and no train"):
+    for split in ("test", "val"):
+        captioned_videos(tmp_path / "set" / split, {"b": CAPTIONS["b"]})
+    with pytest.raises(DatasetError, match="it holds splits, give one of"):
         analyze(InformationFlags(str(tmp_path / "set"), out))

@@ -5,7 +5,7 @@ from typing import Any
 
 from vtr_core import storage
 from vtr_core.data.captions.video_captions import VideoCaptions, video_captions
-from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.manifest import Manifest, data_set, splits
 from vtr_core.data.sources.msrvtt.annotations import read_annotations
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import ConfigError, InputError
@@ -19,19 +19,15 @@ ALL = "all"
 def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions]:
     """The videos of the training split at `uri`, each with its captions; videos without any are left out.
 
-    uri: a folder of splits, of which `train` is taken; a data set, which is taken as it is; MSR-VTT's annotations, a
-    file or their folder, of which the official training split is taken; or a JSON file {video: [caption, …]}, of which
-    `videos`, a text file with an id at the start of each line, or the word "all", says which are for training. Raises
-    ConfigError where it is not said, InputError for a file of another form or an id that it does not hold.
+    uri: a folder of splits, of which `train` or the only one is taken; a data set, which is taken as it is; MSR-VTT's
+    annotations, a file or their folder, of which the official training split is taken; or a JSON file
+    {video: [caption, …]}, of which `videos`, a text file with an id at the start of each line, or the word "all", says
+    which are for training. Raises ConfigError where it is not said, DatasetError for several splits without `train`,
+    InputError for a file of another form or an id that it does not hold.
     """
-    inner, place = splits(uri) if not uri.endswith(".json") else {}, locate(uri)
-    if inner:
-        found = inner.get("train")
-        if found is None:
-            raise ConfigError(f"{place} has the splits {', '.join(inner)} and no train; give the training data itself")
-        return _told(list(video_captions(Manifest.load(found))))
-    if storage.exists(place / "manifest.json"):
-        return _told(list(video_captions(Manifest.load(uri))))
+    place = locate(uri)
+    if not uri.endswith(".json") and (splits(uri) or storage.exists(place / "manifest.json")):
+        return _told(list(video_captions(Manifest.load(data_set(uri, "train")))))
     content = storage.read_json(place) if uri.endswith(".json") else {}
     if not uri.endswith(".json") or "sentences" in content:
         annotated = [one for one in read_annotations(uri, "official", Drops()) if one.split == "train"]

@@ -1,6 +1,7 @@
 """An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, assert_never
 
@@ -23,10 +24,13 @@ from vtr_core.data.sources.source import ClipSource, Drops, ImageSource, StepSou
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
-from vtr_core.text.tokens.vocabulary import Tokenizer
+from vtr_core.text.tokens.vocabulary import Tokenizer, word_counts
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
+
+AnySource = ClipSource | VideoSource | StepSource | ImageSource
+CountWords = Callable[[AnySource, Sequence[VideoEntry], Tokenizer], Counter[str]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class ShardTask:
 class IngestPlan:
     """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
 
-    source: ClipSource | VideoSource | StepSource | ImageSource
+    source: AnySource
     out: Location
     schema: Schema
     words: WordTable
@@ -104,16 +108,23 @@ class IngestPlan:
         return self.out / RECORDS / f"{task.name}.json"
 
 
+def count_words(source: AnySource, videos: Sequence[VideoEntry], tokenizer: Tokenizer) -> Counter[str]:
+    """How often each word occurs in the captions of `videos`."""
+    return word_counts(source.captions(videos), tokenizer)
+
+
 def plan_ingest(
-    source: ClipSource | VideoSource | StepSource | ImageSource,
+    source: AnySource,
     out: Location,
     words: WordTable | None,
     options: IngestOptions,
     word_vectors: str | None = None,
+    count: CountWords = count_words,
 ) -> IngestPlan:
     """List the videos, split and shuffle them, and settle the vocabulary.
 
-    It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions.
+    It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions;
+    `count` counts them.
     """
     drops = Drops(options.strict)
     videos = source.videos(drops)
@@ -122,15 +133,15 @@ def plan_ingest(
     by_split = _by_split(videos, options)
     schema = _schema(source, options.max_words)
     if words is None and word_vectors is not None:
-        words = WordTable.from_vectors(word_vectors, source.captions(videos), options.tokenizer)
+        words = WordTable.from_vectors(word_vectors, count(source, videos, options.tokenizer), options.tokenizer)
     if words is None:
-        told = source.captions(by_split.get("train", videos))
-        words = WordTable.from_captions(told, options.min_count, options.tokenizer)
+        counts = count(source, by_split.get("train", videos), options.tokenizer)
+        words = WordTable.from_counts(counts, options.min_count, options.tokenizer)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _schema(source: ClipSource | VideoSource | StepSource | ImageSource, max_words: int) -> Schema:
+def _schema(source: AnySource, max_words: int) -> Schema:
     match source:
         case ClipSource():
             return ClipSchema(source.features(), max_words)
@@ -313,7 +324,7 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
         drops.examples.setdefault(reason, []).extend(examples.get(reason, []))
 
 
-def _given(source: ClipSource | VideoSource | StepSource | ImageSource) -> str:
+def _given(source: AnySource) -> str:
     """The source and the places that it was given."""
     places = [f"{name} {value}" for name, value in source.settings().items() if isinstance(value, str)]
     return f"{source.name} ({', '.join(places)})" if places else source.name

@@ -1,7 +1,7 @@
 """A vocabulary with or without given word vectors, as a data set carries it."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.tokens.vocabulary import Tokenizer, Vocabulary, words_of
+from vtr_core.text.tokens.vocabulary import Tokenizer, Vocabulary
 from vtr_core.text.vectors.word_vectors import read_word_vectors
 
 WORDS = "vocabulary.json"
@@ -28,15 +28,14 @@ class WordTable:
     vectors: Float32[np.ndarray, "words dim"] | None = None
 
     @classmethod
-    def from_captions(cls, captions: Iterable[str], min_count: int = 1, tokenizer: Tokenizer = "words") -> "WordTable":
+    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, tokenizer: Tokenizer = "words") -> "WordTable":
         """Every word of the captions with `min_count` occurrences; its vector is to be learned."""
-        return cls(Vocabulary.from_captions(captions, min_count, tokenizer))
+        return cls(Vocabulary.from_counts(counts, min_count, tokenizer))
 
     @classmethod
-    def from_vectors(cls, uri: str, captions: Iterable[str], tokenizer: Tokenizer = "words") -> "WordTable":
-        """The words of the captions that the word-vector file at `uri` knows, with its vectors."""
-        wanted = {word for caption in captions for word in words_of(caption, tokenizer)}
-        found = read_word_vectors(uri, wanted)
+    def from_vectors(cls, uri: str, words: Iterable[str], tokenizer: Tokenizer = "words") -> "WordTable":
+        """Those of `words`, as `tokenizer` cuts them, that the word-vector file at `uri` knows, with its vectors."""
+        found = read_word_vectors(uri, set(words))
         return cls(Vocabulary(tuple(found.words), tokenizer), found.vectors)
 
     @classmethod

@@ -16,7 +16,7 @@ from vtr_core.errors import InputError
 MAX_EXAMPLES = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class VideoEntry:
     """One video to ingest. `content` is what its adapter needs to read it; small, since it travels to a task."""
 

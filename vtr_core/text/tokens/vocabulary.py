@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, assert_never, get_args
@@ -37,6 +37,11 @@ def words_of(text: str, tokenizer: Tokenizer) -> list[str]:
             return clean_words(text)
         case _:
             assert_never(tokenizer)
+
+
+def word_counts(captions: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
+    """How often each word occurs in the captions."""
+    return Counter(word for caption in captions for word in words_of(caption, tokenizer))
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,11 @@ class Vocabulary:
     @classmethod
     def from_captions(cls, captions: Iterable[str], min_count: int = 1, tokenizer: Tokenizer = "words") -> "Vocabulary":
         """The words that occur at least `min_count` times, by descending count, then alphabetically."""
-        counts = Counter(word for caption in captions for word in words_of(caption, tokenizer))
+        return cls.from_counts(word_counts(captions, tokenizer), min_count, tokenizer)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, tokenizer: Tokenizer = "words") -> "Vocabulary":
+        """The same of words that were counted, for instance in parts that were added."""
         kept = [word for word, count in counts.items() if count >= min_count]
         return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))), tokenizer)
 

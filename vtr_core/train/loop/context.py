@@ -1,5 +1,6 @@
 """The context of a worker: rank, device, and functions for reading, distributing the model and reporting."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -52,3 +53,5 @@ class WorkerContext:
     stream: Stream
     distribute: Callable[[nn.Module], nn.Module]
     """Moves a model to the device and wraps it so that all workers' gradients are averaged."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds, for checkpoints by time."""

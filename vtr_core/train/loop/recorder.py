@@ -1,5 +1,6 @@
 """Output of a run, written by its first worker: metrics, events for the driver, checkpoints."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,8 +29,10 @@ class Recorder:
         channel: DriverChannel,
         step: int,
         system_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """The recorder of a worker group that begins at `step`; its machine is sampled every `system_s` seconds."""
+        self._clock, self._saved_s = clock, clock()
         self._folder, self._lease, self._channel = folder, lease, channel
         self._require_lease()
         self._try(step, folder.tidy)
@@ -57,8 +60,13 @@ class Recorder:
         """Tell the driver what happened."""
         self._channel.report({"event": event, **details})
 
+    def is_late(self, minutes: float | None) -> bool:
+        """Whether the group has written, or tried to write, no checkpoint for so many minutes; never for None."""
+        return minutes is not None and self._clock() - self._saved_s >= 60 * minutes
+
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, after the points before it; an event where that cannot be done."""
+        self._saved_s = self._clock()
         self._try(checkpoint.progress.step, lambda: self._save(checkpoint))
 
     def save_last(self, step: int, make: Callable[[], Checkpoint]) -> None:

@@ -125,7 +125,8 @@ class Worker:
         if self._rank != 0:
             return None
         job, step = self._job, self._progress.step
-        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s)
+        clock = self._context.clock
+        recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s, clock)
         recorder.begin(self._progress.step, self._world)
         self._report_choices(recorder)
         return recorder
@@ -245,7 +246,7 @@ class Worker:
         return every is not None and (step % every == 0 or step == self._total)
 
     def _validate_and_save(self) -> None:
-        """Validate at the end of every `validate_every` epochs; save then, and every `checkpoint_every` steps."""
+        """Validate at the end of every `validate_every` epochs; save then, and every so many steps or minutes."""
         validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
         if validated and self._job.validation is not None:
             values = self._task.evaluate(
@@ -255,7 +256,7 @@ class Worker:
             self._progress = judge(self._progress, values, metric, patience)
             self._report(values)
         due = validated or self._is_due(self._config.training.checkpoint_every)
-        if due and self._recorder is not None:
+        if self._recorder is not None and (due or self._recorder.is_late(self._config.training.checkpoint_minutes)):
             self._recorder.save(self._checkpoint())
         self._paused = validated and self._job.pauses
 

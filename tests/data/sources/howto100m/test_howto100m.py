@@ -84,9 +84,25 @@ def test_min_time_zero_makes_every_caption_a_clip(world):
     assert [clip.caption for clip in clips_of(world.source(min_time=0))][:2] == ["cut the onion", "stir it"]
 
 
-def test_captions_are_those_of_the_clips(world):
+def test_captions_are_those_that_the_clips_are_made_of(world):
     source = world.source()
-    assert list(source.captions(source.videos(Drops()))) == [clip.caption for clip in clips_of(source)]
+    told = " ".join(source.captions(source.videos(Drops())))
+    assert told.split() == [word for clip in clips_of(source) for word in clip.caption.split()]
+
+
+def test_published_clips_are_as_many_as_captions_and_overlap(world):
+    clips = clips_of(world.source(clips_from="published"))
+    assert [(clip.clip_id, clip.caption) for clip in clips] == [
+        ("v1:0.0-8.0", "cut the onion stir it"),
+        ("v1:0.0-8.0", "stir it cut the onion"),
+        ("v2:10.2-20.0", "fold it"),
+        ("v3:1.0-9.0", "bake"),
+    ]
+
+
+def test_data_sets_of_disjoint_clips_keep_their_settings(world):
+    assert "clips_from" not in world.source().settings()
+    assert world.source(clips_from="published").settings()["clips_from"] == "published"
 
 
 def test_captions_without_times_make_one_clip_per_video(world):

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from vtr_core.data.sources.howto100m.narration import read_narrations, video_ids
+from vtr_core.data.sources.files.json_members import read_values
+from vtr_core.data.sources.howto100m.narration import Narration, read_all, read_narrations, video_ids
 from vtr_core.errors import InputError, VtrError
 
 ROWS = {"b": [(0, 2.5, "cut it"), (3, 4, "stir")], "a": [(1, 2, "fold")]}
@@ -56,10 +57,10 @@ FAULTS = {
     "no end": ("c.csv", "video_id,start,text\nv,1,a\n", r"columns video_id, start, text; it needs"),
     "neither form": ("c.csv", "video_id,end,caption\nv,1,a\n", r"columns video_id, end, caption; it needs"),
     "not JSON": ("c.json", "{", "not valid JSON"),
-    "a list": ("c.json", "[]", r"c\.json must be {video"),
+    "a list": ("c.json", "[]", r"c\.json must be an object of objects"),
     "no times": ("c.json", json.dumps({"v": {"text": ["a"]}}), r"video v: it must be"),
     "lists of other lengths": ("c.json", json.dumps({"v": LIST, "w": {**LIST, "end": []}}), r"video w: it must be"),
-    "a video that is no object": ("c.json", json.dumps({"v": [1]}), r"video v: it must be"),
+    "a video that is no object": ("c.json", json.dumps({"v": [1]}), r"c\.json, v: it must be an object"),
 }
 
 
@@ -67,7 +68,7 @@ FAULTS = {
 def test_files_of_another_form_are_errors(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(VtrError, match=message):
-        list(read_narrations(str(tmp_path / name)))
+        [narration.read() for _, narration in read_narrations(str(tmp_path / name))]
 
 
 def test_missing_files_and_empty_folders_are_errors(tmp_path):
@@ -82,3 +83,24 @@ def test_a_file_in_a_folder_with_other_columns_is_named(tmp_path):
     (_, narration), *_ = read_narrations(str(tmp_path))
     with pytest.raises(InputError, match=r"v\.csv has the columns start, end; it needs start, end, text"):
         narration.read()
+
+
+def test_narrations_that_follow_each_other_are_read_together(tmp_path, monkeypatch):
+    as_json(tmp_path / "c.json")
+    found = [narration for _, narration in read_narrations(str(tmp_path / "c.json"))]
+    read = []
+    monkeypatch.setattr(
+        "vtr_core.data.sources.howto100m.narration.read_values",
+        lambda file, wanted: read.append(len(wanted)) or read_values(file, wanted),
+    )
+    given = Narration(((0, 1, "x"),))
+    assert [list(rows) for rows in read_all([*found, given, *found])] == [*ROWS.values(), [(0, 1, "x")], *ROWS.values()]
+    assert read == [2, 2]
+
+
+def test_the_last_of_a_video_that_comes_twice_counts(tmp_path):
+    (tmp_path / "c.json").write_text('{"v": {"start": [0], "end": [1], "text": ["a"]}, "w": {}, "v": {"start": []}}')
+    found = dict(read_narrations(str(tmp_path / "c.json")))
+    assert list(found) == ["v", "w"]
+    with pytest.raises(InputError, match="video v: it must be"):
+        found["v"].read()

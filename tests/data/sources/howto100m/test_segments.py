@@ -2,6 +2,7 @@ import random
 
 import pytest
 
+from tests.reference.narration import published_clip
 from vtr_core.data.sources.howto100m import segments
 from vtr_core.data.sources.howto100m.segments import usable
 from vtr_core.data.sources.source import Drops
@@ -79,3 +80,27 @@ def test_merging_takes_time_in_proportion_to_the_captions() -> None:
     segments = [Segment(1.0, 1.5, f"w{number}") for number in range(20_000)]
     (clip,) = merge(segments, 5.0)
     assert (clip.start, clip.end, clip.text.count(" ")) == (1.0, 1.5, 19_999)
+
+
+def test_published_clips_are_extended_to_the_nearer_neighbour():
+    rows = [Segment(0, 2, "a"), Segment(2, 3, " b"), Segment(4, 7, "c"), Segment(20, 26, "d")]
+    assert segments.overlapping(rows, 5.0) == [
+        Segment(0, 7, "a b c"),  # nothing comes before
+        Segment(0, 7, "b a c"),  # a ends it at 3 s of length, c at 5
+        Segment(2, 7, "c b"),
+        Segment(20, 26, "d"),
+    ]
+    assert segments.overlapping(rows, 0.0) == [Segment(s.start, s.end, s.text.strip()) for s in rows]
+    assert {(s.start, s.end) for s in segments.overlapping(rows, 1000.0)} == {(0, 26)}
+    assert segments.overlapping([], 5.0) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_published_clips_equal_the_reference(seed):
+    draw = random.Random(seed)
+    starts = sorted(draw.choice([draw.uniform(0, 60), float(draw.randrange(60))]) for _ in range(draw.randrange(1, 30)))
+    rows = [Segment(start, start + draw.uniform(0.1, 6), f"w{i}") for i, start in enumerate(starts)]
+    min_time = draw.choice([2.0, 5.0, 10.0])
+    told = [(s.start, s.end, s.text) for s in rows]
+    expected = [published_clip(told, own, min_time) for own in range(len(rows))]
+    assert [(s.start, s.end, s.text) for s in segments.overlapping(rows, min_time)] == expected

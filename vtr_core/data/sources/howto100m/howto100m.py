@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import tyro
 from jaxtyping import Float16
 from pydantic import NonNegativeFloat, PositiveFloat
 
@@ -13,8 +14,8 @@ from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.npy import FeatureArray
 from vtr_core.data.sources.features.pooling import Pool, to_float16
-from vtr_core.data.sources.howto100m.narration import Narration, read_narrations, video_ids
-from vtr_core.data.sources.howto100m.segments import merge, usable
+from vtr_core.data.sources.howto100m.narration import Narration, Rows, read_all, read_narrations, video_ids
+from vtr_core.data.sources.howto100m.segments import Segment, merge, overlapping, usable
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
@@ -26,7 +27,7 @@ Span = tuple[str, float, float | None, str]
 
 
 class HowTo100M(SourceSettings):
-    """Clips by merging narration; video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D).
+    """Clips from narration; video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D).
 
     A video whose file of a visual stream is missing or damaged is dropped. Audio may be missing: then its clips, or
     those after its end, are without. A damaged audio file drops the video like any other. A file of one vector serves
@@ -52,8 +53,19 @@ class HowTo100M(SourceSettings):
     """Rows of the audio stream a second."""
     min_time: NonNegativeFloat = 5.0
     """Seconds that a clip lasts at least; 0 makes every caption a clip."""
+    clips_from: Annotated[Literal["disjoint", "published"], tyro.conf.arg(name="clips")] = "disjoint"
+    """disjoint: captions in order, joined until they last `min_time`, each in one clip. published: a clip for every
+    caption, extended to its nearer neighbours until it lasts `min_time`, as HowTo100M's own loader makes them; clips
+    overlap, and there are as many as captions."""
     pool: Pool = "max"
     """How the rows of a clip become one vector, in both visual streams."""
+
+    def settings(self) -> dict[str, Any]:
+        """All of them as JSON; disjoint clips go without saying, as in data sets that knew no others."""
+        found = super().settings()
+        if self.clips_from == "disjoint":
+            del found["clips_from"]
+        return found
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions from the first readable files."""
@@ -67,19 +79,22 @@ class HowTo100M(SourceSettings):
             try:
                 check_id(video_id)
             except UnusableError as fault:
-                drops.drop(fault.reason, f"{narration.where}: {fault}", max(1, len(narration.rows)))
+                drops.drop(fault.reason, f"{narration.where}: {fault}", max(1, len(narration.read())))
             else:
                 entries.append(VideoEntry(video_id, narration))
         return entries
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
-        """The captions of all clips of `videos`."""
-        for video in videos:
-            yield from (caption for _, _, _, caption in _spans(video, self.min_time, Drops()))
+        """The captions that the clips of `videos` are made of, each once."""
+        for video, rows in zip(videos, read_all(video.content for video in videos), strict=True):
+            if video.content.timed:
+                yield from (segment.text.strip() for segment in _segments(video, rows, Drops()))
+            else:
+                yield from _untimed(video, rows, Drops())
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """The clips of a video in order of time."""
-        spans = _spans(video, self.min_time, drops)
+        spans = self._spans(video, drops)
         if not spans:
             return
         try:
@@ -116,6 +131,15 @@ class HowTo100M(SourceSettings):
         assert self._audio is not None
         return self._audio.dim(video_ids(self.annotations))
 
+    def _spans(self, video: VideoEntry, drops: Drops) -> list[Span]:
+        """The clips that the video's usable captions make; several captions of one span share its clip id."""
+        narration: Narration = video.content
+        if not narration.timed:
+            return [(video.video_id, 0.0, None, caption) for caption in _untimed(video, narration.read(), drops)]
+        cut = overlapping if self.clips_from == "published" else merge
+        made = cut(_segments(video, narration.read(), drops), self.min_time)
+        return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in made]
+
     def _read_audio(self, video_id: str) -> FeatureArray | None:
         """The audio rows, or None where there is no such folder or file."""
         if self._audio is None:
@@ -151,12 +175,10 @@ class HowTo100M(SourceSettings):
             raise
 
 
-def _spans(video: VideoEntry, min_time: float, drops: Drops) -> list[Span]:
-    """The clips that the video's usable captions make; several captions of one span share its clip id."""
-    narration: Narration = video.content
-    if narration.timed:
-        segments = merge(usable(narration.read(), f"{narration.where}, {video.video_id}", drops), min_time)
-        return [(f"{video.video_id}:{s.start}-{s.end}", s.start, s.end, s.text) for s in segments]
-    captions = (text for _, _, text in narration.read())
-    worded = worded_captions(captions, f"{narration.where}, {video.video_id}", drops)
-    return [(video.video_id, 0.0, None, caption) for _, caption in worded]
+def _segments(video: VideoEntry, rows: Rows, drops: Drops) -> list[Segment]:
+    return usable(rows, f"{video.content.where}, {video.video_id}", drops)
+
+
+def _untimed(video: VideoEntry, rows: Rows, drops: Drops) -> list[str]:
+    captions = (caption for _, _, caption in rows)
+    return [caption for _, caption in worded_captions(captions, f"{video.content.where}, {video.video_id}", drops)]

@@ -3,12 +3,15 @@
 Nothing is checked here beyond the form of the file; what a row holds is checked where it is used.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 import pyarrow.fs as pafs
 
 from vtr_core import storage
+from vtr_core.data.sources.files.json_members import Member, members, read_values
 from vtr_core.data.sources.files.tables import read_table
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
@@ -18,26 +21,44 @@ UNTIMED = ("caption",)
 _SUFFIX = ".csv"
 
 
-@dataclass(frozen=True)
-class Narration:
-    """One video's rows: given at once, or in a file of their own that is read where they are needed."""
+Rows = Sequence[tuple[object, object, object]]
+"""(start, end, text) of each caption; start and end are None where captions have no times."""
 
-    rows: tuple[tuple[object, object, object], ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class Narration:
+    """One video's rows: given at once, or in a file that is read where they are needed."""
+
+    rows: Rows = ()
     file: Location | None = None
+    """The file that has them: of this video alone, or of many, of which it is `member`."""
+    member: Member | None = None
     timed: bool = True
     listed: str = ""
-    """The file that the rows are from, for messages."""
+    """The file that given rows are from, for messages."""
 
     @property
     def where(self) -> str:
         """The file that has the rows, for messages."""
         return self.listed if self.file is None else str(self.file)
 
-    def read(self) -> Sequence[tuple[object, object, object]]:
-        """The rows; start and end are None where captions have no times."""
-        if self.file is None:
-            return self.rows
-        return [(row["start"], row["end"], row["text"]) for row in read_table(self.file, TIMED)]
+    def read(self) -> Rows:
+        """The rows."""
+        return next(read_all([self]))
+
+
+def read_all(narrations: Iterable[Narration]) -> Iterator[Rows]:
+    """The rows of each narration, in order; those that follow each other in a file come with few readings."""
+    for (file, together), found in groupby(narrations, lambda one: (one.file, one.member is not None)):
+        if file is not None and together:
+            wanted = [one.member for one in found if one.member is not None]
+            for member, value in zip(wanted, read_values(file, wanted), strict=True):
+                yield _rows_of(file, member.name, value)
+        elif file is not None:
+            for _ in found:
+                yield [(row["start"], row["end"], row["text"]) for row in read_table(file, TIMED)]
+        else:
+            yield from (one.rows for one in found)
 
 
 def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
@@ -45,7 +66,7 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
 
     A CSV has the columns video_id, start, end, text, or video_id, caption for captions of whole videos. The HowTo100M
     JSON is {video: {"start": [...], "end": [...], "text": [...]}}. A folder holds one CSV per video with start, end,
-    text. Raises InputError for anything else.
+    text. What a video of a JSON or folder holds is read later. Raises InputError for anything else.
     """
     location = locate(uri)
     match location.filesystem.get_file_info(location.path).type:
@@ -54,7 +75,7 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
         case pafs.FileType.Directory:
             yield from _from_folder(location)
         case _ if location.name.lower().endswith(".json"):
-            yield from _from_json(location)
+            yield from dict(_from_json(location)).items()
         case _:
             yield from _from_table(location)
 
@@ -62,9 +83,10 @@ def read_narrations(uri: str) -> Iterator[tuple[str, Narration]]:
 def video_ids(uri: str) -> Iterator[str]:
     """The video ids of a caption file or folder, possibly repeated, read lazily."""
     location = locate(uri)
-    whole = location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory
-    if whole or location.name.lower().endswith(".json"):
-        yield from (video for video, _ in read_narrations(uri))
+    if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
+        yield from (video for video, _ in _from_folder(location))
+    elif location.name.lower().endswith(".json"):
+        yield from (video for video, _ in _from_json(location))
     else:
         yield from (str(row["video_id"]) for row in _rows(location))
 
@@ -78,15 +100,16 @@ def _from_folder(folder: Location) -> Iterator[tuple[str, Narration]]:
 
 
 def _from_json(location: Location) -> Iterator[tuple[str, Narration]]:
-    form = '{video: {"start": [...], "end": [...], "text": [...]}} with lists of equal length'
-    content = storage.read_json(location)
-    if not isinstance(content, dict):
-        raise InputError(f"{location} must be {form}")
-    for video, value in content.items():
-        lists = [value.get(key) if isinstance(value, dict) else None for key in TIMED]
-        if not all(isinstance(part, list) for part in lists) or len({len(part or ()) for part in lists}) != 1:
-            raise InputError(f"{location}, video {video}: it must be {form}")
-        yield video, Narration(tuple(zip(*[part or [] for part in lists], strict=True)), listed=str(location))
+    for member in members(location):
+        yield member.name, Narration(file=location, member=member)
+
+
+def _rows_of(location: Location, video: str, value: dict[str, Any]) -> Rows:
+    lists = [value.get(key) for key in TIMED]
+    if not all(isinstance(part, list) for part in lists) or len({len(part or ()) for part in lists}) != 1:
+        form = '{video: {"start": [...], "end": [...], "text": [...]}} with lists of equal length'
+        raise InputError(f"{location}, video {video}: it must be {form}")
+    return tuple(zip(*[part or [] for part in lists], strict=True))
 
 
 def _from_table(location: Location) -> Iterator[tuple[str, Narration]]:

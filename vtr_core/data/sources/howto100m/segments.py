@@ -43,10 +43,9 @@ def usable(rows: Iterable[tuple[object, object, object]], where: str, drops: Dro
 def merge(segments: Sequence[Segment], min_time: float) -> list[Segment]:
     """`segments`, sorted by start, joined in order into clips of at least `min_time` seconds that share no caption.
 
-    As in the HowTo100M loader (Miech et al. 2019), a clip takes the following captions until end − start ≥ min_time,
-    and where none follows, it goes to the clip before. The loader begins at a caption drawn at random; here the first
-    clip begins at the first caption and each other one where the last ended, so that every caption is used once. A
-    video whose captions last less than `min_time` altogether is one clip.
+    A clip takes the following captions until end − start ≥ min_time; where none follows, it goes to the clip before.
+    So every caption is used once, unlike in `overlapping`. A video whose captions last less than `min_time` altogether
+    is one clip.
     """
     clips: list[Segment] = []
     pending: list[Segment] = []
@@ -61,9 +60,44 @@ def merge(segments: Sequence[Segment], min_time: float) -> list[Segment]:
     return clips
 
 
+def overlapping(segments: Sequence[Segment], min_time: float) -> list[Segment]:
+    """A clip for each of `segments`, sorted by start: its caption, extended to neighbours until it lasts `min_time`.
+
+    As HowTo100M's published loader (youtube_dataloader.py of antoine77340/howto100m at 50af0ff): while
+    end − start < min_time, the clip takes the caption before it or the one after it, whichever leaves it shorter, and
+    of equal ones the one before; where there is none on one side, that of the other. It ends where its last caption
+    does. The words are those of its own caption and then of the others as they were taken, which matters where words
+    are cut. The loader draws a caption at random and computes this; here all are there to be drawn from.
+    """
+    return [_extended(segments, own, min_time) for own in range(len(segments))]
+
+
+def _extended(segments: Sequence[Segment], own: int, min_time: float) -> Segment:
+    first = last = own
+    taken = [segments[own]]
+    while segments[last].end - segments[first].start < min_time and len(taken) < len(segments):
+        has_next, has_previous = last + 1 < len(segments), first > 0
+        if has_previous and not (has_next and _gain(segments, first, last) < 0):
+            first -= 1
+            taken.append(segments[first])
+        else:
+            last += 1
+            taken.append(segments[last])
+    return Segment(segments[first].start, segments[last].end, _text(taken))
+
+
+def _gain(segments: Sequence[Segment], first: int, last: int) -> float:
+    """Seconds by which the clip from `first` to `last` is longer with the next caption than with the one before."""
+    with_next = segments[last + 1].end - segments[first].start
+    return with_next - (segments[last].end - segments[first - 1].start)
+
+
 def _joined(segments: Sequence[Segment]) -> Segment:
-    text = " ".join(segment.text.strip() for segment in segments)
-    return Segment(segments[0].start, max(segment.end for segment in segments), text)
+    return Segment(segments[0].start, max(segment.end for segment in segments), _text(segments))
+
+
+def _text(segments: Sequence[Segment]) -> str:
+    return " ".join(segment.text.strip() for segment in segments)
 
 
 def _seconds(value: object) -> float:

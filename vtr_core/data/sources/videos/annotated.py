@@ -18,7 +18,7 @@ from vtr_core.data.sources.worded_captions import worded_captions
 DataSet = Literal["msrvtt", "msrvtt-1k-a", "youcook2", "howto100m"]
 DATA_SETS: tuple[DataSet, ...] = get_args(DataSet)
 MIN_TIME_S = 8.0
-"""Seconds that a clip of HowTo100M lasts at least, as in its loader."""
+"""Seconds that a clip of HowTo100M lasts at least."""
 
 
 def annotated_videos(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Sequence[VideoEntry]:

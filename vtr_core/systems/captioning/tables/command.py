@@ -69,7 +69,7 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
     """By metric name, the result of the nearest training video's caption."""
-    from vtr_core.data.manifest import Manifest, splits
+    from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptionerConfig
     from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
@@ -82,7 +82,7 @@ def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, flo
         raise ConfigError(
             f"vtr tables gmc --preset {flags.preset}: it is no captioner; use caption-msrvtt or a small one"
         )
-    training = Manifest.load(splits(flags.data).get("train", flags.data))
+    training = Manifest.load(data_set(flags.data, "train"))
     values: dict[str, float] = {}
     for one in sets:
         found = caption_figures(nearest_captions(training, Manifest.load(one.uri), model.feature), "words")
