@@ -36,7 +36,7 @@ _TRANSIENT = {
     "conditionalrequestconflict",
 }
 _STATUS = re.compile(r"status code: (\d+)")
-_CODE = re.compile(r"<Code>(\w+)</Code>|\(code: (\w+)\)")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
 _NO_ANSWER, _ELSEWHERE = "HTTP error", "redirect without LOCATION"
 _OF_CREDENTIALS = re.compile(r"credential provider: (\w+)")
 
@@ -58,7 +58,7 @@ def store_fault(error: Exception) -> Fault | None:
     """The fault in an error of obstore's; None where it is none of the store's, or an object is missing."""
     text = str(error)
     status, code, refused = (pattern.search(text) for pattern in (_STATUS, _CODE, _OF_CREDENTIALS))
-    found = Fault(code[code.lastindex or 0].lower() if code else "unknown", int(status[1]) if status else None)
+    found = Fault(code[1].lower() if code else "unknown", int(status[1]) if status else None)
     match error:
         case FileNotFoundError():
             return found if found.code == NO_BUCKET else None
