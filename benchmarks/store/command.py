@@ -1,9 +1,8 @@
 """Objects read and written by this project's storage, by pyarrow's own S3 file system and by obstore, in turns.
 
-    python -m benchmarks.store [--rounds 3] [--seconds 2] [--peers-python .venv-peers/bin/python]
+    python -m benchmarks.store [--rounds 3] [--seconds 2]
 
 Every client has a process of its own for each turn and the same server, which fails as benchmarks/store/server.py says.
-obstore runs with the Python of the peers, and is left out where there is none.
 """
 
 import json
@@ -35,8 +34,6 @@ class Flags:
     """Rounds in which every client has its turn."""
     seconds: float = 2.0
     """Of each operation."""
-    peers_python: str = ".venv-peers/bin/python"
-    """The Python that has benchmarks/peers/requirements.txt."""
     out: str = str(Path(__file__).parent.parent / "results")
     """Folder for store.json and store.md."""
 
@@ -54,8 +51,6 @@ def main(argv: Sequence[str]) -> None:
 
 def measure(flags: Flags) -> dict[str, Any]:
     """The turns of every client at every fault."""
-    pythons = dict.fromkeys(CLIENTS, sys.executable) | {"obstore": str(ROOT / flags.peers_python)}
-    clients = [name for name, python in pythons.items() if Path(python).exists()]
     found: dict[str, dict[str, list[Turn]]] = {}
     with tempfile.TemporaryDirectory(prefix="vtr-store-") as folder:
         place = Path(folder) / BUCKET
@@ -63,18 +58,10 @@ def measure(flags: Flags) -> dict[str, Any]:
         (place / READ).write_bytes(random.Random(1).randbytes(OBJECT_BYTES))
         for fault in FAULTS:
             with _server(Path(folder), fault) as endpoint:
-                turns = [
-                    (name, _turn(pythons[name], name, endpoint, flags)) for _ in range(flags.rounds) for name in clients
-                ]
-            found[fault] = {name: [turn for other, turn in turns if other == name] for name in clients}
-    peers = {"obstore": _version(pythons["obstore"], "obstore")} if "obstore" in clients else {}
+                turns = [(name, _turn(name, endpoint, flags)) for _ in range(flags.rounds) for name in CLIENTS]
+            found[fault] = {name: [turn for other, turn in turns if other == name] for name in CLIENTS}
     command = f"python -m benchmarks.store --rounds {flags.rounds} --seconds {flags.seconds:g}"
-    return {"found": found, "device": processor(), "versions": versions("pyarrow") | peers, "command": command}
-
-
-def _version(python: str, package: str) -> str:
-    script = f"from importlib.metadata import version; print(version({package!r}))"
-    return subprocess.run([python, "-c", script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return {"found": found, "device": processor(), "versions": versions("pyarrow", "obstore"), "command": command}
 
 
 @contextmanager
@@ -89,9 +76,9 @@ def _server(folder: Path, fault: str) -> Iterator[str]:
             process.kill()
 
 
-def _turn(python: str, client: str, endpoint: str, flags: Flags) -> Turn:
+def _turn(client: str, endpoint: str, flags: Flags) -> Turn:
     words = ["--client", client, "--endpoint", endpoint, "--seconds", str(flags.seconds)]
-    command = [python, "-m", "benchmarks.store.clients", *words]
+    command = [sys.executable, "-m", "benchmarks.store.clients", *words]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")

@@ -44,6 +44,7 @@ PACKAGES = (
     _needed("pydantic", "pydantic"),
     _needed("spacy", "spacy"),
     _needed("boto3", "boto3"),
+    _needed("obstore", "obstore"),
     _needed("optuna", "optuna"),
     _needed("safetensors", "safetensors"),
     _needed("pillow", "PIL"),

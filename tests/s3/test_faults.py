@@ -1,5 +1,7 @@
 """A store that fails for a while is waited for; one that refuses is understood, in one line without secrets."""
 
+import signal
+import threading
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -122,6 +124,17 @@ def test_a_store_that_stays_away_is_given_up(place: Location, proxy: Proxy, monk
     proxy.always = Answer(503, "SlowDown", SECRET)
     with pytest.raises(StorageError, match=r"goes on failing \(HTTP 503, tried for \d+ s\)"):
         storage.exists(place)
+
+
+def test_signals_are_handled_while_a_store_is_waited_for(place: Location, proxy: Proxy) -> None:
+    """Within obstore they are not: the store is back by the handler alone."""
+    kept = signal.signal(signal.SIGUSR1, lambda *_: proxy.accept())
+    try:
+        proxy.refuse()
+        threading.Timer(0.5, signal.raise_signal, [signal.SIGUSR1]).start()
+        assert storage.read_bytes(place) == b"content"
+    finally:
+        signal.signal(signal.SIGUSR1, kept)
 
 
 def test_an_open_file_of_a_store_that_stays_away_is_no_damaged_file(

@@ -5,12 +5,15 @@ import os
 import pickle
 
 import pyarrow as pa
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from tests.s3.proxy import Proxy
+from tests.s3.proxy import Answer, Proxy
+from tests.s3.store import SECRET, Store, s3_client
 from vtr_core import storage
-from vtr_core.storage import locate
+from vtr_core.storage import StorageError, locate
+from vtr_core.storage.administration import create_object
 
 
 def test_files_are_written_listed_read_and_deleted(folder: str) -> None:
@@ -62,10 +65,60 @@ def test_of_several_who_create_a_file_one_succeeds(folder: str) -> None:
     assert storage.read_bytes(place) == b"first"
 
 
+def test_a_conflict_is_not_taken_for_somebody_elses_file(folder: str, proxy: Proxy) -> None:
+    proxy.faults = [Answer(409, "OperationAborted")] * 2
+    assert create_object(locate(folder) / "claim", b"first")
+    assert not proxy.faults
+
+
+def test_folders_are_listed_with_what_lies_in_them(folder: str) -> None:
+    place = locate(folder)
+    for name in ("a/b/one", "a/two", "three"):
+        storage.write_bytes(place / name, b"content")
+    for recursive, expected in ((False, {"a", "three"}), (True, {"a", "a/b", "a/b/one", "a/two", "three"})):
+        found = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=recursive))
+        assert {info.path.removeprefix(f"{place.path}/") for info in found} == expected
+        assert {info.base_name for info in found if info.is_file} == {name.rpartition("/")[2] for name in expected} - {
+            "a",
+            "b",
+        }
+    with pytest.raises(FileNotFoundError, match="there is no folder s3://"):
+        place.filesystem.get_file_info(pafs.FileSelector(f"{place.path}/none"))
+
+
+def test_marks_of_folders_that_other_programs_leave_are_no_files(folder: str, store: Store) -> None:
+    place = locate(folder)
+    s3 = s3_client(store.endpoint, store.env)
+    for key in ("", "empty/", "full/"):
+        s3.put_object(Bucket=store.bucket, Key=f"{place.path.partition('/')[2]}/{key}", Body=b"")
+    assert not storage.exists(place)
+    storage.write_bytes(place / "full" / "file", b"")
+    found = place.filesystem.get_file_info(pafs.FileSelector(place.path, recursive=True))
+    assert [(info.base_name, info.is_file) for info in found] == [("full", False), ("file", True)]
+    assert storage.listing(place / "full") is not None
+    assert [child.name for child in storage.children(place / "full")] == ["file"]
+    storage.delete_folder(place)
+    assert not storage.exists(place)
+
+
+def test_a_key_that_is_no_path_is_named(folder: str, store: Store) -> None:
+    place = locate(folder)
+    s3_client(store.endpoint, store.env).put_object(
+        Bucket=store.bucket, Key=f"{place.path.partition('/')[2]}/a//b", Body=b""
+    )
+    storage.check_readable(place)
+    with pytest.raises(StorageError, match="has an empty part"):
+        storage.exists(place)
+    with pytest.raises(StorageError, match="has an empty part"):
+        storage.read_bytes(place / "a//b")
+
+
 def test_locations_travel_to_other_processes(folder: str) -> None:
     place = locate(folder)
     travelled = pickle.loads(pickle.dumps(place))
     assert travelled == place
+    storage.check_readable(place)  # now its client has keys
+    assert SECRET.encode() not in pickle.dumps(place)
     storage.write_bytes(travelled / "x", b"1")
     assert storage.read_bytes(place / "x") == b"1"
 

@@ -9,7 +9,7 @@ from vtr_core.storage.administration import (
     presigned_url,
     store_name,
 )
-from vtr_core.storage.client import client_failures
+from vtr_core.storage.bucket import client_failures
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.files import (
     children,

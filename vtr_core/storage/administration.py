@@ -4,16 +4,22 @@ Locations that are not on an S3-compatible store have none of this: checks pass,
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from datetime import timedelta
+from typing import TypeVar
 
-from vtr_core.storage.client import certain, client, client_fault
-from vtr_core.storage.fault import Fault, StorageError, storage_error
+import obstore
+from obstore.exceptions import AlreadyExistsError
+
+from vtr_core.storage.bucket import Bucket, check_listing
+from vtr_core.storage.fault import store_fault
 from vtr_core.storage.location import Location
-from vtr_core.storage.patience import Patience, given_patience, persist
-from vtr_core.storage.s3_filesystem import S3Store
+from vtr_core.storage.patience import Patience
+from vtr_core.storage.s3_filesystem import S3Store, directly_below
 
 T = TypeVar("T")
+_AT_ONCE = Patience(0.0)
 _PROBE = ".vtr-write-check"
 
 
@@ -25,6 +31,10 @@ class Stored:
     etag: str
 
 
+class _DroppedError(Exception):
+    """An upload was begun, which is enough."""
+
+
 def store_name(location: Location) -> str | None:
     """The endpoint of the S3-compatible store that `location` is on, "AWS" for AWS; None for other places."""
     found = _store(location)
@@ -33,68 +43,61 @@ def store_name(location: Location) -> str | None:
 
 def check_readable(location: Location) -> None:
     """StorageError unless the bucket is there and may be listed; within seconds, so that commands begin with it."""
-    _ask(location, lambda s3, bucket, key: s3.list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1), Patience(0.0))
+    _ask(location, check_listing, _AT_ONCE)
 
 
 def check_writable(location: Location) -> None:
     """StorageError unless objects may be written below `location`: an upload is begun and dropped, nothing is left."""
 
-    def begin_and_drop(s3: Any, bucket: str, key: str) -> None:
-        probe = {"Bucket": bucket, "Key": f"{key}/{_PROBE}".lstrip("/")}
-        begun = s3.create_multipart_upload(**probe)
-        s3.abort_multipart_upload(**probe, UploadId=begun["UploadId"])
+    def nothing() -> Iterator[bytes]:
+        yield from ()
+        raise _DroppedError
 
-    _ask(location, begin_and_drop, Patience(0.0))
+    with suppress(_DroppedError):
+        _ask(location / _PROBE, lambda bucket, key: bucket.put(key, nothing(), use_multipart=True), _AT_ONCE)
 
 
 def etag(location: Location) -> str | None:
     """The ETag of an object; None where there are none. FileNotFoundError where there is no object."""
-    answer = _ask(location, lambda s3, bucket, key: s3.head_object(Bucket=bucket, Key=key), given_patience())
-    return None if answer is None else _plain(answer["ETag"])
+    return _ask(location, lambda bucket, key: _plain(bucket.head(key)["e_tag"]))
 
 
 def listing(folder: Location) -> dict[str, Stored] | None:
     """The objects directly in a folder by name, from as few requests as there are thousands; None off S3."""
 
-    def pages(s3: Any, bucket: str, key: str) -> dict[str, Stored]:
-        prefix = f"{key}/" if key else ""
-        asked = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
-        return dict(_objects(asked, prefix))
+    def stored(bucket: Bucket, key: str) -> dict[str, Stored]:
+        found = directly_below(bucket, key)[1]
+        return {one["path"].rpartition("/")[2]: Stored(one["size"], _plain(one["e_tag"])) for one in found}
 
-    return _ask(folder, pages, given_patience())
-
-
-def _objects(pages: Any, prefix: str) -> Iterator[tuple[str, Stored]]:
-    for page in pages:
-        for one in page.get("Contents", ()):
-            yield one["Key"].removeprefix(prefix), Stored(int(one["Size"]), _plain(one["ETag"]))
+    return _ask(folder, stored)
 
 
 def create_object(location: Location, content: bytes) -> bool | None:
     """Write an object that is not there yet; False where there is one, None off S3."""
 
-    def create(s3: Any, bucket: str, key: str) -> bool:
+    def create(bucket: Bucket, key: str) -> bool:
         try:
-            s3.put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*")
-        except Exception as error:
-            if (fault := client_fault(error)) is not None and fault.code == "preconditionfailed":
-                return False
-            raise
+            bucket.put(key, content, mode="create")
+        except AlreadyExistsError as error:
+            fault = store_fault(error)
+            if fault is None or fault.status != 412:  # obstore says so of every conflict
+                raise
+            return False
         return True
 
-    return _ask(location, create, given_patience())
+    return _ask(location, create)
 
 
 def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
-    """A link with which anyone can read the object for `expires_s` seconds; None off S3.
+    """A link with which anyone can read the object for `expires_s` seconds; None off S3 and without credentials.
 
     It holds a signature: show it, never log or store it.
     """
-
-    def sign(s3: Any, bucket: str, key: str) -> str:
-        return str(s3.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=expires_s))
-
-    return _ask(location, sign, Patience(0.0))
+    store = _store(location)
+    if store is None or store.settings.anonymous:
+        return None
+    lasts = timedelta(seconds=expires_s)
+    return store.ask(location.path, lambda bucket, key: obstore.sign(bucket, "GET", key, lasts), _AT_ONCE)
 
 
 def _store(location: Location) -> S3Store | None:
@@ -102,31 +105,11 @@ def _store(location: Location) -> S3Store | None:
     return handler if isinstance(handler, S3Store) else None
 
 
-def _ask(location: Location, question: Callable[[Any, str, str], T], patience: Patience) -> T | None:
-    """What the store answers to a question of a client, a bucket and a key; None off S3.
-
-    The store's faults become a StorageError, and a missing object a FileNotFoundError.
-    """
-    found = _store(location)
-    if found is None:
-        return None
-    settings, region, (bucket, _, key) = found.settings, found.region, location.path.partition("/")
-
-    def ask() -> T:
-        try:
-            return question(client(settings, region), bucket, key)
-        except Exception as error:
-            fault = client_fault(error)
-            if fault is None or fault.status != 404 or not (fault.said_nothing or fault.code == "nosuchkey"):
-                raise
-        raise FileNotFoundError(f"there is no object {location}")
-
-    def give_up(fault: Fault, tried_s: float) -> StorageError:
-        reason = certain(fault, settings, region, location.path)
-        return storage_error(reason, location.uri, settings.shown, tried_s)
-
-    return persist(ask, client_fault, give_up, patience, location.uri)
+def _ask(location: Location, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T | None:
+    """What the store answers; None off S3."""
+    store = _store(location)
+    return None if store is None else store.ask(location.path, question, patience)
 
 
-def _plain(value: str) -> str:
-    return value.strip('"')
+def _plain(value: str | None) -> str:
+    return (value or "").strip('"')

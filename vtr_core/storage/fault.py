@@ -7,6 +7,8 @@ tokens or signed addresses.
 import re
 from dataclasses import dataclass
 
+from obstore.exceptions import BaseError, InvalidPathError, UnauthenticatedError
+
 from vtr_core.errors import VtrError
 
 
@@ -17,6 +19,8 @@ class StorageError(VtrError):
 UNREACHABLE = "networkconnection"
 NO_CREDENTIALS = "nocredentials"
 CREDENTIALS_FAILED = "credentialsfailed"
+NO_BUCKET = "nosuchbucket"
+INVALID_KEY = "invalidkey"
 _TRANSIENT = {
     UNREACHABLE,
     "slowdown",
@@ -29,19 +33,20 @@ _TRANSIENT = {
     "internalerror",
     "requesttimeout",
     "operationaborted",
+    "conditionalrequestconflict",
 }
-_ARROW = re.compile(r"AWS Error (\w+)(?: \(HTTP status (\d+)\))? during (\w+) operation")
-_UNPARSED = re.compile(r"ExceptionName: (\w+)")
+_STATUS = re.compile(r"status code: (\d+)")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_NO_ANSWER, _ELSEWHERE = "HTTP error", "redirect without LOCATION"
+_OF_CREDENTIALS = re.compile(r"credential provider: (\w+)")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A store's answer: its code in lower case without underscores, and its HTTP status where it is known."""
+    """A store's answer: its code in lower case, "unknown" where it has no body, and its HTTP status where known."""
 
     code: str
     status: int | None = None
-    said_nothing: bool = False
-    """Whether the answer had no body: the code is then a guess from the status."""
 
     @property
     def is_transient(self) -> bool:
@@ -49,24 +54,26 @@ class Fault:
         return self.code in _TRANSIENT or (self.status is not None and (self.status >= 500 or self.status == 429))
 
 
-def arrow_fault(error: OSError) -> Fault | None:
-    """The fault in an error of pyarrow's file system; None where it is none of the store's."""
+def store_fault(error: Exception) -> Fault | None:
+    """The fault in an error of obstore's; None where it is none of the store's, or an object is missing."""
     text = str(error)
-    found = _ARROW.search(text)
-    if isinstance(error, FileNotFoundError) or found is None:
-        return None
-    unparsed = _UNPARSED.search(text)
-    status = int(found[2]) if found[2] else None
-    return Fault(_plain(unparsed[1] if unparsed else found[1]), status, "No response body" in text)
-
-
-def code_fault(code: str, status: int | None) -> Fault:
-    """The fault of an error code as the store's XML gives it."""
-    return Fault(_plain(code), status)
-
-
-def _plain(code: str) -> str:
-    return code.replace("_", "").lower()
+    status, code, refused = (pattern.search(text) for pattern in (_STATUS, _CODE, _OF_CREDENTIALS))
+    found = Fault(code[1].lower() if code else "unknown", int(status[1]) if status else None)
+    match error:
+        case FileNotFoundError():
+            return found if found.code == NO_BUCKET else None
+        case InvalidPathError() | ValueError():
+            return Fault(INVALID_KEY)
+        case UnauthenticatedError() if refused:
+            return Fault(NO_CREDENTIALS if refused[1] == "NoCredentialsError" else CREDENTIALS_FAILED)
+        case BaseError() if _ELSEWHERE in text:
+            return Fault("permanentredirect")
+        case BaseError() if status is None and _NO_ANSWER in text:
+            return Fault(UNREACHABLE)
+        case BaseError():
+            return found
+        case _:
+            return None
 
 
 def storage_error(fault: Fault, uri: str, endpoint: str, tried_s: float) -> StorageError:
@@ -105,6 +112,8 @@ def _advice(fault: Fault, endpoint: str, tried_s: float) -> str:
             return (
                 "the credentials could not be fetched or refreshed; log in again (aws sso login) or check AWS_PROFILE"
             )
+        case "invalidkey":
+            return "an object's key has an empty part, '.' or '..' between slashes; rename it"
         case "networkconnection":
             return (
                 f"the store at {endpoint} cannot be reached (tried for {tried_s:.0f} s); "

@@ -2,8 +2,10 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
@@ -11,49 +13,41 @@ from vtr_core.storage.location import Location
 from vtr_core.storage.s3_filesystem import S3Store
 
 
-class open_for_writing:  # noqa: N801  (used like open)
-    """A context that gives a binary sink and publishes the file at its end; after an exception nothing is published.
+@contextmanager
+def open_for_writing(location: Location) -> Iterator[BinaryIO]:
+    """A binary sink whose file is published at the context's end; after an exception nothing is published.
 
     A local file is written beside its place, flushed to disk and renamed. An object is written to a temporary file and
     sent at the end: an upload that fails half-way can be done again, and one that is given up leaves no object.
     """
+    temporary = _beside(location) if location.is_local else _elsewhere()
+    try:
+        with open(temporary, "wb") as sink:
+            yield sink
+            sink.flush()
+            if location.is_local:
+                os.fsync(sink.fileno())
+        _publish(temporary, location)
+    finally:
+        Path(temporary).unlink(missing_ok=True)  # on a full disk what was written of it must not stay
 
-    def __init__(self, location: Location) -> None:
-        self._location = location
 
-    def __enter__(self) -> BinaryIO:
-        if self._location.is_local:
-            self._temporary = f"{self._location.path}.part-{os.getpid()}"
-            Path(self._temporary).parent.mkdir(parents=True, exist_ok=True)
-        else:
-            handle, self._temporary = tempfile.mkstemp(prefix="vtr-upload-")
-            os.close(handle)
-        self._sink = open(self._temporary, "wb")
-        return cast(BinaryIO, self._sink)
+def _beside(location: Location) -> str:
+    Path(location.path).parent.mkdir(parents=True, exist_ok=True)
+    return f"{location.path}.part-{os.getpid()}"
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            self._close(failed=kind is not None)
-        finally:
-            Path(self._temporary).unlink(missing_ok=True)  # on a full disk what was written of it must not stay
 
-    def _close(self, failed: bool) -> None:
-        with self._sink:
-            if not failed:
-                self._sink.flush()
-                if self._location.is_local:
-                    os.fsync(self._sink.fileno())
-        if failed:
-            return
-        if self._location.is_local:
-            os.replace(self._temporary, self._location.path)
-        else:
-            self._send()
+def _elsewhere() -> str:
+    handle, path = tempfile.mkstemp(prefix="vtr-upload-")
+    os.close(handle)
+    return path
 
-    def _send(self) -> None:
-        handler = getattr(self._location.filesystem, "handler", None)
-        if isinstance(handler, S3Store):
-            handler.upload(self._temporary, self._location.path)
-        else:
-            local = pafs.LocalFileSystem()
-            pafs.copy_files(self._temporary, self._location.path, local, self._location.filesystem)
+
+def _publish(temporary: str, location: Location) -> None:
+    handler = getattr(location.filesystem, "handler", None)
+    if location.is_local:
+        os.replace(temporary, location.path)
+    elif isinstance(handler, S3Store):
+        handler.upload(temporary, location.path)
+    else:
+        pafs.copy_files(temporary, location.path, pafs.LocalFileSystem(), location.filesystem)

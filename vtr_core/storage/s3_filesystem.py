@@ -1,84 +1,65 @@
 """S3-compatible stores as a pyarrow file system that waits for a store that is away and names what it refuses.
 
-pyarrow's own S3 file system does the work. Around each of its operations, and each reading of an open file, stands the
-same patience, so whoever holds a `Location` or hands its file system on (to Parquet, to Ray) has it too. Below it the
-AWS library itself tries three times within a few seconds.
+obstore does the work. Around each of its operations, and each reading of an open file, stands the same patience, so
+whoever holds a `Location` or hands its file system on (to Parquet, to Ray) has it too. A folder is there as long as an
+object lies in it.
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from vtr_core.storage.client import certain
-from vtr_core.storage.fault import UNREACHABLE, Fault, StorageError, arrow_fault, storage_error
-from vtr_core.storage.open_objects import PatientFile, Upload
-from vtr_core.storage.patience import given_patience, persist
+from vtr_core.storage.bucket import Bucket, bucket_region, certain, header, kept, objects
+from vtr_core.storage.fault import Fault, StorageError, storage_error, store_fault
+from vtr_core.storage.open_objects import OpenObject, Upload
+from vtr_core.storage.patience import Patience, given_patience, persist
 from vtr_core.storage.s3_settings import S3Settings
 
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+    Below = tuple[Iterable[str], list[ObjectMeta]]
+    """Folders and objects, by their keys."""
+
 T = TypeVar("T")
-_ATTEMPTS = 3
-_CONNECT_TIMEOUT_S = 10.0
 _READ_AT_ONCE = 8 * 2**20
+_PART, _AT_ONCE = 10 * 2**20, 4
 
 
+@dataclass(frozen=True)
 class S3Store(pafs.FileSystemHandler):
     """The handler behind the file system; paths are `bucket/key`."""
 
-    def __init__(self, settings: S3Settings, region: str) -> None:
-        self.settings, self.region = settings, region
-        options: dict[str, Any] = {} if settings.endpoint is None else {"endpoint_override": settings.endpoint}
-        if settings.ca_bundle is not None:
-            options["tls_ca_file_path"] = settings.ca_bundle
-        self._inner = pafs.S3FileSystem(
-            region=region,
-            anonymous=settings.anonymous,
-            force_virtual_addressing=settings.force_virtual_addressing,
-            connect_timeout=_CONNECT_TIMEOUT_S,
-            retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
-            allow_delayed_open=True,  # what fits into one request is sent as one
-            **options,
-        )
+    settings: S3Settings
+    region: str
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return store, (self.settings, self.region)
+    def ask(self, path: str, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T:
+        """What a bucket's client answers about a key, after given_patience() at most.
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, S3Store) and (self.settings, self.region) == (other.settings, other.region)
+        StorageError for what the store refuses to the end, FileNotFoundError for an object that is not there.
+        """
+        name, _, key = path.partition("/")
 
-    def __hash__(self) -> int:
-        return hash((self.settings, self.region))
+        def give_up(fault: Fault, tried_s: float) -> StorageError:
+            reason = certain(fault, self.settings, self.region, path)
+            return storage_error(reason, f"s3://{path}", self.settings.shown, tried_s)
 
-    def patiently(self, path: str, operation: Callable[[], T]) -> T:
-        """The result of an operation of pyarrow's on `path`; StorageError for what the store refuses to the end."""
+        def ask() -> T:
+            return question(kept(self.settings, self.region, name), key)
 
-        def judge(error: Exception) -> Fault | None:
-            return arrow_fault(error) if isinstance(error, OSError) else None
-
-        return persist(operation, judge, partial(self._error, path), given_patience(), f"s3://{path}")
-
-    def _error(self, path: str, fault: Fault, tried_s: float) -> StorageError:
-        fault = certain(fault, self.settings, self.region, path)
-        return storage_error(fault, f"s3://{path}", self.settings.shown, tried_s)
+        try:
+            return persist(ask, store_fault, give_up, patience or given_patience(), f"s3://{path}")
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no object s3://{path}") from None
 
     def upload(self, file: str, path: str) -> None:
-        """Publish a local file as the object `path`, whole or not at all.
-
-        In a thread of its own: pyarrow publishes what it has of an object that a signal cuts off, and only the main
-        thread gets signals. (Its `copy_files` is of no use, it does not say when the last part could not be sent.)
-        """
-        with ThreadPoolExecutor(1) as sender:
-            sender.submit(self.patiently, path, lambda: self._send(file, path)).result()
-
-    def _send(self, file: str, path: str) -> None:
-        with pa.memory_map(file) if os.path.getsize(file) else pa.BufferReader(b"") as content:
-            sink = self._inner.open_output_stream(path)
-            sink.write(content.read_buffer())
-            sink.close()
+        """Publish a local file as the object `path`, whole or not at all."""
+        self.ask(path, lambda bucket, key: bucket.put(key, Path(file), chunk_size=_PART, max_concurrency=_AT_ONCE))
 
     # What pyarrow asks of a handler.
 
@@ -88,43 +69,64 @@ class S3Store(pafs.FileSystemHandler):
 
     def normalize_path(self, path: str) -> str:
         """The path as it is."""
-        return self._inner.normalize_path(path)
+        return path
 
     def get_file_info(self, paths: list[str]) -> list[pafs.FileInfo]:
         """What lies at each path."""
-        return self.patiently(paths[0] if paths else "", lambda: self._inner.get_file_info(paths))
+        return [self._info(path.rstrip("/")) for path in paths]
+
+    def _info(self, path: str) -> pafs.FileInfo:
+        def look(bucket: Bucket, key: str) -> pafs.FileInfo:
+            if key and (found := header(bucket, key)) is not None:
+                return _file(path, found)
+            is_folder = next(objects(bucket, key), None) is not None or not key
+            return pafs.FileInfo(path, pafs.FileType.Directory if is_folder else pafs.FileType.NotFound)
+
+        return self.ask(path, look)
 
     def get_file_info_selector(self, selector: pafs.FileSelector) -> list[pafs.FileInfo]:
         """What lies below a folder."""
-        return self.patiently(selector.base_dir, lambda: self._inner.get_file_info(selector))
+        base = selector.base_dir.rstrip("/")
+        name = base.partition("/")[0]
+        folders, files = self.ask(base, all_below if selector.recursive else directly_below)
+        found = [pafs.FileInfo(f"{name}/{folder}", pafs.FileType.Directory) for folder in folders]
+        found += [_file(f"{name}/{one['path']}", one) for one in files]
+        if not found and not selector.allow_not_found and self._info(base).type != pafs.FileType.Directory:
+            raise FileNotFoundError(f"there is no folder s3://{base}")
+        return found
 
     def create_dir(self, path: str, recursive: bool) -> None:
-        """Mark a folder."""
-        self.patiently(path, lambda: self._inner.create_dir(path, recursive=recursive))
+        """Nothing: the first object in it makes a folder."""
 
     def delete_dir(self, path: str) -> None:
         """Delete all objects below a folder."""
-        self.patiently(path, lambda: self._inner.delete_dir(path))
+        self.delete_dir_contents(path)
 
-    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
+    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:  # noqa: ARG002
         """Delete what is in a folder."""
-        self.patiently(path, lambda: self._inner.delete_dir_contents(path, missing_dir_ok=missing_dir_ok))
+        if "/" not in path:
+            self.delete_root_dir_contents()
+        self.ask(path, lambda bucket, key: bucket.delete([one["path"] for page in bucket.list(key) for one in page]))
 
     def delete_root_dir_contents(self) -> None:
         """Never: that would be every bucket."""
-        raise StorageError("the contents of all buckets are not deleted")
+        raise StorageError("a whole bucket is not deleted")
 
     def delete_file(self, path: str) -> None:
         """Delete an object."""
-        self.patiently(path, lambda: self._inner.delete_file(path))
+        self.ask(path, lambda bucket, key: bucket.delete(key))
 
     def move(self, src: str, dest: str) -> None:
         """Copy and delete an object."""
-        self.patiently(dest, lambda: self._inner.move(src, dest))
+        self.copy_file(src, dest)
+        self.delete_file(src)
 
     def copy_file(self, src: str, dest: str) -> None:
-        """Copy an object."""
-        self.patiently(dest, lambda: self._inner.copy_file(src, dest))
+        """Copy an object within its bucket."""
+        (name, _, source), (other, _, target) = src.partition("/"), dest.partition("/")
+        if name != other:
+            raise StorageError(f"s3://{src} cannot be copied to another bucket; read it and write it there")
+        self.ask(dest, lambda bucket, _: bucket.copy(source, target))
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
         """An object to be read from its beginning, some megabytes at once, however little is asked for."""
@@ -133,8 +135,11 @@ class S3Store(pafs.FileSystemHandler):
 
     def open_input_file(self, path: str) -> pa.NativeFile:
         """An object to be read anywhere; every reading is one request."""
-        opened = self.patiently(path, lambda: self._inner.open_input_file(path))
-        return pa.PythonFile(PatientFile(opened, partial(self.patiently, path)), mode="r")
+
+        def part(begin: int, length: int) -> pa.Buffer:
+            return pa.py_buffer(self.ask(path, lambda bucket, key: bucket.get_range(key, start=begin, length=length)))
+
+        return pa.PythonFile(OpenObject(self.ask(path, lambda bucket, key: bucket.head(key)["size"]), part), mode="r")
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
         """A new object, published when it is closed."""
@@ -146,35 +151,23 @@ class S3Store(pafs.FileSystemHandler):
 
 
 @cache
-def store(settings: S3Settings, region: str) -> S3Store:
-    """The process's one handler of a store."""
-    return S3Store(settings, region)
-
-
-@cache
 def filesystem(settings: S3Settings, bucket: str) -> pafs.PyFileSystem:
     """The process's one file system for a bucket."""
-    return pafs.PyFileSystem(store(settings, bucket_region(settings, bucket)))
+    return pafs.PyFileSystem(S3Store(settings, bucket_region(settings, bucket)))
 
 
-def bucket_region(settings: S3Settings, bucket: str) -> str:
-    """The region that was given, else the bucket's own on AWS, else what a store that has no regions is told."""
-    if settings.region is not None:
-        return settings.region
-    if settings.endpoint is not None:
-        return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    return _resolved(settings, bucket)
+def _file(path: str, found: "ObjectMeta") -> pafs.FileInfo:
+    return pafs.FileInfo(path, pafs.FileType.File, size=found["size"], mtime=found["last_modified"])
 
 
-def _resolved(settings: S3Settings, bucket: str) -> str:
-    """The region of a bucket on AWS."""
+def directly_below(bucket: Bucket, key: str) -> "Below":
+    """What lies directly in a folder."""
+    found = bucket.list_with_delimiter(key)
+    return found["common_prefixes"], [one for one in found["objects"] if one["path"] != key]
 
-    def judge(error: Exception) -> Fault | None:
-        if not isinstance(error, OSError):
-            return None
-        return arrow_fault(error) or Fault("nosuchbucket" if "not found" in str(error) else UNREACHABLE)
 
-    def give_up(fault: Fault, tried_s: float) -> StorageError:
-        return storage_error(fault, f"s3://{bucket}", settings.shown, tried_s)
-
-    return persist(lambda: pafs.resolve_s3_region(bucket), judge, give_up, given_patience(), f"s3://{bucket}")
+def all_below(bucket: Bucket, key: str) -> "Below":
+    """What lies in a folder and in those in it."""
+    files = list(objects(bucket, key))
+    parents = {str(parent) for one in files for parent in PurePosixPath(one["path"]).parents}
+    return sorted(parent for parent in parents if PurePosixPath(key) in PurePosixPath(parent).parents), files

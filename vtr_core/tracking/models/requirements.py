@@ -4,7 +4,7 @@ from importlib import metadata
 
 from packaging.version import Version
 
-_IMPORTED = ("torch", "numpy", "pandas", "pyarrow", "pydantic", "safetensors", "jaxtyping", "isal")
+_IMPORTED = ("torch", "numpy", "pandas", "obstore", "pyarrow", "pydantic", "safetensors", "jaxtyping", "isal")
 _OF_OBJECT_STORES = ("boto3",)
 
 
