@@ -9,17 +9,25 @@ from jaxtyping import Float32, UInt8
 from vtr_core.video.pictures import picture
 from vtr_core.video.sampling import Sampler
 from vtr_core.video.sound import SoundReader
+from vtr_core.video.spans import Span
 from vtr_core.video.streams import Chunk, PictureStream, SoundStream
 
 
 class PictureChunks:
-    """The chunks of one stream of pictures. Only frames that are samples are scaled."""
+    """The chunks of one stream of pictures that begin in a span. Only frames that are samples are scaled."""
 
-    def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
+    def __init__(self, position: int, stream: PictureStream, duration: float, span: Span) -> None:
         self._position, self._stream = position, stream
-        self._sampler = Sampler(stream.rate, duration)
+        self._index, end = span.chunks(stream)
+        self._sampler = Sampler(
+            stream.rate, duration, self._index * stream.chunk, None if end is None else end * stream.chunk
+        )
         self._held: list[UInt8[np.ndarray, "size size 3"]] = []
-        self._index = 0
+
+    @property
+    def due(self) -> float | None:
+        """The time of the next picture in seconds from the beginning; None when all of the span are there."""
+        return self._sampler.next_time
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
         """The chunks that are full with `frame`, which is shown until then."""
