@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from vtr_core.video.decoders import AskedDecoder
+
 
 @dataclass(frozen=True)
 class ExtractFlags:
@@ -53,6 +55,8 @@ class ExtractFlags:
     """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on all that the cluster has."""
     gpus_per_network: float = 1.0
     """Share of a GPU that each copy of the networks takes, where there are any; 0 takes none."""
+    decoder: AskedDecoder = "auto"
+    """What decodes pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
     seconds: float = 300.0
     """A video whose decoder gives nothing for so long is dropped."""
     decoder_bytes: int = 4 * 2**30

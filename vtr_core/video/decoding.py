@@ -29,9 +29,7 @@ class _NotEnteredError(Exception):
     """What was decoded from the middle on is not surely what a pass from the beginning gives."""
 
 
-def decode(
-    location: Location, streams: Sequence[Stream], threads: int = 1, span: Span | None = None
-) -> Iterator[Chunk | End]:
+def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
     """The chunks of `streams`, in order within each, and an End. Sound streams of a video without sound stay empty.
 
     Seconds count from the beginning of what the container holds, as those of a player. VideoFault where the file
@@ -42,14 +40,14 @@ def decode(
     """
     given: set[tuple[int, int]] = set()
     try:
-        for part in _passed(location, streams, threads, span, entered=span is not None and span.start > 0):
+        for part in _passed(location, streams, span, entered=span is not None and span.start > 0):
             if isinstance(part, Chunk):
                 given.add((part.stream, part.index))
             elif span is None:
                 part = whole([part], str(location))
             yield part
     except _NotEnteredError:
-        for part in _passed(location, streams, threads, span, entered=False):
+        for part in _passed(location, streams, span, entered=False):
             if isinstance(part, End) or (part.stream, part.index) not in given:
                 yield part
 
@@ -70,13 +68,13 @@ def cuttable_length(location: Location) -> float:
 
 
 def _passed(
-    location: Location, streams: Sequence[Stream], threads: int, span: Span | None, *, entered: bool
+    location: Location, streams: Sequence[Stream], span: Span | None, *, entered: bool
 ) -> Iterator[Chunk | End]:
     asked = {i: one for i, one in enumerate(streams) if span is None or i in span.streams}
     needs_length = any(isinstance(one, PictureStream) and isinstance(one.rate, Uniform) for one in asked.values())
     length = _length(location) if needs_length else 0.0
     with opened(location) as container:
-        pass_ = _Pass(container, asked, str(location), threads, length, span)
+        pass_ = _Pass(container, asked, str(location), length, span)
         try:
             if entered:
                 pass_.enter()
@@ -116,14 +114,13 @@ class _Pass:
         container: InputContainer,
         asked: dict[int, Stream],
         where: str,
-        threads: int,
         length: float,
         span: Span | None,
     ) -> None:
         self._container, self._where = container, where
         self._video = video_stream(container, where)
-        self._video.codec_context.thread_count = threads
-        self._video.thread_type = "AUTO" if threads != 1 else "NONE"
+        self._video.codec_context.thread_count = 1
+        self._video.thread_type = "NONE"
         self._audio = container.streams.best("audio")
         self._zero = Fraction(container.start_time or 0, 1_000_000)
         self._said = (container.duration or 0) / 1e6
