@@ -1,6 +1,7 @@
 """`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, as a Ray Data job."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.extraction.chosen import Chosen
     from vtr_core.extraction.shards import Extract
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
-    from vtr_core.video.process import Limits
+    from vtr_core.video.process import Decoding
 
 
 def main(argv: Sequence[str]) -> None:
@@ -46,8 +47,10 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.extraction.chosen import choose
     from vtr_core.storage import check_writable, locate
+    from vtr_core.video.decoders import chosen_decoder
 
-    chosen = choose(flags.recipe, flags.weights)
+    decoder, why = chosen_decoder(flags.decoder)
+    chosen = choose(flags.recipe, flags.weights, decoder)
     source = _source(flags, chosen)
     check_writable(locate(flags.out))
     options = IngestOptions(
@@ -58,7 +61,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
         videos_per_shard=flags.videos_per_shard,
         strict=flags.strict,
     )
-    print("extract: listing videos and words", flush=True)
+    print(f"extract: listing videos and words; {why}", flush=True)
     plan = plan_ingest(source, locate(flags.out), None, options, flags.word_vectors)
     if is_complete(plan):
         print("  it is there already, complete")
@@ -110,11 +113,11 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", chosen: "tuple[Chosen
 
 def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
     """What extracts: in this process, or on Ray, which is connected to."""
-    from vtr_core.video.process import Limits
+    from vtr_core.video.process import Decoding, Limits
 
-    limits = Limits(flags.seconds, flags.decoder_bytes)
+    how = Decoding(Limits(flags.seconds, flags.decoder_bytes), chosen[0].decoder)
     if flags.workers == 0:
-        return _here(chosen, limits)
+        return _here(chosen, how)
     import ray
 
     from pipelines.ray_session import connect
@@ -122,11 +125,11 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
 
     connect(worker_logs=flags.worker_logs)
     held = ray.cluster_resources()
-    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), flags.gpus_per_network)
-    return partial(extract_on_ray, chosen=chosen, limits=limits, resources=resources)
+    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), flags.gpus_per_network, how.decoder)
+    return partial(extract_on_ray, chosen=chosen, how=replace(how, device=resources.device), resources=resources)
 
 
-def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
+def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
     import os
 
     import torch
@@ -135,4 +138,5 @@ def _here(chosen: "tuple[Chosen, ...]", limits: "Limits") -> "Extract":
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return partial(extract_here, chosen=chosen, limits=limits, device=device, at_once=len(os.sched_getaffinity(0)))
+    at_once = len(os.sched_getaffinity(0))
+    return partial(extract_here, chosen=chosen, how=replace(how, device=device), device=device, at_once=at_once)

@@ -7,11 +7,14 @@ from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.extraction.chosen import choose
 from vtr_core.extraction.npy_files import NpyFolder, write_features
 from vtr_core.storage import check_writable, locate
+from vtr_core.video.decoders import chosen_decoder
 
 
 def features_only(flags: ExtractFlags) -> Drops:
     """Write the files, go on where an interrupted extraction stopped, and say what was dropped."""
-    chosen = choose(flags.recipe, flags.weights)
+    decoder, why = chosen_decoder(flags.decoder)
+    print(f"extract: {why}", flush=True)
+    chosen = choose(flags.recipe, flags.weights, decoder)
     files = Inventory(flags.videos, flags.anywhere).files
     check_writable(locate(flags.out))
     drops, done = Drops(flags.strict), 0

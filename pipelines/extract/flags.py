@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from vtr_core.video.decoders import AskedDecoder
+
 
 @dataclass(frozen=True)
 class ExtractFlags:
@@ -54,6 +56,8 @@ class ExtractFlags:
     """0: in this process, without Ray, on all cores. Otherwise a Ray Data job on the whole cluster."""
     gpus_per_network: float = 1.0
     """GPUs per copy of the backbones, where the cluster has any; 0 computes on CPUs."""
+    decoder: AskedDecoder = "auto"
+    """What decodes pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
     seconds: float = 300.0
     """A video is dropped if its decoder gives no frame for this many seconds."""
     decoder_bytes: int = 4 * 2**30

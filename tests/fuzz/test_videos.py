@@ -10,7 +10,7 @@ from tests.builders.small_videos import grey_video
 from vtr_core.video.encoding import Codec
 from vtr_core.video.faults import VideoFault
 from vtr_core.video.pictures import Picture
-from vtr_core.video.process import DecodingProcess, Limits
+from vtr_core.video.process import Decoding, DecodingProcess, Limits
 from vtr_core.video.sampling import Rate
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream
 
@@ -67,7 +67,7 @@ def _damaged(suffix: str, count: int, folder: Path) -> tuple[int, dict[str, int]
         folder / f"v.{suffix}", [k / 10 for k in range(15)], sound_s=1.5, codec=CODECS[suffix], frame_rate=10
     ).read_bytes()
     decoded, faults = 0, dict[str, int]()
-    with DecodingProcess(Limits(silent_s=60, max_bytes=2**30)) as process:
+    with DecodingProcess(Decoding(Limits(silent_s=60, max_bytes=2**30))) as process:
         for seed in range(count):
             draw = Random(f"{suffix} {seed}")
             path = folder / f"{seed}.{suffix}"

@@ -13,12 +13,11 @@ from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import Codec
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.pictures import Picture
-from vtr_core.video.process import DecodingProcess, Limits
+from vtr_core.video.process import Decoding, DecodingProcess, Limits
 from vtr_core.video.sampling import Rate
 from vtr_core.video.streams import Chunk, PictureStream, SoundStream
 
 STREAMS = (PictureStream(Picture(32, 32), Rate(5.0), chunk=2), SoundStream())
-USUAL = Limits(silent_s=300)
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def video(tmp_path: Path) -> str:
 
 def test_it_gives_what_decoding_gives_again_and_again(video: str) -> None:
     expected = list(decode(locate(video), STREAMS))
-    with DecodingProcess(USUAL) as process:
+    with DecodingProcess(Decoding()) as process:
         for _ in range(2):
             found = list(process.decode(video, STREAMS))
             assert found[-1] == expected[-1]
@@ -41,7 +40,7 @@ def test_it_gives_what_decoding_gives_again_and_again(video: str) -> None:
 
 def test_a_fault_of_a_video_is_raised_here_and_the_process_goes_on(video: str, tmp_path: Path) -> None:
     (tmp_path / "bad.mp4").write_bytes(b"no video")
-    with DecodingProcess(USUAL) as process:
+    with DecodingProcess(Decoding()) as process:
         with pytest.raises(VideoFault) as raised:
             list(process.decode(str(tmp_path / "bad.mp4"), STREAMS))
         assert raised.value.fault == Fault.NOT_A_VIDEO
@@ -53,7 +52,7 @@ def test_a_fault_of_a_video_is_raised_here_and_the_process_goes_on(video: str, t
 def test_a_hanging_decoder_is_ended(video: str, tmp_path: Path) -> None:
     """A pipe that nobody writes to: opening it never returns."""
     os.mkfifo(tmp_path / "pipe.mp4")
-    with DecodingProcess(Limits(silent_s=3)) as process:
+    with DecodingProcess(Decoding(Limits(silent_s=3))) as process:
         with pytest.raises(VideoFault) as raised:
             list(process.decode(str(tmp_path / "pipe.mp4"), STREAMS))
         assert raised.value.fault == Fault.DECODING_TOO_SLOW
@@ -61,7 +60,7 @@ def test_a_hanging_decoder_is_ended(video: str, tmp_path: Path) -> None:
 
 
 def test_a_decoder_that_dies_is_replaced(video: str) -> None:
-    with DecodingProcess(USUAL) as process:
+    with DecodingProcess(Decoding()) as process:
         parts = process.decode(video, STREAMS)
         next(parts)
         assert process.pid is not None
@@ -74,14 +73,14 @@ def test_a_decoder_that_dies_is_replaced(video: str) -> None:
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mkv", [0.0], (4096, 4096), codec=Codec("ffv1"))
-    with DecodingProcess(Limits(max_bytes=40 * 2**20)) as process:
+    with DecodingProcess(Decoding(Limits(max_bytes=40 * 2**20))) as process:
         with pytest.raises(VideoFault) as raised:
             list(process.decode(str(path), STREAMS))
         assert raised.value.fault in (Fault.DECODING_TOO_LARGE, Fault.DECODER_DIED)
 
 
 def test_a_video_that_is_left_off_leaves_no_process_behind(video: str) -> None:
-    with DecodingProcess(USUAL) as process:
+    with DecodingProcess(Decoding()) as process:
         parts = process.decode(video, STREAMS)
         next(parts)
         parts.close()

@@ -8,6 +8,8 @@ from vtr_core.backbones.recipe import Modality, Recipe
 from vtr_core.backbones.recipes import recipe
 from vtr_core.backbones.weights import file_sha256, weights_file
 from vtr_core.errors import ConfigError
+from vtr_core.fingerprint import fingerprint
+from vtr_core.video.decoders import Decoder
 from vtr_core.video.streams import Stream
 
 
@@ -18,13 +20,17 @@ class Chosen:
     recipe: Recipe
     weights: str | None
     sha256: str | None
+    decoder: Decoder = "pyav"
 
     def settings(self) -> dict[str, Any]:
-        """What decides the numbers, and the fingerprint of it, for manifests."""
-        return {**self.recipe.settings(self.sha256), "fingerprint": self.recipe.fingerprint(self.sha256)}
+        """What decides the numbers, and the fingerprint of it, for manifests. Pictures are scaled as decoders do."""
+        settings = self.recipe.settings(self.sha256)
+        if self.decoder != "pyav" and self.recipe.modality == "video":
+            settings["decoder"] = self.decoder
+        return {**settings, "fingerprint": fingerprint(settings)}
 
 
-def choose(names: Sequence[str], weights: Mapping[str, str]) -> tuple[Chosen, ...]:
+def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = "pyav") -> tuple[Chosen, ...]:
     """The recipes called `names`, in this order; weights: files by recipe, for those whose package does not carry them.
 
     Raises ConfigError for unknown or repeated recipes, weights of a recipe that is not chosen, and missing weights.
@@ -35,12 +41,12 @@ def choose(names: Sequence[str], weights: Mapping[str, str]) -> tuple[Chosen, ..
     for name in weights:
         if name not in names:
             raise ConfigError(f"--weights names {name}, which is no recipe of this command; --recipe gives them")
-    return tuple(_with_weights(recipe(name), weights) for name in names)
+    return tuple(_with_weights(recipe(name), weights, decoder) for name in names)
 
 
-def _with_weights(one: Recipe, given: Mapping[str, str]) -> Chosen:
+def _with_weights(one: Recipe, given: Mapping[str, str], decoder: Decoder) -> Chosen:
     file = weights_file(one, given)
-    return Chosen(one, None, None) if file is None else Chosen(one, str(file), file_sha256(file))
+    return Chosen(one, file and str(file), file and file_sha256(file), decoder)
 
 
 def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:

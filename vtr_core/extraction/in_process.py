@@ -7,47 +7,50 @@ from contextlib import ExitStack
 from itertools import islice
 
 from vtr_core.extraction.chosen import Chosen, streams
-from vtr_core.extraction.features import Extracted, assemble, unusable
-from vtr_core.extraction.networks import Networks
+from vtr_core.extraction.features import Extracted, Unusable, unusable
+from vtr_core.extraction.networks import Networks, Rows
+from vtr_core.extraction.pieces import Gathering, Piece, pieces
 from vtr_core.video.faults import VideoFault
-from vtr_core.video.process import DecodingProcess, Limits
-from vtr_core.video.streams import Chunk
+from vtr_core.video.opening import size_of
+from vtr_core.video.process import Decoding, DecodingProcess
+from vtr_core.video.streams import Chunk, End
 
 
 def extract_here(
-    uris: Sequence[str], chosen: Sequence[Chosen], limits: Limits, device: str, at_once: int
+    uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, device: str, at_once: int
 ) -> Iterator[tuple[int, Extracted]]:
     """(position, features) of every video, in the order in which they are done; `at_once` decoders feed the networks.
 
-    Each video is seen in chunks of fixed size, whatever is seen beside it, so that its features do not depend on
-    `at_once`.
+    Each video is seen in chunks of fixed size, whatever is seen beside it, and long ones by their spans, so that its
+    features do not depend on `at_once`.
     """
     networks = Networks(chosen, device)
     free: queue.SimpleQueue[DecodingProcess] = queue.SimpleQueue()
     with ExitStack() as stack:
-        decoders = [stack.enter_context(DecodingProcess(limits)) for _ in range(at_once)]
+        decoders = [stack.enter_context(DecodingProcess(how)) for _ in range(at_once)]
         for decoder in decoders:
             free.put(decoder)
         pool = stack.enter_context(ThreadPoolExecutor(at_once))
-        waiting = iter(enumerate(uris))
+        waiting = _pieces(uris, chosen, how, stack.enter_context(DecodingProcess(how)))
 
-        def one(uri: str) -> Extracted:
+        def one(piece: Piece) -> "_Seen | Unusable":
             decoder = free.get()
             try:
-                return extract_video(decoder, networks, chosen, uri)
+                return _seen(decoder, networks, chosen, piece)
             finally:
                 free.put(decoder)
 
-        running: dict[Future[Extracted], int] = {}
+        gathering = Gathering([one.recipe.name for one in chosen])
+        running: dict[Future[_Seen | Unusable], Piece] = {}
         try:
             while True:
-                for position, uri in islice(waiting, at_once + 1 - len(running)):
-                    running[pool.submit(one, uri)] = position
+                for piece in islice(waiting, at_once + 1 - len(running)):
+                    running[pool.submit(one, piece)] = piece
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield running.pop(future), future.result()
+                    yield from _gathered(gathering, running.pop(future), future.result())
         finally:
             for future in running:
                 future.cancel()
@@ -55,15 +58,38 @@ def extract_here(
                 decoder.close()
 
 
-def extract_video(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Chosen], uri: str) -> Extracted:
-    """The features of one video; the decoder works on the next chunk while the networks are at one."""
-    parts, duration = [], 0.0
+_Seen = tuple[list[Rows], int, End]
+"""The rows of a piece, of how many chunks, and its end."""
+
+
+def _pieces(uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, process: DecodingProcess) -> Iterator[Piece]:
+    for video, uri in enumerate(uris):
+        if size_of(uri) < how.cut.min_bytes:
+            yield Piece(video, uri)
+        else:
+            yield from pieces(video, uri, streams(chosen), how.cut, process)
+
+
+def _seen(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Chosen], piece: Piece) -> _Seen | Unusable:
+    """What the networks see of a piece; the decoder works on the next chunk while they are at one."""
+    rows: list[Rows] = []
+    chunks = 0
     try:
-        for part in decoder.decode(uri, streams(chosen)):
-            if isinstance(part, Chunk):
-                parts += networks.rows(part)
-            else:
-                duration = part.duration
+        for part in decoder.decode(piece.uri, streams(chosen), piece.span):
+            if isinstance(part, End):
+                return rows, chunks, part
+            assert isinstance(part, Chunk)
+            rows += networks.rows(part)
+            chunks += 1
     except VideoFault as fault:
         return unusable(fault)
-    return assemble(parts, duration, [one.recipe.name for one in chosen], uri)
+    raise AssertionError("a decoder ends with an End or a fault")
+
+
+def _gathered(gathering: Gathering, piece: Piece, found: _Seen | Unusable) -> Iterator[tuple[int, Extracted]]:
+    if isinstance(found, Unusable):
+        yield from gathering.fault(piece, found)
+    else:
+        rows, chunks, end = found
+        yield from gathering.seen(piece, rows, chunks)
+        yield from gathering.ended(piece, end, chunks)

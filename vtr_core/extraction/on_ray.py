@@ -3,23 +3,31 @@
 import math
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import ray
 from ray.data import ActorPoolStrategy, DataContext
 
 from vtr_core.extraction.chosen import Chosen, streams
-from vtr_core.extraction.features import Extracted, Unusable, assemble, unusable
+from vtr_core.extraction.features import Extracted, Unusable, unusable
 from vtr_core.extraction.networks import Networks, Rows
+from vtr_core.extraction.pieces import Gathering, Piece, pieces
 from vtr_core.storage import StorageError
+from vtr_core.video.decoders import Decoder
 from vtr_core.video.faults import VideoFault
-from vtr_core.video.process import DecodingProcess, Limits
-from vtr_core.video.streams import Chunk, End
+from vtr_core.video.opening import size_of
+from vtr_core.video.process import Decoding, DecodingProcess
+from vtr_core.video.streams import Chunk, End, Stream
 
 _BLOCK_BYTES = 32 * 2**20
 """Of chunks on their way: a decoder of a long video passes them on as it goes."""
 _VIDEOS_A_TASK = 4
+_ASKED_AT_ONCE = 32
+"""Files whose size is asked for, as a store answers many questions at once."""
+_FILES_A_TASK = 32
+_MEASURING_CPUS = 0.25
 VIDEOS_A_RUN = 16_384
 """Of one run of Ray Data, one after another: a run lists its blocks in advance, and videos are done about in order."""
 
@@ -33,14 +41,21 @@ class Resources:
     networks: int
     network_cpus: float
     network_gpus: float
+    decoder_gpus: float = 0.0
 
     @classmethod
-    def of(cls, cpus: float, gpus: float, gpus_per_network: float) -> "Resources":
-        """Of a cluster; every core has a decoder, every core or share of a GPU has the networks."""
+    def of(cls, cpus: float, gpus: float, gpus_per_network: float, decoder: Decoder) -> "Resources":
+        """Of a cluster; every core has a decoder, every core or share of a GPU has the networks.
+
+        Where GPUs decode, two decoders of each share a fifth of it.
+        """
         cores = max(1, math.floor(cpus))
-        if gpus and gpus_per_network:
-            return cls(cores, 1.0, max(1, math.floor(gpus / gpus_per_network)), 0.0, gpus_per_network)
-        return cls(cores, 0.25, cores, 0.75, 0.0)
+        if not gpus or not gpus_per_network:
+            return cls(cores, 0.25, cores, 0.75, 0.0)
+        networks = max(1, math.floor(gpus / gpus_per_network))
+        if decoder == "torchcodec":
+            return cls(max(1, math.floor(2 * gpus)), 1.0, networks, 0.0, 0.8 * gpus_per_network, 0.1)
+        return cls(cores, 1.0, networks, 0.0, gpus_per_network)
 
     @property
     def device(self) -> str:
@@ -50,9 +65,9 @@ class Resources:
 
 @dataclass(frozen=True)
 class _Decoded:
-    """A part of a video on its way to the networks: a chunk, or at the end how many chunks there were, or the fault."""
+    """A part of a piece on its way to the networks: a chunk, or at the end how many chunks there were, or the fault."""
 
-    video: int
+    piece: Piece
     chunk: Chunk | None = None
     end: End | None = None
     chunks: int = 0
@@ -61,41 +76,31 @@ class _Decoded:
     """Why no video can be read now."""
 
 
-@dataclass
-class _Gathered:
-    """What has come of one video."""
-
-    rows: list[Rows] = field(default_factory=list)
-    chunks: int = 0
-    expected: int | None = None
-    duration: float = 0.0
-
-
 class _Decoder:
-    """Rows {"videos": (position, uri) pairs} to rows {"part": _Decoded}, as they are decoded."""
+    """Rows {"pieces": of videos} to rows {"part": _Decoded}, as they are decoded."""
 
-    def __init__(self, chosen: Sequence[Chosen], limits: Limits) -> None:
+    def __init__(self, chosen: Sequence[Chosen], how: Decoding) -> None:
         self._streams = streams(chosen)
-        self._process = DecodingProcess(limits)
+        self._process = DecodingProcess(how)
 
     def __call__(self, row: dict[str, Any]) -> Iterator[dict[str, bytes]]:
-        for video, uri in pickle.loads(row["videos"]):
-            for part in self._parts(video, uri):
+        for piece in pickle.loads(row["pieces"]):
+            for part in self._parts(piece):
                 yield {"part": pickle.dumps(part)}
 
-    def _parts(self, video: int, uri: str) -> Iterator[_Decoded]:
+    def _parts(self, piece: Piece) -> Iterator[_Decoded]:
         chunks = 0
         try:
-            for part in self._process.decode(uri, self._streams):
+            for part in self._process.decode(piece.uri, self._streams, piece.span):
                 if isinstance(part, Chunk):
                     chunks += 1
-                    yield _Decoded(video, chunk=part)
+                    yield _Decoded(piece, chunk=part)
                 else:
-                    yield _Decoded(video, end=part, chunks=chunks)
+                    yield _Decoded(piece, end=part, chunks=chunks)
         except VideoFault as fault:
-            yield _Decoded(video, fault=unusable(fault))
+            yield _Decoded(piece, fault=unusable(fault))
         except StorageError as error:
-            yield _Decoded(video, stopped=str(error))
+            yield _Decoded(piece, stopped=str(error))
 
 
 class _Networks:
@@ -113,35 +118,36 @@ class _Networks:
         if part.chunk is None:
             return {"part": pickle.dumps((part, []))}
         seen = self._networks.rows(part.chunk)
-        return {"part": pickle.dumps((_Decoded(part.video, chunks=1), seen))}
+        return {"part": pickle.dumps((_Decoded(part.piece, chunks=1), seen))}
 
 
 def extract_on_ray(
-    uris: Sequence[str], chosen: Sequence[Chosen], limits: Limits, resources: Resources
+    uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, resources: Resources
 ) -> Iterator[tuple[int, Extracted]]:
     """(position, features) of every video, in the order in which they are done; Ray is connected to already.
 
-    Networks see a chunk at a time, so that features do not depend on how many of them there are.
+    Networks see a chunk at a time, so that features do not depend on how many of them there are. Long videos are cut
+    into spans, which several decoders decode at once.
     """
     for first in range(0, len(uris), VIDEOS_A_RUN):
-        for position, found in _run(uris[first : first + VIDEOS_A_RUN], chosen, limits, resources):
+        for position, found in _run(uris[first : first + VIDEOS_A_RUN], chosen, how, resources):
             yield first + position, found
 
 
 def _run(
-    uris: Sequence[str], chosen: Sequence[Chosen], limits: Limits, resources: Resources
+    uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, resources: Resources
 ) -> Iterator[tuple[int, Extracted]]:
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = _BLOCK_BYTES
-    numbered = list(enumerate(uris))
-    tasks = [numbered[first : first + _VIDEOS_A_TASK] for first in range(0, len(numbered), _VIDEOS_A_TASK)]
-    rows = ray.data.from_items([{"videos": pickle.dumps(task)} for task in tasks], override_num_blocks=len(tasks))
+    tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
+    rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
     decoded = rows.flat_map(
         _Decoder,
-        fn_constructor_args=(tuple(chosen), limits),
+        fn_constructor_args=(tuple(chosen), how),
         compute=ActorPoolStrategy(min_size=1, max_size=resources.decoders),
         num_cpus=resources.decoder_cpus,
+        num_gpus=resources.decoder_gpus or None,
     )
     seen = decoded.map(
         _Networks,  # type: ignore[arg-type]
@@ -150,34 +156,48 @@ def _run(
         num_cpus=resources.network_cpus,
         num_gpus=resources.network_gpus or None,
     )
-    yield from _gather((pickle.loads(row["part"]) for row in seen.iter_rows()), uris, chosen)
+    yield from _gathered((pickle.loads(row["part"]) for row in seen.iter_rows()), chosen)
 
 
-def _gather(
-    parts: Iterator[tuple[_Decoded, list[Rows]]], uris: Sequence[str], chosen: Sequence[Chosen]
+def _cut(uris: Sequence[str], asked: tuple[Stream, ...], how: Decoding) -> list[Piece]:
+    """The pieces of all videos, in order. Files that are large are opened, by tasks, to learn how long they are."""
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
+        sizes = list(pool.map(size_of, uris))
+    large = [video for video, size in enumerate(sizes) if size >= how.cut.min_bytes]
+    measure = ray.remote(num_cpus=_MEASURING_CPUS)(_measured)
+    tasks = [large[first : first + _FILES_A_TASK] for first in range(0, len(large), _FILES_A_TASK)]
+    found = ray.get([measure.remote([(video, uris[video]) for video in task], asked, how) for task in tasks])
+    by_video = {of[0].video: of for part in found for of in part}
+    return [piece for video, uri in enumerate(uris) for piece in by_video.get(video, (Piece(video, uri),))]
+
+
+def _measured(files: Sequence[tuple[int, str]], asked: tuple[Stream, ...], how: Decoding) -> list[tuple[Piece, ...]]:
+    with DecodingProcess(how) as process:
+        return [pieces(video, uri, asked, how.cut, process) for video, uri in files]
+
+
+def _tasks(all_: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """A decoder's work at a time: some whole videos, or one span."""
+    task: list[Piece] = []
+    for piece in all_:
+        if task and (piece.span is not None or task[-1].span is not None or len(task) == _VIDEOS_A_TASK):
+            yield task
+            task = []
+        task.append(piece)
+    if task:
+        yield task
+
+
+def _gathered(
+    parts: Iterator[tuple[_Decoded, list[Rows]]], chosen: Sequence[Chosen]
 ) -> Iterator[tuple[int, Extracted]]:
-    names = [one.recipe.name for one in chosen]
-    open_: dict[int, _Gathered] = {}
-    faulty: set[int] = set()
+    gathering = Gathering([one.recipe.name for one in chosen])
     for part, rows in parts:
         if part.stopped is not None:
             raise StorageError(part.stopped)
         if part.fault is not None:
-            faulty.add(part.video)
-            open_.pop(part.video, None)
-            yield part.video, part.fault
-        elif part.video not in faulty:
-            video = open_.setdefault(part.video, _Gathered())
-            if _is_complete(video, part, rows):
-                del open_[part.video]
-                yield part.video, assemble(video.rows, video.duration, names, uris[part.video])
-
-
-def _is_complete(video: _Gathered, part: _Decoded, rows: list[Rows]) -> bool:
-    """Add a part; whether all chunks that the decoder counted are there."""
-    if part.end is not None:
-        video.expected, video.duration = part.chunks, part.end.duration
-    else:
-        video.rows += rows
-        video.chunks += 1
-    return video.expected == video.chunks
+            yield from gathering.fault(part.piece, part.fault)
+        elif part.end is not None:
+            yield from gathering.ended(part.piece, part.end, part.chunks)
+        else:
+            yield from gathering.seen(part.piece, rows, part.chunks)

@@ -1,45 +1,65 @@
 """The program of a decoding process: it decodes video after video for the process that started it, within limits.
 
-It ends with its parent. What it may take of memory beyond what it has at its start is set by its second argument.
+It ends with its parent. Its arguments: the descriptor of its connection, the bytes that it may take beyond what it has
+at its start, the decoder and its device.
 """
 
 import os
 import resource
 import sys
 import threading
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from typing import cast
 
 from vtr_core.storage import StorageError
-from vtr_core.video.decoding import decode
+from vtr_core.video.decoders import Decoder
+from vtr_core.video.decoding import cuttable_length, decode
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import located
+from vtr_core.video.requests import Decode, Measure
+from vtr_core.video.streams import Chunk, End
 
 
-def main(descriptor: int, max_bytes: int) -> None:
-    """Answer requests, each (uri, streams, threads), by chunks and an End or an error, until there are no more."""
+def main(descriptor: int, max_bytes: int, decoder: Decoder, device: str) -> None:
+    """Answer requests until there are no more."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit_memory(max_bytes)
+    _limit_memory(max_bytes, device)
     connection: Connection = Connection(descriptor)
     while True:
         try:
-            uri, streams, threads = connection.recv()
+            request: Decode | Measure = connection.recv()
         except EOFError:
             return
         try:
-            for part in decode(located(uri), streams, threads):
+            for part in _answer(request, decoder, device):
                 connection.send(part)
         except VideoFault as fault:
             connection.send(fault)
         except StorageError as error:
             connection.send(error)
         except MemoryError:
-            connection.send(VideoFault(Fault.DECODING_TOO_LARGE, f"{uri} needs more memory than it may have"))
+            connection.send(VideoFault(Fault.DECODING_TOO_LARGE, f"{request.uri} needs more memory than it may have"))
 
 
-def _limit_memory(max_bytes: int) -> None:
+def _answer(request: Decode | Measure, decoder: Decoder, device: str) -> Iterator[Chunk | End | float]:
+    location = located(request.uri)
+    if isinstance(request, Measure):
+        yield cuttable_length(location)
+    elif decoder == "pyav":
+        yield from decode(location, request.streams, request.span)
+    else:
+        from vtr_core.video.torchcodec_pictures import decode_by_torchcodec
+
+        yield from decode_by_torchcodec(location, request.streams, request.span, device)
+
+
+def _limit_memory(max_bytes: int, device: str) -> None:
+    """Of addresses; of data where there is CUDA, which reserves more addresses than there is memory."""
+    kind, place = (resource.RLIMIT_DATA, 5) if device == "cuda" else (resource.RLIMIT_AS, 0)
     with open("/proc/self/statm") as file:
-        held = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (held + max_bytes, held + max_bytes))
+        held = int(file.read().split()[place]) * resource.getpagesize()
+    resource.setrlimit(kind, (held + max_bytes, held + max_bytes))
 
 
 def _end_with_parent() -> None:
@@ -49,4 +69,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), cast(Decoder, sys.argv[3]), sys.argv[4])

@@ -9,17 +9,46 @@ from jaxtyping import Float32, UInt8
 from vtr_core.video.pictures import picture
 from vtr_core.video.sampling import Sampler
 from vtr_core.video.sound import SoundReader
+from vtr_core.video.spans import Span
 from vtr_core.video.streams import Chunk, PictureStream, SoundStream
 
 
-class PictureChunks:
-    """The chunks of one stream of pictures. Only frames that are samples are scaled."""
+class PictureHolder:
+    """Pictures of one stream that are not a chunk yet, from the first chunk of a span on."""
 
-    def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
-        self._position, self._stream = position, stream
-        self._sampler = Sampler(stream.rate, duration)
+    def __init__(self, position: int, stream: PictureStream, span: Span) -> None:
+        self._position, self._size = position, stream.chunk
+        self._index = span.chunks(stream)[0]
         self._held: list[UInt8[np.ndarray, "size size 3"]] = []
-        self._index = 0
+
+    def add(self, seen: UInt8[np.ndarray, "size size 3"]) -> Iterator[Chunk]:
+        """The chunk that is full with a picture."""
+        self._held.append(seen)
+        if len(self._held) == self._size:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Chunk]:
+        """What is left after the last picture."""
+        if self._held:
+            yield Chunk(self._position, self._index, np.stack(self._held))
+            self._index += 1
+            self._held = []
+
+
+class PictureChunks:
+    """The chunks of one stream of pictures that begin in a span. Only frames that are samples are scaled."""
+
+    def __init__(self, position: int, stream: PictureStream, duration: float, span: Span) -> None:
+        self._picture = stream.picture
+        first, end = span.chunks(stream)
+        last = None if end is None else end * stream.chunk
+        self._sampler = Sampler(stream.rate, duration, first * stream.chunk, last)
+        self._holder = PictureHolder(position, stream, span)
+
+    @property
+    def due(self) -> float | None:
+        """The time of the next picture in seconds from the beginning; None when all of the span are there."""
+        return self._sampler.next_time
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
         """The chunks that are full with `frame`, which is shown until then."""
@@ -28,23 +57,14 @@ class PictureChunks:
     def last(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
         """The chunks that are left after the last frame."""
         yield from self._add(frame, self._sampler.last_shown_until(until))
-        if self._held:
-            yield self._chunk()
+        yield from self._holder.rest()
 
     def _add(self, frame: VideoFrame, count: int) -> Iterator[Chunk]:
         if not count:
             return
-        seen = picture(frame, self._stream.picture)
+        seen = picture(frame, self._picture)
         for _ in range(count):
-            self._held.append(seen)
-            if len(self._held) == self._stream.chunk:
-                yield self._chunk()
-
-    def _chunk(self) -> Chunk:
-        chunk = Chunk(self._position, self._index, np.stack(self._held))
-        self._index += 1
-        self._held = []
-        return chunk
+            yield from self._holder.add(seen)
 
 
 class SoundChunks:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from av import AudioFrame, Packet, VideoFrame
 from av.container import InputContainer
-from av.stream import Disposition
+from av.stream import Discard, Disposition
 from av.video.stream import VideoStream
 
 from vtr_core.storage import Location
@@ -15,28 +15,75 @@ from vtr_core.video.opening import DECODER_FAULTS, opened
 from vtr_core.video.order import OrderedTimes
 from vtr_core.video.sampling import Uniform
 from vtr_core.video.sound import MAX_LEAP_S
+from vtr_core.video.spans import MARGIN_S, Span
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
 _SHORTEST = 0.9
 """A file that ends before this share of its own length is truncated (and a second is always allowed)."""
 _USUAL_FRAME_S = 0.04
+_ENTERED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
+"""Formats that have the presentation time of every frame, so that decoding may begin in the middle."""
 
 
-def decode(location: Location, streams: Sequence[Stream], threads: int = 1) -> Iterator[Chunk | End]:
+class _NotEnteredError(Exception):
+    """What was decoded from the middle on is not surely what a pass from the beginning gives."""
+
+
+def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
     """The chunks of `streams`, in order within each, and an End. Sound streams of a video without sound stay empty.
 
     Seconds count from the beginning of what the container holds, as those of a player. VideoFault where the file
     cannot be opened or decoded to its end; chunks that came before are then of no use.
+
+    With `span` its chunks alone, which are those of the whole pass: a file that cannot be entered in the middle is
+    decoded from its beginning again. Whether the file is truncated, the ends of all its spans tell (`whole`).
     """
-    needs_length = any(isinstance(stream, PictureStream) and isinstance(stream.rate, Uniform) for stream in streams)
+    given: set[tuple[int, int]] = set()
+    try:
+        for part in _passed(location, streams, span, entered=span is not None and span.start > 0):
+            if isinstance(part, Chunk):
+                given.add((part.stream, part.index))
+            elif span is None:
+                part = whole([part], str(location))
+            yield part
+    except _NotEnteredError:
+        for part in _passed(location, streams, span, entered=False):
+            if isinstance(part, End) or (part.stream, part.index) not in given:
+                yield part
+
+
+def whole(ends: Sequence[End], where: str) -> End:
+    """What the ends of all spans of a video come to; VideoFault where it ends long before its container says."""
+    end, said = max(one.duration for one in ends), max(one.said for one in ends)
+    if end < _SHORTEST * said - 1:
+        what = f"{where} says that it lasts {said:.1f} s and ends after {end:.1f} s"
+        raise VideoFault(Fault.TRUNCATED_VIDEO, what)
+    return End(end, said, sum(one.frames for one in ends), any(one.has_sound for one in ends))
+
+
+def cuttable_length(location: Location) -> float:
+    """Seconds that a video's container says it lasts; 0 where it does not, or where it cannot be entered."""
+    with opened(location) as container:
+        return (container.duration or 0) / 1e6 if container.format.name in _ENTERED else 0.0
+
+
+def _passed(
+    location: Location, streams: Sequence[Stream], span: Span | None, *, entered: bool
+) -> Iterator[Chunk | End]:
+    asked = {i: one for i, one in enumerate(streams) if span is None or i in span.streams}
+    needs_length = any(isinstance(one, PictureStream) and isinstance(one.rate, Uniform) for one in asked.values())
     length = _length(location) if needs_length else 0.0
     with opened(location) as container:
-        pass_ = _Pass(container, streams, str(location), threads, length)
+        pass_ = _Pass(container, asked, str(location), length, span)
         try:
+            if entered:
+                pass_.enter()
             yield from pass_.chunks()
         except MemoryError as error:
             raise VideoFault(Fault.DECODING_TOO_LARGE, f"{location} needs more memory than it may have") from error
         except DECODER_FAULTS as error:
+            if entered:
+                raise _NotEnteredError from error
             raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({error})") from error
 
 
@@ -63,17 +110,24 @@ class _Pass:
     """The state of one pass: which frame is shown, and what every stream has yet to give."""
 
     def __init__(
-        self, container: InputContainer, streams: Sequence[Stream], where: str, threads: int, length: float
+        self,
+        container: InputContainer,
+        asked: dict[int, Stream],
+        where: str,
+        length: float,
+        span: Span | None,
     ) -> None:
         self._container, self._where = container, where
         self._video = video_stream(container, where)
-        self._video.codec_context.thread_count = threads
-        self._video.thread_type = "AUTO" if threads != 1 else "NONE"
+        self._video.codec_context.thread_count = 1
+        self._video.thread_type = "NONE"
         self._audio = container.streams.best("audio")
         self._zero = Fraction(container.start_time or 0, 1_000_000)
         self._said = (container.duration or 0) / 1e6
-        self._pictures = [PictureChunks(i, s, length) for i, s in enumerate(streams) if isinstance(s, PictureStream)]
-        self._sounds = [SoundChunks(i, s, where) for i, s in enumerate(streams) if isinstance(s, SoundStream)]
+        part = span or Span(tuple(asked))
+        self._pictures = [PictureChunks(i, s, length, part) for i, s in asked.items() if isinstance(s, PictureStream)]
+        self._sounds = [SoundChunks(i, s, where) for i, s in asked.items() if isinstance(s, SoundStream)]
+        self._is_part, self._is_entered = span is not None, False
         self._order: OrderedTimes[VideoFrame] = OrderedTimes()
         self._last_time = 0.0
         self._shown: VideoFrame | None = None
@@ -81,20 +135,49 @@ class _Pass:
         self._frames = 0
         self._end = 0.0
 
+    def enter(self) -> None:
+        """Begin at a key frame before the first picture of the span, with the margin."""
+        due = self._due()
+        if due is not None and due > MARGIN_S and self._video.time_base is not None:
+            place = (Fraction(due - MARGIN_S) + self._zero) / self._video.time_base
+            self._container.seek(int(place), stream=self._video)
+            self._is_entered = True
+
     def chunks(self) -> Iterator[Chunk | End]:
         """All chunks, and the end."""
-        for packet in self._container.demux([s for s in (self._video, self._audio) if s is not None]):
+        for packet in self._packets():
             self._end = max(self._end, _packet_end(packet, self._zero))
-            if packet.stream is self._video or self._sounds:
+            if self._pictures if packet.stream is self._video else self._sounds:
                 for frame in packet.decode():
                     yield from self._taken(frame)
-        yield from self._rest()
-        self._check_length()
-        yield End(self._end, self._frames, self._audio is not None)
+            if self._has_all():
+                break
+        else:
+            yield from self._rest()
+        yield End(self._end, self._said, self._frames, self._audio is not None)
+
+    def _packets(self) -> Iterator[Packet]:
+        """Of pictures and sound, which tell where the video ends; of a part, of what it decodes alone."""
+        streams = [s for s in (self._video, self._audio) if s is not None]
+        if self._is_part:
+            streams = [s for s in streams if (self._pictures if s is self._video else self._sounds)]
+            for other in self._container.streams:
+                other.discard = Discard.default if other in streams else Discard.all
+        return self._container.demux(streams) if streams else iter(())
+
+    def _has_all(self) -> bool:
+        """Whether the pictures of a part are complete; a whole pass goes to the end."""
+        return self._is_part and not self._sounds and self._due() is None
+
+    def _due(self) -> float | None:
+        """The time of the next picture that is wanted; None when all are there."""
+        return min((due for one in self._pictures if (due := one.due) is not None), default=None)
 
     def _taken(self, frame: object) -> Iterator[Chunk]:
         if isinstance(frame, VideoFrame):
             time = self._time(frame)
+            if time is None and self._is_entered:
+                raise _NotEnteredError
             self._last_time = self._last_time + self._frame_s() if time is None else time
             for due, start in self._order.add(frame, self._last_time):
                 yield from self._next_picture(due, start)
@@ -103,6 +186,8 @@ class _Pass:
                 yield from sound.take(frame, self._time(frame))
 
     def _next_picture(self, frame: VideoFrame, start: float) -> Iterator[Chunk]:
+        if self._shown is None and self._is_entered:
+            self._check_entry(start)
         start = max(start, self._shown_from)
         if start - self._shown_from > MAX_LEAP_S:
             what = f"{self._where}: the times of its frames leap by {start - self._shown_from:.0f} s"
@@ -113,9 +198,24 @@ class _Pass:
         self._shown, self._shown_from = frame, start
         self._frames += 1
 
+    def _check_entry(self, start: float) -> None:
+        """The first frame is shown before the first picture that is wanted, or is not where it was sought."""
+        due = self._due()
+        if due is None or start > due:
+            raise _NotEnteredError
+        self._shown_from = start
+
     def _rest(self) -> Iterator[Chunk]:
         for due, start in self._order.rest():
             yield from self._next_picture(due, start)
+        if self._pictures:
+            yield from self._last_picture()
+        for sound in self._sounds:
+            yield from sound.last()
+
+    def _last_picture(self) -> Iterator[Chunk]:
+        if self._shown is None and self._is_entered:
+            raise _NotEnteredError
         if self._shown is None:
             raise VideoFault(Fault.DAMAGED_VIDEO, f"{self._where} holds no frame that can be decoded")
         duration = self._shown.duration * (self._shown.time_base or 0)
@@ -123,13 +223,6 @@ class _Pass:
         self._end = max(self._end, end)
         for pictures in self._pictures:
             yield from pictures.last(self._shown, end)
-        for sound in self._sounds:
-            yield from sound.last()
-
-    def _check_length(self) -> None:
-        if self._end < _SHORTEST * self._said - 1:
-            what = f"{self._where} says that it lasts {self._said:.1f} s and ends after {self._end:.1f} s"
-            raise VideoFault(Fault.TRUNCATED_VIDEO, what)
 
     def _time(self, frame: VideoFrame | AudioFrame) -> float | None:
         if frame.pts is None or not frame.time_base:

@@ -1,7 +1,7 @@
 """Small videos written to files: frames with their times, and sound."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
 
@@ -24,6 +24,8 @@ class Codec:
     pixels: str = "yuv420p"
     sound: str = "aac"
     sample_rate: int = 16_000
+    options: Mapping[str, str] = field(default_factory=lambda: {"preset": "veryfast"})
+    """Of the encoder of pictures, where it is libx264."""
 
 
 def write_video(
@@ -44,7 +46,7 @@ def write_video(
         assert isinstance(pictures, VideoStream)
         pictures.pix_fmt = codec.pixels
         if codec.pictures == "libx264":
-            pictures.options = {"preset": "veryfast"}
+            pictures.options = dict(codec.options)
         pictures.codec_context.time_base = Fraction(1, _TICKS if codec.pictures == "libx264" else frame_rate)
         heard = None if sound is None else container.add_stream(codec.sound, rate=codec.sample_rate, layout="mono")
         ordered = iter(frames)

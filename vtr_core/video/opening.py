@@ -31,6 +31,15 @@ def located(uri: str) -> Location:
         raise VideoFault(Fault.UNREADABLE_FILE, str(error)) from error
 
 
+def size_of(uri: str) -> int:
+    """Bytes of the file at `uri`; 0 where there is none that can be read."""
+    try:
+        location = located(uri)
+        return location.filesystem.get_file_info(location.path).size or 0
+    except (VideoFault, StorageError, OSError):
+        return 0
+
+
 @contextmanager
 def opened(location: Location) -> Iterator[InputContainer]:
     """The file's container; VideoFault where there is none, it may not be read, or it is no video.

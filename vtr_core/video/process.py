@@ -4,13 +4,17 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from types import TracebackType
 
 from vtr_core.storage import StorageError
+from vtr_core.video.decoders import Decoder
 from vtr_core.video.faults import Fault, VideoFault
+from vtr_core.video.requests import Decode, Measure
+from vtr_core.video.spans import Cut, Span
 from vtr_core.video.streams import Chunk, End, Stream
 
 
@@ -24,25 +28,49 @@ class Limits:
     """Memory of the decoder."""
 
 
+@dataclass(frozen=True)
+class Decoding:
+    """How videos are decoded."""
+
+    limits: Limits = Limits()
+    decoder: Decoder = "pyav"
+    device: str = "cpu"
+    """Where torchcodec decodes."""
+    cut: Cut = field(default_factory=Cut)
+
+
 class DecodingProcess:
     """One decoding process, started when first needed, used for one video at a time, replaced when it was lost."""
 
-    def __init__(self, limits: Limits, threads: int = 1) -> None:
-        self._limits, self._threads = limits, threads
+    def __init__(self, how: Decoding) -> None:
+        self._how = how
         self._child: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
-    def decode(self, uri: str, streams: Sequence[Stream]) -> Iterator[Chunk | End]:
+    def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
         """As `decoding.decode`, within the limits; what breaks them is a VideoFault, too.
 
         A store that is away is a StorageError.
         """
+        with closing(self._asked(Decode(uri, tuple(streams), span))) as parts:
+            for part in parts:
+                assert isinstance(part, (Chunk, End))
+                yield part
+
+    def cuttable_length(self, uri: str) -> float:
+        """As `decoding.cuttable_length`, within the limits."""
+        (length,) = self._asked(Measure(uri))
+        assert isinstance(length, float)
+        return length
+
+    def _asked(self, request: Decode | Measure) -> Generator[Chunk | End | float]:
+        """What comes until the answer is complete; the process ends where nobody takes all of it, or it is a fault."""
         connection = self._ready()
         complete = False
         try:
-            connection.send((uri, tuple(streams), self._threads))
+            connection.send(request)
             while not complete:
-                part = self._received(connection, uri)
+                part = self._received(connection, request.uri)
                 complete = not isinstance(part, Chunk)
                 if isinstance(part, Exception):
                     raise part
@@ -71,13 +99,13 @@ class DecodingProcess:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _received(self, connection: Connection, uri: str) -> Chunk | End | VideoFault | StorageError:
+    def _received(self, connection: Connection, uri: str) -> Chunk | End | float | VideoFault | StorageError:
         """What comes next, a fault that the decoder named among it; a decoder that is lost raises one."""
         try:
-            if not connection.poll(self._limits.silent_s):
-                what = f"{uri}: the decoder gave nothing for {self._limits.silent_s:g} s"
+            if not connection.poll(self._how.limits.silent_s):
+                what = f"{uri}: the decoder gave nothing for {self._how.limits.silent_s:g} s"
                 raise VideoFault(Fault.DECODING_TOO_SLOW, what)
-            received: Chunk | End | VideoFault | StorageError = connection.recv()
+            received: Chunk | End | float | VideoFault | StorageError = connection.recv()
         except (EOFError, ConnectionError) as error:
             raise VideoFault(Fault.DECODER_DIED, f"{uri}: the decoder ended its process") from error
         return received
@@ -92,9 +120,9 @@ class DecodingProcess:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            program = [sys.executable, "-m", "vtr_core.video.child", str(theirs.fileno()), str(self._limits.max_bytes)]
+            arguments = [str(theirs.fileno()), str(self._how.limits.max_bytes), self._how.decoder, self._how.device]
             self._child = subprocess.Popen(
-                program,
+                [sys.executable, "-m", "vtr_core.video.child", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

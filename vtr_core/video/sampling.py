@@ -30,16 +30,25 @@ class Sampler:
     A frame is shown until the next one; the first one also before its time, the last one for its own duration.
     """
 
-    def __init__(self, sampling: Rate | Uniform, duration: float) -> None:
-        """duration: of the video in seconds, for Uniform alone; of a shorter one the last frame counts again."""
+    def __init__(self, sampling: Rate | Uniform, duration: float, first: int = 0, end: int | None = None) -> None:
+        """duration: of the video in seconds, for Uniform alone; of a shorter one the last frame counts again.
+
+        first, end: of a part of the samples, the first one and the one after the last.
+        """
         self._exactly = sampling.count if isinstance(sampling, Uniform) else None
         self._rate = Rate(sampling.count / duration) if isinstance(sampling, Uniform) else sampling
-        self._taken = 0
+        self._taken = first
+        self._end = self._exactly or end
+
+    @property
+    def next_time(self) -> float | None:
+        """The time of the next sample, in seconds from the beginning; None where there is none."""
+        return None if self._taken == self._end else self._rate.time(self._taken)
 
     def shown_until(self, end: float) -> int:
         """How many samples fall on the frame that is shown until `end`, in seconds from the beginning."""
         before = self._taken
-        while self._rate.time(self._taken) < end and self._taken != self._exactly:
+        while self._rate.time(self._taken) < end and self._taken != self._end:
             self._taken += 1
         return self._taken - before
 

@@ -46,10 +46,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class End:
-    """What is known of a video when all of it was decoded."""
+    """What is known of a video when all of it, or a span of it, was decoded."""
 
     duration: float
     """Seconds from its beginning to the end of its last frame or sound."""
+    said: float
+    """Seconds that its container says it lasts; 0 where it does not say."""
     frames: int
-    """Pictures in the file."""
+    """Pictures that were decoded."""
     has_sound: bool

@@ -1,0 +1,122 @@
+"""A long video that is cut into spans has the features of one pass, bit for bit, on any number of workers."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from tests.builders.small_videos import grey_video
+from vtr_core.backbones.howto import WindowExtractor
+from vtr_core.backbones.pixels import IMAGENET, PictureExtractor
+from vtr_core.backbones.recipe import Extractor, Recipe
+from vtr_core.backbones.recipes import recipe
+from vtr_core.extraction.chosen import Chosen
+from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.in_process import extract_here
+from vtr_core.video.encoding import Codec
+from vtr_core.video.process import Decoding
+from vtr_core.video.spans import Cut
+from vtr_core.video.streams import PictureStream, SoundStream
+
+SECONDS = 70
+CUT = Decoding(cut=Cut(span_s=8.0, longer_than_s=20.0, min_bytes=0))
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A long film with sound and key frames every two seconds, a short one, a broken one and one that is not there."""
+    folder = tmp_path_factory.mktemp("films")
+    codec = Codec(sound="aac", options={"preset": "veryfast", "g": "1"})
+    long_ = grey_video(folder / "long.mp4", [2.5 * k for k in range(28)], sound_s=SECONDS, codec=codec)
+    short = grey_video(folder / "short.mp4", [k / 5 for k in range(12)], sound_s=2.4)
+    (folder / "text.mp4").write_text("no video")
+    return [str(long_), str(short), str(folder / "text.mp4"), str(folder / "gone.mp4")]
+
+
+def of_pictures() -> Recipe:
+    """imagenet-lite's stream, seen by one convolution."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(torch.nn.Conv2d(3, 6, 16, 16), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    load = partial(_loaded, PictureExtractor(network, IMAGENET, "cpu"))
+    return replace(recipe("imagenet-lite"), dim=6, weights=None, load=load)
+
+
+def of_windows() -> Recipe:
+    """howto-3d's stream and windows, seen by one convolution."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(torch.nn.Conv3d(3, 5, 4, 4), torch.nn.AdaptiveAvgPool3d(1), torch.nn.Flatten())
+    load = partial(_loaded, WindowExtractor(network, "cpu"))
+    return replace(recipe("howto-3d"), dim=5, weights=None, load=load)
+
+
+def _loaded(extractor: Extractor, weights: str | None, device: str) -> Extractor:
+    assert (weights, device) == (None, "cpu")
+    return extractor
+
+
+def small_chunks(one: Chosen) -> Chosen:
+    """Chunks of four seconds, so that there are many in a minute."""
+    stream = one.recipe.stream
+    match stream:
+        case PictureStream():
+            shorter = replace(one.recipe, stream=replace(stream, chunk=4))
+        case SoundStream():
+            shorter = replace(one.recipe, stream=replace(stream, chunk=4 * stream.sample_rate))
+    return replace(one, recipe=shorter)
+
+
+def recipes() -> tuple[Chosen, ...]:
+    """Pictures each second, windows of pictures, and sound whose columns look beyond its chunks."""
+    chosen = (of_pictures(), recipe("log-mel"))
+    return (*(small_chunks(Chosen(one, None, None)) for one in chosen), Chosen(of_windows(), None, None))
+
+
+def same(found: dict[int, Extracted], expected: dict[int, Extracted]) -> None:
+    """Every value of every video."""
+    assert found.keys() == expected.keys()
+    for position, one in expected.items():
+        other = found[position]
+        if isinstance(one, Unusable) or isinstance(other, Unusable):
+            assert one == other
+            continue
+        assert one.duration == other.duration
+        assert one.by_recipe.keys() == other.by_recipe.keys()
+        assert all(np.array_equal(one.by_recipe[i], other.by_recipe[i]) for i in one.by_recipe)
+
+
+@pytest.fixture(scope="module")
+def expected(films: list[str]) -> dict[int, Extracted]:
+    return dict(extract_here(films, recipes(), Decoding(), "cpu", 1))
+
+
+def test_one_pass_sees_and_hears_all_of_it(expected: dict[int, Extracted]) -> None:
+    long_ = expected[0]
+    assert isinstance(long_, VideoFeatures)
+    assert long_.duration == pytest.approx(SECONDS, abs=0.5)
+    assert [len(rows) for _, rows in sorted(long_.by_recipe.items())] == [68, 70, 102]
+    assert len(np.unique(long_.by_recipe[0], axis=0)) == 28
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_features_are_those_of_one_pass(at_once: int, films: list[str], expected: dict[int, Extracted]) -> None:
+    same(dict(extract_here(films, recipes(), CUT, "cpu", at_once)), expected)
+
+
+@pytest.mark.integration
+def test_on_ray_too(films: list[str], expected: dict[int, Extracted], local_ray: None) -> None:
+    """With spans of the long film at several decoders at once."""
+    from vtr_core.extraction.on_ray import Resources, extract_on_ray
+
+    chosen = recipes()[:2]
+    found = dict(extract_on_ray(films, chosen, CUT, Resources.of(2, 0, 1, "pyav")))
+    same(found, {position: _without(one, 2) for position, one in expected.items()})
+
+
+def _without(one: Extracted, recipe: int) -> Extracted:
+    if isinstance(one, Unusable):
+        return one
+    return replace(one, by_recipe={i: rows for i, rows in one.by_recipe.items() if i != recipe})

@@ -1,0 +1,100 @@
+"""Pictures decoded by torchcodec, on a CPU or by a GPU's own decoder: the same frames as PyAV's, by presentation time.
+
+Where a GPU decodes, frames stay there until they are scaled. **That has not been run: no GPU was at hand.**
+Colours are converted and scaled by other code than PyAV's, so that values differ by a little; manifests say so.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+from torchcodec.decoders import VideoDecoder
+
+from vtr_core.storage import Location
+from vtr_core.video.chunks import PictureHolder
+from vtr_core.video.decoding import decode, video_stream, whole
+from vtr_core.video.faults import Fault, VideoFault
+from vtr_core.video.opening import opened
+from vtr_core.video.pictures import Picture
+from vtr_core.video.sampling import Rate, Uniform
+from vtr_core.video.spans import Span
+from vtr_core.video.streams import Chunk, End, PictureStream, Stream
+
+_FRAMES_AT_ONCE = 8
+_FAULTS = (RuntimeError, ValueError, IndexError)
+
+
+def decode_by_torchcodec(
+    location: Location, streams: Sequence[Stream], span: Span | None, device: str
+) -> Iterator[Chunk | End]:
+    """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV."""
+    asked = range(len(streams)) if span is None else span.streams
+    seen = {i: one for i in asked if isinstance(one := streams[i], PictureStream)}
+    heard = tuple(i for i in asked if i not in seen)
+    ends: list[End] = []
+    if seen:
+        yield from _kept_ends(_pictures(location, seen, span or Span(tuple(seen)), device), ends)
+    if heard:
+        yield from _kept_ends(decode(location, streams, Span(heard)), ends)
+    yield ends[0] if span is not None and len(ends) == 1 else whole(ends, str(location))
+
+
+def _kept_ends(parts: Iterator[Chunk | End], ends: list[End]) -> Iterator[Chunk]:
+    for part in parts:
+        if isinstance(part, End):
+            ends.append(part)
+        else:
+            yield part
+
+
+def _pictures(location: Location, asked: dict[int, PictureStream], span: Span, device: str) -> Iterator[Chunk | End]:
+    with opened(location) as container:  # refuses what is no video, as for PyAV
+        video_stream(container, str(location))
+        zero, said = (container.start_time or 0) / 1e6, (container.duration or 0) / 1e6
+        has_sound = container.streams.best("audio") is not None
+    with location.filesystem.open_input_file(location.path) as source:
+        try:
+            decoder = VideoDecoder(source, dimension_order="NHWC", device=device, num_ffmpeg_threads=1)
+            begin, end = decoder.metadata.begin_stream_seconds - zero, decoder.metadata.end_stream_seconds - zero
+            holders = {i: PictureHolder(i, one, span) for i, one in asked.items()}
+            due = heapq.merge(*(_due(i, one, span, end) for i, one in asked.items()))
+            while batch := list(islice(due, _FRAMES_AT_ONCE)):
+                times = [min(max(time, begin) + zero, decoder.metadata.end_stream_seconds - 1e-6) for time, _ in batch]
+                frames = decoder.get_frames_played_at(times).data
+                for frame, (_, stream) in zip(frames, batch, strict=True):
+                    yield from holders[stream].add(scaled(frame, asked[stream].picture))
+        except _FAULTS as error:
+            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({error})") from error
+    for holder in holders.values():
+        yield from holder.rest()
+    yield End(end, said, decoder.metadata.num_frames or 0, has_sound)
+
+
+def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterator[tuple[float, int]]:
+    """The times of a stream's samples in the span, with its position; one at least of a whole video."""
+    if isinstance(stream.rate, Uniform):
+        rate, first, last = Rate(stream.rate.count / end), 0, stream.rate.count
+    else:
+        chunks = span.chunks(stream)
+        rate, first = stream.rate, chunks[0] * stream.chunk
+        last = None if chunks[1] is None else chunks[1] * stream.chunk
+    for index in count(first):
+        is_after_end = isinstance(stream.rate, Rate) and index > 0 and rate.time(index) >= end
+        if index == last or is_after_end:
+            return
+        yield rate.time(index), position
+
+
+def scaled(frame: UInt8[Tensor, "height width 3"], what: Picture) -> UInt8[np.ndarray, "size size 3"]:
+    """`what` of an upright RGB frame, on whichever device it is: bicubic, with antialiasing."""
+    height, width = frame.shape[:2]
+    size = what.scaled(width, height)
+    values = frame.permute(2, 0, 1)[None].float()
+    found = torch.nn.functional.interpolate(values, (size[1], size[0]), mode="bicubic", antialias=True)
+    left, top = (size[0] - what.size) // 2, (size[1] - what.size) // 2
+    cut = found[0, :, top : top + what.size, left : left + what.size].round_().clamp_(0, 255)
+    return np.ascontiguousarray(cut.to(torch.uint8).permute(1, 2, 0).cpu().numpy())
