@@ -1,6 +1,7 @@
 """Do the published sizes learn? Presets trained at their own size: their loss, and what they find, beside chance.
 
-One preset at a time is trained and evaluated; the page keeps what was measured before. Run from the repository:
+One preset at a time is trained and evaluated; the page keeps what was measured before, and a run that was interrupted
+goes on by the same command. Run from the repository:
 
     python -m benchmarks.published_sizes --preset capsule-howto --data DATA/train --test DATA/test --steps 300
 """
@@ -9,23 +10,34 @@ import json
 import resource
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
-from pipelines.evaluate.flags import EvaluateFlags
-from pipelines.evaluate.retrieval import evaluate
-from pipelines.train.command import TrainFlags, train
+from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
+from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.manifest import Manifest
+from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.captioning.evaluation import caption_figures
+from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.tracking.json_lines import read_lines
 
 PUBLISHED = ("capsule-howto", "hybrid-msrvtt", "muse-msrvtt", "siamese-att", "caption-msrvtt")
 STEPS = (100, 300)
+AVERAGED = 5
+"""Steps up to one of them whose mean loss is told; batches differ."""
 RESULTS = Path(__file__).parent / "results"
+SHOWN: Mapping[str, Mapping[str, str]] = {
+    "retrieval": {"t2v/r1": "R@1", "t2v/r10": "R@10", "t2v/medr": "MedR"},
+    "verification": {"accuracy": "accuracy", "auc": "AUC"},
+    "captioning": {"cider": "CIDEr", "bleu4": "B@4"},
+}
+"""By task of `vtr evaluate`: the figures on the page, by metric name their heading."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +48,18 @@ class Flags:
     """Training data."""
     test: str
     """Data that training never sees."""
+    validation: str | None = None
+    """Where a face's threshold comes from."""
     preset: str = "capsule-howto"
-    """One that is evaluated by retrieval."""
+    """A preset of any system."""
     steps: int = 300
     """Optimiser steps; the schedule ends with them."""
     work: str = "runs/published-sizes"
-    """Folder of the run, which must not be there."""
+    """Folder of the runs; one that is finished in it is taken as it is."""
     set: tuple[str, ...] = ()
     """Settings that differ from the preset's, NAME=VALUE, such as a batch that fits."""
+    row: str | None = None
+    """Name of the row, of a preset that has several (default: the preset's)."""
     out: str = str(RESULTS)
     """Folder of the page."""
 
@@ -57,22 +73,25 @@ class Measured:
     chance: float | None
     losses: Mapping[str, float]
     """By the number of steps, as text."""
-    recall: Mapping[str, float]
-    """R@1 and R@10 from text to video, in percent, and the median rank."""
-    chance_recall: Mapping[str, float]
-    items: int
+    found: Mapping[str, float]
+    """Figures on the test data by their headings; all but the median rank in percent."""
+    guessed: Mapping[str, float]
+    """The same of guessing."""
     step_s: float
     memory_gb: float
     """Most that the process held."""
     machine: str
+    learned: Mapping[str, float] = field(default_factory=dict)
+    """What the loss learned beside the model, such as its temperature, at the end."""
 
 
 def main(argv: Sequence[str]) -> None:
     """Train, evaluate, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.published_sizes")
     place = Path(flags.out) / "published_sizes.json"
+    measured = measure(flags)
     known: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
-    known[flags.preset] = asdict(measure(flags))
+    known[flags.row or flags.preset] = asdict(measured)
     place.write_text(json.dumps(known, indent=1) + "\n")
     page = markdown(known)
     place.with_suffix(".md").write_text(page)
@@ -80,26 +99,26 @@ def main(argv: Sequence[str]) -> None:
 
 
 def measure(flags: Flags) -> Measured:
-    """Train in this process and read its log; then evaluate the last checkpoint."""
-    rate = max(1, flags.steps // 60)
-    fixed = {"training.max_steps": flags.steps, "training.log_every": rate, "scaling.workers": 0}
-    given = dict(_setting(text) for text in flags.set)
-    config = override(preset(flags.preset), {**fixed, **given})
-    finished = train(config, TrainFlags(data=flags.data, out=flags.work, experiment="published-sizes"))
-    points = [line for line in read_lines(locate(flags.work) / "metrics.jsonl") if "train/loss" in line]
-    (result,) = evaluate(EvaluateFlags(finished.checkpoint, (flags.test,), experiment="published-sizes"))
-    found = next(direction for direction in result.directions if direction.name == "t2v")
+    """Train in this process, evaluate the last checkpoint, and read the run's log."""
+    fixed = {"training.max_steps": flags.steps, "training.log_every": 1, "scaling.workers": 0}
+    config = override(preset(flags.preset), {**fixed, **dict(_setting(text) for text in flags.set)})
+    task, row = system_of(config.model).evaluation or "retrieval", flags.row or flags.preset
+    sets = [TestSet("test", flags.test, task)]
+    Sweep(flags.work, flags.data, flags.validation, sets, 1, "published-sizes").run(row, config)
+    results = read_results(flags.work, [row], sets, 1)
+    points = [line for line in read_lines(locate(flags.work) / row / "seed-0/metrics.jsonl") if "train/loss" in line]
+    rates = sorted(point["train/samples_per_s"] for point in points)
     return Measured(
         settings=flags.set,
         steps=points[-1]["step"],
         chance=points[0].get("train/chance"),
-        losses={str(point["step"]): point["train/loss"] for point in _at(points)},
-        recall=_figures(found.metrics),
-        chance_recall=_figures(found.chance),
-        items=found.metrics.num_items,
-        step_s=config.batch.rows / sorted(point["train/samples_per_s"] for point in points)[len(points) // 2],
+        losses={str(step): loss for step, loss in losses(points).items()},
+        found={name: results.figures[row][f"test/{metric}"][0] for metric, name in SHOWN[task].items()},
+        guessed=guessed(task, results.chance, flags),
+        step_s=config.batch.rows / rates[len(rates) // 2],
         memory_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         machine=f"{processor()}; torch {versions('torch')['torch']}",
+        learned={"1/τ": 1 / points[-1]["train/temperature"]} if "train/temperature" in points[-1] else {},
     )
 
 
@@ -108,49 +127,63 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, json.loads(value)
 
 
-def _at(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The first point, those nearest to STEPS where training came so far, and the last one; each once."""
-    reached = [step for step in STEPS if step <= points[-1]["step"]]
-    near = [min(points, key=lambda point: abs(point["step"] - step)) for step in reached]
-    return list({point["step"]: point for point in (points[0], *near, points[-1])}.values())
+def losses(points: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """Of the first step, and the means of AVERAGED steps up to those of STEPS where training came so far and the last.
+
+    The first is computed before anything was learned.
+    """
+    last = points[-1]["step"]
+    found = {points[0]["step"]: points[0]["train/loss"]}
+    for step in dict.fromkeys([*(step for step in STEPS if step <= last), last]):
+        near = [point["train/loss"] for point in points if step - AVERAGED < point["step"] <= step]
+        found[step] = sum(near) / len(near)
+    return found
 
 
-def _figures(metrics: Any) -> dict[str, float]:
-    return {"R@1": 100 * metrics.recall[1], "R@10": 100 * metrics.recall[10], "MedR": metrics.median_rank}
+def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, float]:
+    """What guessing finds: any video; a coin; captions of other videos, the training data's in their order."""
+    if task == "retrieval":
+        return {name: chance[f"test/{metric}"] for metric, name in SHOWN[task].items()}
+    if task == "verification":
+        return dict.fromkeys(SHOWN[task].values(), 50.0)
+    told = [video.captions[0] for video in video_captions(Manifest.load(flags.data)) if video.captions]
+    videos = [video for video in video_captions(Manifest.load(flags.test)) if video.captions]
+    said = {video.video_id: told[place % len(told)] for place, video in enumerate(videos)}
+    references = {video.video_id: tuple(video.captions) for video in videos}
+    figures = caption_figures(CaptionedVideos(said, references, dict.fromkeys(said, True)), "words", with_meteor=False)
+    return {"CIDEr": 100 * figures.cider, "B@4": 100 * figures.bleu[4]}
 
 
 def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
     """The page: a row for each published preset, those that were not trained named as such."""
-    head = "| preset | settings that differ | loss (step) | chance | R@1 | R@10 (chance) | MedR | s a step | GB |"
-    lines = ["# Published sizes learn", "", head, "|---|---|---|---:|---:|---:|---:|---:|---:|"]
-    for name in PUBLISHED:
-        lines.append(
-            _row(name, known[name]) if name in known else f"| `{name}` | not run | – | – | – | – | – | – | – |"
-        )
+    head = "| row | settings that differ | loss (step) | chance | found on unseen data (by guessing) | s a step | GB |"
+    lines = ["# Published sizes learn", "", head, "|---|---|---|---:|---|---:|---:|"]
+    missing = [name for name in PUBLISHED if name not in known]
+    lines += [_row(name, one) for name, one in known.items()]
+    lines += [f"| `{name}` | not run | – | – | – | – | – |" for name in missing]
     machines = sorted({one["machine"] for one in known.values()})
     lines += [
         "",
-        f"Text to video on clips that training never saw. On {'; '.join(machines)}, while it did other work: ",
+        "Retrieval is from text to video, accuracy at the threshold where validation's error rates are equal, captions "
+        "by beam search; a guessed caption is another video's. The first loss is that of fresh weights, the others are "
+        f"means of {AVERAGED} steps. One seed. On {'; '.join(machines)}, while it did other work: seconds say little. "
+        "`python -m benchmarks.published_sizes`",
     ]
-    lines[-1] += "seconds say little. `python -m benchmarks.published_sizes`"
     return "\n".join(lines) + "\n"
 
 
 def _row(name: str, one: Mapping[str, Any]) -> str:
-    losses = " → ".join(f"{loss:.2f} ({step})" for step, loss in one["losses"].items())
-    chance = "–" if one["chance"] is None else f"{one['chance']:.2f}"
-    found, guessed = one["recall"], one["chance_recall"]
+    guesses = one["guessed"]
     cells = [
         f"`{name}`",
         ", ".join(f"`{setting}`" for setting in one["settings"]) or "none",
-        losses,
-        chance,
-        f"{found['R@1']:.1f}",
-        f"{found['R@10']:.1f} ({guessed['R@10']:.1f} of {one['items']})",
-        f"{found['MedR']:.0f}",
+        " → ".join(f"{loss:.2f} ({step})" for step, loss in one["losses"].items()),
+        "–" if one["chance"] is None else f"{one['chance']:.2f}",
+        ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in one["found"].items()),
         f"{one['step_s']:.2f}",
         f"{one['memory_gb']:.1f}",
     ]
+    cells[2] += "".join(f"; {learned} {value:.0f}" for learned, value in one.get("learned", {}).items())
     return f"| {' | '.join(cells)} |"
 
 

@@ -1,6 +1,6 @@
 """Siamese networks: images of subjects, and whether two are of the same one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vtr_core.config.model_inputs import ModelInputs
@@ -32,6 +32,13 @@ def _verification(argv: Sequence[str]) -> None:
     from vtr_core.systems.siamese.commands.command import main
 
     main(argv)
+
+
+def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mapping[str, float]:
+    from vtr_core.systems.siamese.commands.evaluate import VerificationFlags, evaluate
+
+    (result,) = evaluate(VerificationFlags(checkpoint, (data,), experiment=experiment))
+    return result.metric_values(prefix)
 
 
 def _tables(argv: Sequence[str]) -> None:
@@ -75,6 +82,7 @@ SIAMESE = System(
             "verification",
             "face verification on pairs of images; vtr evaluate --task verification --help",
             _verification,
+            _figures,
         ),
     ),
     tables=(Subcommand("siamese", "face verification by Siamese capsule networks, Table 1 on AT&T", _tables),),
