@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from av import AudioFrame
 
-from tests.builders.small_videos import RATE, grey_video, number
+from tests.builders.small_videos import RATE, bright_corner, grey_video, number, rotated
 from tests.reference.video import frame_times, shown_at
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
@@ -142,30 +142,13 @@ def test_a_rotation_that_the_file_asks_for_is_applied(tmp_path: Path) -> None:
     pixels[:24, :24] = 255
     path = tmp_path / "v.mp4"
     write_video(str(path), [(0.0, pixels), (0.5, pixels)])
-    seen = {turned: _bright_corner(_turned(path, turned)) for turned in (0, 90, 180, 270)}
+    seen = {turned: _bright_corner(rotated(path, turned)) for turned in (0, 90, 180, 270)}
     assert seen == {0: (0, 0), 90: (0, 1), 180: (1, 1), 270: (1, 0)}
-
-
-def _turned(path: Path, clockwise: int) -> Path:
-    """The file with another matrix in its header, which makes players turn the picture clockwise."""
-    one = 0x00010000
-    a, b, c, d = {0: (one, 0, 0, one), 90: (0, one, -one, 0), 180: (-one, 0, 0, -one), 270: (0, -one, one, 0)}[
-        clockwise
-    ]
-    content = bytearray(path.read_bytes())
-    place = content.index(b"tkhd") + 4 + 40
-    matrix = np.array([a, b, 0, c, d, 0, 0, 0, 0x40000000], ">i4").tobytes()
-    content[place : place + 36] = matrix
-    turned = path.with_name(f"{clockwise}.mp4")
-    turned.write_bytes(content)
-    return turned
 
 
 def _bright_corner(path: Path) -> tuple[int, int]:
     (pictures,), _ = decoded(path, PictureStream(SMALL, Rate(1.0)))
-    quarters = pictures[0].reshape(2, 16, 2, 16, 3).mean(axis=(1, 3, 4))
-    row, column = np.unravel_index(quarters.argmax(), (2, 2))
-    return int(row), int(column)
+    return bright_corner(pictures[0])
 
 
 def _bad(kind: str, folder: Path) -> Path:

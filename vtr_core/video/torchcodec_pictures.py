@@ -16,7 +16,7 @@ from torchcodec.decoders import VideoDecoder
 
 from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureHolder
-from vtr_core.video.decoding import decode, video_stream, whole
+from vtr_core.video.decoding import decode, has_presentation_times, video_stream, whole
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import opened
 from vtr_core.video.pictures import Picture
@@ -31,7 +31,13 @@ _FAULTS = (RuntimeError, ValueError, IndexError)
 def decode_by_torchcodec(
     location: Location, streams: Sequence[Stream], span: Span | None, device: str
 ) -> Iterator[Chunk | End]:
-    """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV."""
+    """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV.
+
+    Formats that have no presentation times of frames, as AVI, are left to PyAV: torchcodec takes theirs as they stand.
+    """
+    if not has_presentation_times(location):
+        yield from decode(location, streams, span)
+        return
     asked = range(len(streams)) if span is None else span.streams
     seen = {i: one for i in asked if isinstance(one := streams[i], PictureStream)}
     heard = tuple(i for i in asked if i not in seen)
