@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import ray
 from ray.data import ActorPoolStrategy, DataContext
 from ray.exceptions import RayError
+from ray.util.annotations import RayDeprecationWarning
 
 from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.extraction.features import Extracted, Unusable, unusable
@@ -156,22 +158,24 @@ def _run(
     context.target_max_block_size = _BLOCK_BYTES
     tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
     rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
-    decoded = rows.flat_map(
-        _Decoder,
-        fn_constructor_args=(tuple(chosen), how),
-        compute=ActorPoolStrategy(min_size=1, max_size=resources.decoders),
-        num_cpus=resources.decoder_cpus,
-        max_restarts=0,
-        num_gpus=resources.decoder_gpus or None,
-    )
-    seen = decoded.map(
-        _Networks,  # type: ignore[arg-type]
-        fn_constructor_args=(tuple(chosen), resources.device),
-        compute=ActorPoolStrategy(min_size=1, max_size=resources.networks),
-        num_cpus=resources.network_cpus,
-        max_restarts=0,
-        num_gpus=resources.network_gpus or None,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RayDeprecationWarning)  # max_restarts is to have another place in Ray 2.64
+        decoded = rows.flat_map(
+            _Decoder,
+            fn_constructor_args=(tuple(chosen), how),
+            compute=ActorPoolStrategy(min_size=1, max_size=resources.decoders),
+            num_cpus=resources.decoder_cpus,
+            max_restarts=0,
+            num_gpus=resources.decoder_gpus or None,
+        )
+        seen = decoded.map(
+            _Networks,  # type: ignore[arg-type]
+            fn_constructor_args=(tuple(chosen), resources.device),
+            compute=ActorPoolStrategy(min_size=1, max_size=resources.networks),
+            num_cpus=resources.network_cpus,
+            max_restarts=0,
+            num_gpus=resources.network_gpus or None,
+        )
     yield from _gathered((pickle.loads(row["part"]) for row in seen.iter_rows()), chosen)
 
 
