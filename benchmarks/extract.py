@@ -8,6 +8,7 @@ which needs torchvision, OpenCV and what else they import, and ffmpeg. Peak memo
 """
 
 import json
+import logging
 import os
 import resource
 import subprocess
@@ -101,8 +102,14 @@ def on_ray(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> float:
     from vtr_core.extraction.on_ray import Resources, extract_on_ray
 
     if not ray.is_initialized():
-        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-        ray.init(address="local", num_cpus=cores, object_store_memory=2**29, **quiet)
+        ray.init(
+            address="local",
+            num_cpus=cores,
+            object_store_memory=2**29,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
     begun = perf_counter()
     for _ in extract_on_ray(uris, chosen, Decoding(), Resources.of(cores, 0, 1, "pyav")):
         pass

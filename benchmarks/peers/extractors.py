@@ -57,9 +57,9 @@ def without_init(name: str, folder: Path) -> None:
 
 def video_feature_extractor() -> Extract:
     """antoine77340/video_feature_extractor: its loader, which pipes frames from ffmpeg, as its extract.py uses it."""
-    from random_sequence_shuffler import RandomSequenceSampler  # type: ignore[import-not-found]
+    from random_sequence_shuffler import RandomSequenceSampler
     from torch.utils.data import DataLoader
-    from video_loader import VideoLoader  # type: ignore[import-not-found]
+    from video_loader import VideoLoader
 
     network = Normalised()
 
@@ -84,11 +84,11 @@ def video_feature_extractor() -> Extract:
 
 def video_features() -> Extract:
     """v-iashin/video_features: its extractor of frames, which re-encodes to the rate and reads by OpenCV."""
-    from models.resnet.extract_resnet import ExtractResNet  # type: ignore[import-not-found]
-    from omegaconf import OmegaConf  # type: ignore[import-not-found]
-    from torchvision import transforms  # type: ignore[import-not-found]
+    from models.resnet.extract_resnet import ExtractResNet
+    from omegaconf import OmegaConf
+    from torchvision import transforms
 
-    class Ours(ExtractResNet):  # type: ignore[misc]
+    class Ours(ExtractResNet):
         def load_model(self) -> dict[str, nn.Module]:
             cut = [transforms.Resize(224), transforms.CenterCrop(224), transforms.ToTensor()]
             self.transforms = transforms.Compose([transforms.ToPILImage(), *cut])
@@ -111,10 +111,10 @@ def video_features() -> Extract:
 def clip_video_encode() -> Extract:
     """iejMac/clip-video-encode: video2numpy's reader in processes, then its encode_chunk."""
     without_init("clip_video_encode", Path.cwd())
-    from clip_video_encode.handle_chunk import encode_chunk  # type: ignore[import-not-found]
-    from clip_video_encode.writer import FileWriter  # type: ignore[import-not-found]
+    from clip_video_encode.handle_chunk import encode_chunk
+    from clip_video_encode.writer import FileWriter
     from torchvision import transforms
-    from video2numpy.frame_reader import FrameReader  # type: ignore[import-not-found]
+    from video2numpy.frame_reader import FrameReader
 
     network = Normalised()
 
@@ -145,7 +145,7 @@ def clip_video_encode() -> Extract:
 def curator() -> Extract:
     """NVIDIA-NeMo/Curator: the function of its frame stage, on all cores, then the network."""
     without_init("nemo_curator", Path.cwd())
-    from nemo_curator.utils.decoder_utils import (  # type: ignore[import-not-found]
+    from nemo_curator.utils.decoder_utils import (
         FrameExtractionPolicy,
         extract_frames,
     )
