@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from av import AudioFrame
@@ -98,6 +99,23 @@ def test_containers_and_codecs(suffix: str, codec: Codec, tmp_path: Path) -> Non
     assert end.has_sound
 
 
+def test_a_wrong_suffix_does_not_matter(tmp_path: Path) -> None:
+    path = grey_video(tmp_path / "v.webm", [k / 10 for k in range(8)], codec=Codec("libvpx"), frame_rate=10)
+    (pictures,), _ = decoded(path.rename(tmp_path / "v.avi"), PictureStream(SMALL, Rate(10.0)))
+    assert [number(picture) for picture in pictures] == list(range(8))
+
+
+def test_high_dynamic_range_is_reduced_to_eight_bits(tmp_path: Path) -> None:
+    """Ten bits, BT.2020, PQ: the levels of the file, without tone mapping."""
+    hdr = {"preset": "veryfast", "x264-params": "colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc"}
+    path = grey_video(tmp_path / "v.mp4", [0.0, 0.5, 1.0], codec=Codec(pixels="yuv420p10le", options=hdr))
+    with av.open(str(path)) as container:
+        assert container.streams.video[0].codec_context.color_trc == 16
+    (pictures,), _ = decoded(path, PictureStream(SMALL, Rate(2.0)))
+    assert pictures.dtype == np.uint8
+    assert [number(picture) for picture in pictures] == [0, 1]
+
+
 def test_sound_is_resampled_to_one_channel_at_its_place(tmp_path: Path) -> None:
     """A tone keeps its frequency, and its samples their number."""
     path = grey_video(tmp_path / "v.mkv", [0.0, 1.9], sound_s=2.0, codec=Codec(sound="pcm_s16le"))
@@ -181,8 +199,6 @@ def _bad(kind: str, folder: Path) -> Path:
 
 
 def _sound_alone(whole: Path) -> Path:
-    import av
-
     path = whole.with_suffix(".wav.mkv")
     with av.open(str(whole)) as source, av.open(str(path), "w", format="matroska") as sink:
         stream = sink.add_stream_from_template(source.streams.audio[0])
