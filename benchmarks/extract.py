@@ -2,18 +2,20 @@
 
 python -m benchmarks.extract --videos FOLDER                 videos of one's own
 python -m benchmarks.extract --films 20 --repeats 1          a look at it
-Writes extract.json and extract.md. Peak memory is of the process and its decoders, with the videos once and in files
-ten times as long.
+python -m benchmarks.extract --peers Curator FOLDER          beside a checkout of another (benchmarks/peers/extractors)
+Writes extract.json and extract.md. All ways are run in turns, each round all of them. Others run with this Python,
+which needs torchvision, OpenCV and what else they import, and ffmpeg. Peak memory is of the process and its decoders.
 """
 
 import json
+import logging
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -31,10 +33,12 @@ from vtr_core.extraction.networks import Networks
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import write_video
-from vtr_core.video.process import Limits
+from vtr_core.video.process import Decoding
 from vtr_core.video.streams import Chunk
 
 LONGER = 10
+_SCALE, _TIMES = 5, 3
+"""Of films: how many times as large, and as many frames."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,16 @@ class Flags:
 
     videos: str | None = None
     """A folder of video files (default: rendered films of coloured shapes)."""
-    films: int = 60
-    """Rendered films, of 30 seconds each."""
+    films: int = 12
+    """Rendered films of 30 seconds, 480 x 480, 24 frames a second."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Recipes whose weights are here."""
     repeats: int = 3
     """Rounds that are timed; medians are reported."""
+    peers: dict[str, str] = field(default_factory=dict)
+    """Other extractors by name, with the folders of their checkouts; they have pictures alone to see."""
+    on_ray: bool = True
+    """Whether to extract by Ray Data, too."""
     out: str = str(Path(__file__).parent / "results")
     """Folder for extract.json and extract.md."""
 
@@ -82,29 +90,88 @@ def bare_networks(chunks: Sequence[Chunk], chosen: Sequence[Chosen]) -> Spent:
 def whole(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> Spent:
     """The extraction in one process with its decoders."""
     begun = _now()
-    for _ in extract_here(uris, chosen, Limits(), "cpu", cores):
+    for _ in extract_here(uris, chosen, Decoding(), "cpu", cores):
         pass
     return _since(begun)
 
 
-def compare(uris: Sequence[str], chosen: Sequence[Chosen], cores: int, repeats: int) -> dict[str, Any]:
-    """Medians over rounds, and the shares of the limit on the clock and in processor time."""
-    rounds = []
-    for _ in range(repeats):
-        decoding, chunks = bare_decoding(uris, chosen)
-        rounds.append((decoding, bare_networks(chunks, chosen), whole(uris, chosen, cores)))
-        del chunks
-    limits = [decoding.processor + networks.processor for decoding, networks, _ in rounds]
-    return {
-        "decoding_s": median(decoding.processor for decoding, _, _ in rounds),
-        "networks_s": median(networks.processor for _, networks, _ in rounds),
-        "extraction_s": median(all_.clock for _, _, all_ in rounds),
-        "extraction_processor_s": median(all_.processor for _, _, all_ in rounds),
-        "share_of_limit": median(
-            limit / cores / all_.clock for limit, (_, _, all_) in zip(limits, rounds, strict=True)
-        ),
-        "share_of_processor": median(limit / r[2].processor for limit, r in zip(limits, rounds, strict=True)),
+def on_ray(uris: Sequence[str], chosen: Sequence[Chosen], cores: int) -> float:
+    """Seconds of the extraction by Ray Data, with the start of its actors; Ray itself is running."""
+    import ray
+
+    from vtr_core.extraction.on_ray import Resources, extract_on_ray
+
+    if not ray.is_initialized():
+        ray.init(
+            address="local",
+            num_cpus=cores,
+            object_store_memory=2**29,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    begun = perf_counter()
+    for _ in extract_on_ray(uris, chosen, Decoding(), Resources.of(cores, 0, 1, "pyav")):
+        pass
+    return perf_counter() - begun
+
+
+def peer(name: str, checkout: str, uris: Sequence[str]) -> dict[str, float]:
+    """What another extractor takes, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", "benchmarks.peers.extractors", name, str(Path(checkout).resolve()), folder]
+        done = subprocess.run([*words, *uris], capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def one_round(
+    uris: Sequence[str], chosen: Sequence[Chosen], cores: int, peers: Mapping[str, str], *, ray: bool
+) -> dict[str, float]:
+    """Seconds of every way, once, one after another."""
+    decoding, chunks = bare_decoding(uris, chosen)
+    networks = bare_networks(chunks, chosen)
+    del chunks
+    all_ = whole(uris, chosen, cores)
+    limit = decoding.processor + networks.processor
+    found = {
+        "decoding_s": decoding.processor,
+        "networks_s": networks.processor,
+        "extraction_s": all_.clock,
+        "extraction_processor_s": all_.processor,
+        "share_of_limit": limit / cores / all_.clock,
+        "share_of_processor": limit / all_.processor,
+        "load": os.getloadavg()[0],
     }
+    if ray:
+        found["ray_s"] = on_ray(uris, chosen, cores)
+        found["ray_share_of_limit"] = limit / cores / found["ray_s"]
+    seen = [one for one in chosen if one.recipe.modality == "video"]
+    if peers:
+        ours = whole(uris, seen, cores)
+        found |= {"ours_s": ours.clock, "ours_processor_s": ours.processor}
+    for name, checkout in peers.items():
+        took = peer(name, checkout, uris)
+        found |= {f"{name}_s": took["clock"], f"{name}_processor_s": took["processor"], f"{name}_rows": took["rows"]}
+        found |= {
+            f"{name}_times": took["clock"] / ours.clock,
+            f"{name}_times_processor": took["processor"] / ours.processor,
+        }
+    return found
+
+
+def compare(
+    uris: Sequence[str],
+    chosen: Sequence[Chosen],
+    cores: int,
+    repeats: int,
+    peers: Mapping[str, str],
+    *,
+    ray: bool,
+) -> dict[str, float]:
+    """Medians over rounds; ratios are of a round each."""
+    rounds = [one_round(uris, chosen, cores, peers, ray=ray) for _ in range(repeats)]
+    return {name: median(one[name] for one in rounds) for name in rounds[0]}
 
 
 def peak_gb(uris: Sequence[str], recipes: Sequence[str]) -> dict[str, float]:
@@ -114,7 +181,7 @@ import json, resource, torch
 from benchmarks.extract import whole
 from vtr_core.extraction.chosen import choose
 torch.set_num_threads(1)
-whole({list(uris)!r}, choose({list(recipes)!r}, {{}}), 1)
+whole({list(uris)!r}, choose({list(recipes)!r}, {{}}), 2)
 peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(json.dumps(dict(zip(("process", "decoder"), (peak * 1024 / 1e9 for peak in peaks)))))
 """
@@ -130,9 +197,11 @@ def long_film(path: Path, seconds: float, seed: int) -> str:
     def joined() -> Iterator[tuple[float, Any]]:
         for part in parts:
             for time, pixels in frames(film(seed, part)):
-                yield part * SECONDS + time, pixels.repeat(3, axis=0).repeat(3, axis=1)
+                large = pixels.repeat(_SCALE, axis=0).repeat(_SCALE, axis=1)
+                for step in range(_TIMES):
+                    yield part * SECONDS + time + step / (_TIMES * FRAME_RATE), large
 
-    write_video(str(path), joined(), frame_rate=FRAME_RATE)
+    write_video(str(path), joined(), frame_rate=_TIMES * FRAME_RATE)
     return str(path)
 
 
@@ -149,28 +218,52 @@ def _since(begun: Spent) -> Spent:
 def markdown(figures: Mapping[str, Any]) -> str:
     """The figures as a page."""
     found, memory = figures["found"], figures["memory"]
-    return f"""# Extraction beside its limit
+    rays = ""
+    if "ray_s" in found:
+        rays = f"| extraction by Ray Data, on the clock, start of its actors included | {found['ray_s']:.1f} |\n"
+    held = "\n".join(f"| {what} | {one['process']:.2f} | {one['decoder']:.2f} |" for what, one in memory.items())
+    by_ray = f", by Ray Data **{found['ray_share_of_limit']:.2f}**" if rays else ""
+    return f"""# Extraction beside its limit, and beside others
 
-{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}; av {figures["versions"]["av"]}, \
-torch {figures["versions"]["torch"]}. `{figures["command"]}`
+{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}, {figures["cores"]} cores; av \
+{figures["versions"]["av"]}, torch {figures["versions"]["torch"]}; medians of {figures["repeats"]} rounds, load \
+{found["load"]:.1f} in the middle of them. `{figures["command"]}`
 
 | | seconds |
 |---|---:|
 | decoding alone, one thread, processor time | {found["decoding_s"]:.1f} |
 | networks alone, one thread, processor time | {found["networks_s"]:.1f} |
-| extraction, on the clock ({figures["cores"]} cores) | {found["extraction_s"]:.1f} |
-| extraction, processor time with its decoders | {found["extraction_processor_s"]:.1f} |
-
+| extraction in one process with its decoders, on the clock | {found["extraction_s"]:.1f} |
+| the same, processor time | {found["extraction_processor_s"]:.1f} |
+{rays}
 The limit is both alone, perfectly overlapped on all cores. Extraction reaches **{found["share_of_limit"]:.2f}** of it \
-on the clock, and spends {found["share_of_processor"]:.2f} of its processor time on nothing else. On a machine that \
-does other work the first is of what was left of it.
-
+on the clock{by_ray}, and spends **{found["share_of_processor"]:.2f}** of its processor time on nothing else. On a \
+machine that does other work the first is of what was left of it: a load of {figures["cores"]} is this work alone.
+{_peers_table(found, figures["peers"])}
 | peak memory, GB | process | decoder |
 |---|---:|---:|
-| a video of 30 s | {memory["short"]["process"]:.2f} | {memory["short"]["decoder"]:.2f} |
-| a video of {30 * LONGER} s | {memory["long"]["process"]:.2f} | {memory["long"]["decoder"]:.2f} |
+{held}
+"""
 
-Other extractors were not compared.
+
+def _peers_table(found: Mapping[str, float], peers: Sequence[str]) -> str:
+    if not peers:
+        return "\nOther extractors were not compared.\n"
+    rows = "\n".join(
+        f"| {name} | {found[f'{name}_s']:.1f} | {found[f'{name}_processor_s']:.1f} | {found[f'{name}_times']:.2f} | "
+        f"{found[f'{name}_times_processor']:.2f} |"
+        for name in peers
+    )
+    best = min(found[f"{name}_times_processor"] for name in peers)
+    return f"""
+Others, files of their own checkouts with the same network in their place for one, pictures alone, a frame a second:
+
+| | seconds on the clock | of processors | times ours, clock | times ours, processors |
+|---|---:|---:|---:|---:|
+| this project | {found["ours_s"]:.1f} | {found["ours_processor_s"]:.1f} | 1 | 1 |
+{rows}
+
+Per core it is **{best:.2f}** times as fast as the best of them (the goal was 2).
 """
 
 
@@ -187,14 +280,22 @@ def main(argv: Sequence[str]) -> None:
         uris = [file.uri for file in Inventory(given).files]
         short, long = (long_film(Path(folder) / f"m{n}.mp4", 30 * n, 0) for n in (1, LONGER))
         figures = {
-            "found": compare(uris, chosen, cores, flags.repeats),
-            "memory": {"short": peak_gb([short], flags.recipe), "long": peak_gb([long], flags.recipe)},
+            "found": compare(uris, chosen, cores, flags.repeats, flags.peers, ray=flags.on_ray),
+            "memory": {
+                "a video of 30 s": peak_gb([short], flags.recipe),
+                f"a video of {30 * LONGER} s": peak_gb([long], flags.recipe),
+                f"{LONGER} videos of 30 s": peak_gb([short] * LONGER, flags.recipe),
+            },
             "videos": len(uris),
             "recipes": flags.recipe,
+            "repeats": flags.repeats,
+            "peers": sorted(flags.peers),
             "cores": cores,
             "processor": processor(),
             "versions": versions("av", "torch"),
-            "command": " ".join(["python -m benchmarks.extract", *argv]),
+            "command": " ".join(
+                ["python -m benchmarks.extract", *("FOLDER" if "/" in word else word for word in argv)]
+            ),
         }
     out = Path(flags.out)
     out.mkdir(parents=True, exist_ok=True)

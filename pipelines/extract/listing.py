@@ -3,6 +3,8 @@
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.backbones.weights import packaged
+from vtr_core.video.sampling import Rate, Uniform
+from vtr_core.video.streams import PictureStream, SoundStream, Stream
 
 
 def print_recipes() -> None:
@@ -10,11 +12,24 @@ def print_recipes() -> None:
     print("\n\n".join(described(one) for one in RECIPES))
 
 
+def _taken(stream: Stream) -> str:
+    match stream:
+        case SoundStream():
+            return f"sound at {stream.sample_rate / 1000:g} kHz, one channel"
+        case PictureStream(rate=Rate(per_second=rate)):
+            how_many = f"{rate:g} frame{'' if rate == 1 else 's'} a second"
+        case PictureStream(rate=Uniform(count=count)):
+            how_many = f"{count} frames of a whole video, in equal steps"
+    size = stream.picture.size
+    return f"{how_many}, {size} x {size} from the middle of a short side of {stream.picture.short_side}"
+
+
 def described(recipe: Recipe) -> str:
     """A recipe in some lines."""
     rate = "rows of whole videos" if recipe.rows_per_second is None else f"{recipe.rows_per_second:g} rows a second"
     lines = [
         f"{recipe.name}: {recipe.modality}, {recipe.dim} values, {rate}",
+        f"  takes    {_taken(recipe.stream)}",
         f"  network  {recipe.network}",
         f"  follows  {recipe.follows}",
     ]

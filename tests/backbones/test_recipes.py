@@ -18,6 +18,7 @@ from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32
 from vtr_core.backbones.swin import VideoSwin
 from vtr_core.backbones.weights import load_state, packaged, read_state
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.extraction.chosen import Chosen
 
 CLASSES = 2048 * 1000 + 1000
 """Parameters of ImageNet's last layer, which features leave out."""
@@ -160,7 +161,9 @@ def test_recipes_have_names_and_fingerprints_of_their_own() -> None:
     names = [one.name for one in RECIPES]
     assert len(set(names)) == len(names)
     assert all(one.feature.isidentifier() for one in RECIPES)
-    prints = {one.fingerprint(None) for one in RECIPES} | {recipe("howto-2d").fingerprint("other weights")}
-    assert len(prints) == len(RECIPES) + 1
+    howto = recipe("howto-2d")
+    others = (Chosen(howto, None, "other weights"), Chosen(howto, None, None, "torchcodec"))
+    prints = {one.settings()["fingerprint"] for one in (*(Chosen(one, None, None) for one in RECIPES), *others)}
+    assert len(prints) == len(RECIPES) + 2
     with pytest.raises(ConfigError, match="there is no recipe 'none'; recipes: imagenet-lite, log-mel"):
         recipe("none")

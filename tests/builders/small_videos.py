@@ -34,3 +34,25 @@ def tone(seconds: float, hertz: float = 440.0) -> np.ndarray:
 def number(picture: np.ndarray) -> int:
     """Which frame of a grey video a picture is of."""
     return round((float(picture.mean()) - 16) / GREY_STEP)
+
+
+def rotated(path: Path, clockwise: int) -> Path:
+    """An mp4 with another matrix in its header, which makes players turn the picture clockwise."""
+    one = 0x00010000
+    a, b, c, d = {0: (one, 0, 0, one), 90: (0, one, -one, 0), 180: (-one, 0, 0, -one), 270: (0, -one, one, 0)}[
+        clockwise
+    ]
+    content = bytearray(path.read_bytes())
+    place = content.index(b"tkhd") + 4 + 40
+    content[place : place + 36] = np.array([a, b, 0, c, d, 0, 0, 0, 0x40000000], ">i4").tobytes()
+    turned = path.with_name(f"{clockwise}.mp4")
+    turned.write_bytes(content)
+    return turned
+
+
+def bright_corner(picture: np.ndarray) -> tuple[int, int]:
+    """The row and column of the brightest quarter."""
+    half = len(picture) // 2
+    quarters = picture.reshape(2, half, 2, half, 3).mean(axis=(1, 3, 4))
+    row, column = np.unravel_index(quarters.argmax(), (2, 2))
+    return int(row), int(column)

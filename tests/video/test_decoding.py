@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from av import AudioFrame
 
-from tests.builders.small_videos import RATE, grey_video, number
+from tests.builders.small_videos import RATE, bright_corner, grey_video, number, rotated
 from tests.reference.video import frame_times, shown_at
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
@@ -98,6 +99,23 @@ def test_containers_and_codecs(suffix: str, codec: Codec, tmp_path: Path) -> Non
     assert end.has_sound
 
 
+def test_a_wrong_suffix_does_not_matter(tmp_path: Path) -> None:
+    path = grey_video(tmp_path / "v.webm", [k / 10 for k in range(8)], codec=Codec("libvpx"), frame_rate=10)
+    (pictures,), _ = decoded(path.rename(tmp_path / "v.avi"), PictureStream(SMALL, Rate(10.0)))
+    assert [number(picture) for picture in pictures] == list(range(8))
+
+
+def test_high_dynamic_range_is_reduced_to_eight_bits(tmp_path: Path) -> None:
+    """Ten bits, BT.2020, PQ: the levels of the file, without tone mapping."""
+    hdr = {"preset": "veryfast", "x264-params": "colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc"}
+    path = grey_video(tmp_path / "v.mp4", [0.0, 0.5, 1.0], codec=Codec(pixels="yuv420p10le", options=hdr))
+    with av.open(str(path)) as container:
+        assert container.streams.video[0].codec_context.color_trc == 16
+    (pictures,), _ = decoded(path, PictureStream(SMALL, Rate(2.0)))
+    assert pictures.dtype == np.uint8
+    assert [number(picture) for picture in pictures] == [0, 1]
+
+
 def test_sound_is_resampled_to_one_channel_at_its_place(tmp_path: Path) -> None:
     """A tone keeps its frequency, and its samples their number."""
     path = grey_video(tmp_path / "v.mkv", [0.0, 1.9], sound_s=2.0, codec=Codec(sound="pcm_s16le"))
@@ -142,30 +160,13 @@ def test_a_rotation_that_the_file_asks_for_is_applied(tmp_path: Path) -> None:
     pixels[:24, :24] = 255
     path = tmp_path / "v.mp4"
     write_video(str(path), [(0.0, pixels), (0.5, pixels)])
-    seen = {turned: _bright_corner(_turned(path, turned)) for turned in (0, 90, 180, 270)}
+    seen = {turned: _bright_corner(rotated(path, turned)) for turned in (0, 90, 180, 270)}
     assert seen == {0: (0, 0), 90: (0, 1), 180: (1, 1), 270: (1, 0)}
-
-
-def _turned(path: Path, clockwise: int) -> Path:
-    """The file with another matrix in its header, which makes players turn the picture clockwise."""
-    one = 0x00010000
-    a, b, c, d = {0: (one, 0, 0, one), 90: (0, one, -one, 0), 180: (-one, 0, 0, -one), 270: (0, -one, one, 0)}[
-        clockwise
-    ]
-    content = bytearray(path.read_bytes())
-    place = content.index(b"tkhd") + 4 + 40
-    matrix = np.array([a, b, 0, c, d, 0, 0, 0, 0x40000000], ">i4").tobytes()
-    content[place : place + 36] = matrix
-    turned = path.with_name(f"{clockwise}.mp4")
-    turned.write_bytes(content)
-    return turned
 
 
 def _bright_corner(path: Path) -> tuple[int, int]:
     (pictures,), _ = decoded(path, PictureStream(SMALL, Rate(1.0)))
-    quarters = pictures[0].reshape(2, 16, 2, 16, 3).mean(axis=(1, 3, 4))
-    row, column = np.unravel_index(quarters.argmax(), (2, 2))
-    return int(row), int(column)
+    return bright_corner(pictures[0])
 
 
 def _bad(kind: str, folder: Path) -> Path:
@@ -198,8 +199,6 @@ def _bad(kind: str, folder: Path) -> Path:
 
 
 def _sound_alone(whole: Path) -> Path:
-    import av
-
     path = whole.with_suffix(".wav.mkv")
     with av.open(str(whole)) as source, av.open(str(path), "w", format="matroska") as sink:
         stream = sink.add_stream_from_template(source.streams.audio[0])

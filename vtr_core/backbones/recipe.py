@@ -7,7 +7,6 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Shaped
 
-from vtr_core.fingerprint import fingerprint
 from vtr_core.video.streams import Stream
 
 Modality = Literal["video", "audio"]
@@ -75,7 +74,3 @@ class Recipe:
             "most_rows": self.most_rows,
             "weights": weights_sha256,
         }
-
-    def fingerprint(self, weights_sha256: str | None) -> str:
-        """Equal for recipes that give the same numbers."""
-        return fingerprint(self.settings(weights_sha256))

@@ -46,7 +46,9 @@ def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = 
 
 def _with_weights(one: Recipe, given: Mapping[str, str], decoder: Decoder) -> Chosen:
     file = weights_file(one, given)
-    return Chosen(one, file and str(file), file and file_sha256(file), decoder)
+    if file is None:
+        return Chosen(one, None, None, decoder)
+    return Chosen(one, str(file), file_sha256(file), decoder)
 
 
 def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:

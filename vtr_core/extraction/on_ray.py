@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Any
 
 import ray
 from ray.data import ActorPoolStrategy, DataContext
+from ray.exceptions import RayError
+from ray.util.annotations import RayDeprecationWarning
 
 from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.extraction.features import Extracted, Unusable, unusable
@@ -28,6 +31,9 @@ _ASKED_AT_ONCE = 32
 """Files whose size is asked for, as a store answers many questions at once."""
 _FILES_A_TASK = 32
 _MEASURING_CPUS = 0.25
+_LOSSES_IN_A_ROW = 3
+"""Actors, or nodes with them, that may be lost without a video done. What was under way then is done again by a new
+run: actors of Ray Data that restart by themselves make Ray print an error about their arguments at each start."""
 VIDEOS_A_RUN = 16_384
 """Of one run of Ray Data, one after another: a run lists its blocks in advance, and videos are done about in order."""
 
@@ -130,8 +136,18 @@ def extract_on_ray(
     into spans, which several decoders decode at once.
     """
     for first in range(0, len(uris), VIDEOS_A_RUN):
-        for position, found in _run(uris[first : first + VIDEOS_A_RUN], chosen, how, resources):
-            yield first + position, found
+        left, losses = list(range(first, min(first + VIDEOS_A_RUN, len(uris)))), 0
+        while left:
+            done: set[int] = set()
+            try:
+                for position, found in _run([uris[video] for video in left], chosen, how, resources):
+                    done.add(left[position])
+                    yield left[position], found
+            except RayError:
+                losses = 1 if done else losses + 1
+                if losses > _LOSSES_IN_A_ROW:
+                    raise
+            left = [video for video in left if video not in done]
 
 
 def _run(
@@ -142,20 +158,24 @@ def _run(
     context.target_max_block_size = _BLOCK_BYTES
     tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
     rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
-    decoded = rows.flat_map(
-        _Decoder,
-        fn_constructor_args=(tuple(chosen), how),
-        compute=ActorPoolStrategy(min_size=1, max_size=resources.decoders),
-        num_cpus=resources.decoder_cpus,
-        num_gpus=resources.decoder_gpus or None,
-    )
-    seen = decoded.map(
-        _Networks,  # type: ignore[arg-type]
-        fn_constructor_args=(tuple(chosen), resources.device),
-        compute=ActorPoolStrategy(min_size=1, max_size=resources.networks),
-        num_cpus=resources.network_cpus,
-        num_gpus=resources.network_gpus or None,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RayDeprecationWarning)  # max_restarts is to have another place in Ray 2.64
+        decoded = rows.flat_map(
+            _Decoder,
+            fn_constructor_args=(tuple(chosen), how),
+            compute=ActorPoolStrategy(min_size=1, max_size=resources.decoders),
+            num_cpus=resources.decoder_cpus,
+            max_restarts=0,
+            num_gpus=resources.decoder_gpus or None,
+        )
+        seen = decoded.map(
+            _Networks,  # type: ignore[arg-type]
+            fn_constructor_args=(tuple(chosen), resources.device),
+            compute=ActorPoolStrategy(min_size=1, max_size=resources.networks),
+            num_cpus=resources.network_cpus,
+            max_restarts=0,
+            num_gpus=resources.network_gpus or None,
+        )
     yield from _gathered((pickle.loads(row["part"]) for row in seen.iter_rows()), chosen)
 
 

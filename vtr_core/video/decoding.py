@@ -21,7 +21,7 @@ from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Strea
 _SHORTEST = 0.9
 """A file that ends before this share of its own length is truncated (and a second is always allowed)."""
 _USUAL_FRAME_S = 0.04
-_ENTERED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
+_PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 """Formats that have the presentation time of every frame, so that decoding may begin in the middle."""
 
 
@@ -64,7 +64,13 @@ def whole(ends: Sequence[End], where: str) -> End:
 def cuttable_length(location: Location) -> float:
     """Seconds that a video's container says it lasts; 0 where it does not, or where it cannot be entered."""
     with opened(location) as container:
-        return (container.duration or 0) / 1e6 if container.format.name in _ENTERED else 0.0
+        return (container.duration or 0) / 1e6 if container.format.name in _PRESENTED else 0.0
+
+
+def has_presentation_times(location: Location) -> bool:
+    """Whether the file's format has the presentation time of every frame."""
+    with opened(location) as container:
+        return container.format.name in _PRESENTED
 
 
 def _passed(

@@ -16,7 +16,7 @@ from torchcodec.decoders import VideoDecoder
 
 from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureHolder
-from vtr_core.video.decoding import decode, video_stream, whole
+from vtr_core.video.decoding import decode, has_presentation_times, video_stream, whole
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import opened
 from vtr_core.video.pictures import Picture
@@ -31,7 +31,13 @@ _FAULTS = (RuntimeError, ValueError, IndexError)
 def decode_by_torchcodec(
     location: Location, streams: Sequence[Stream], span: Span | None, device: str
 ) -> Iterator[Chunk | End]:
-    """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV."""
+    """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV.
+
+    Formats that have no presentation times of frames, as AVI, are left to PyAV: torchcodec takes theirs as they stand.
+    """
+    if not has_presentation_times(location):
+        yield from decode(location, streams, span)
+        return
     asked = range(len(streams)) if span is None else span.streams
     seen = {i: one for i in asked if isinstance(one := streams[i], PictureStream)}
     heard = tuple(i for i in asked if i not in seen)
@@ -77,16 +83,15 @@ def _pictures(location: Location, asked: dict[int, PictureStream], span: Span, d
 def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterator[tuple[float, int]]:
     """The times of a stream's samples in the span, with its position; one at least of a whole video."""
     if isinstance(stream.rate, Uniform):
-        rate, first, last = Rate(stream.rate.count / end), 0, stream.rate.count
-    else:
-        chunks = span.chunks(stream)
-        rate, first = stream.rate, chunks[0] * stream.chunk
-        last = None if chunks[1] is None else chunks[1] * stream.chunk
-    for index in count(first):
-        is_after_end = isinstance(stream.rate, Rate) and index > 0 and rate.time(index) >= end
-        if index == last or is_after_end:
+        rate = Rate(stream.rate.count / end)
+        yield from ((rate.time(index), position) for index in range(stream.rate.count))
+        return
+    first, last = span.chunks(stream)
+    for index in count(first * stream.chunk):
+        time = stream.rate.time(index)
+        if (last is not None and index == last * stream.chunk) or (index > 0 and time >= end):
             return
-        yield rate.time(index), position
+        yield time, position
 
 
 def scaled(frame: UInt8[Tensor, "height width 3"], what: Picture) -> UInt8[np.ndarray, "size size 3"]:

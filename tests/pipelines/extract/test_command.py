@@ -1,6 +1,7 @@
 """Video files and captions become shards: whichever way they are given, resumed, counted, alike by any workers."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -270,9 +271,26 @@ def test_the_list_of_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     for word in (
         "imagenet-lite: video, 1280 values",
         "howto-3d: video, 2048 values, 1.5 rows a second",
+        "24 frames a second, 112 x 112 from the middle of a short side of 112",
+        "32 frames of a whole video, in equal steps, 224 x 224",
+        "sound at 16 kHz, one channel",
+        "resnet152-b121ed2d.pth (sha256 b121ed2d…), BSD-3-Clause; torchvision's resnet152, V1",
+        "its publishers give no hash",
         "not here; give",
     ):
         assert word in said
+
+
+def test_a_decoder_that_is_not_here_is_an_error(
+    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Explicitly asked for; by itself the command says what it took instead."""
+    monkeypatch.setitem(sys.modules, "torchcodec.decoders", None)
+    captions = table(tmp_path, GOOD[0])
+    with pytest.raises(ConfigError, match="--decoder torchcodec cannot be used here"):
+        extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",), decoder="torchcodec"))
+    extract(flags(films, captions, tmp_path / "data", recipe=("log-mel",)))
+    assert "PyAV decodes; torchcodec cannot be used here" in capsys.readouterr().out
 
 
 def test_progress() -> None:

@@ -1,7 +1,9 @@
 """A long video that is cut into spans has the features of one pass, bit for bit, on any number of workers."""
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,3 +122,27 @@ def _without(one: Extracted, recipe: int) -> Extracted:
     if isinstance(one, Unusable):
         return one
     return replace(one, by_recipe={i: rows for i, rows in one.by_recipe.items() if i != recipe})
+
+
+@dataclass(frozen=True)
+class Dying:
+    """Ends its process when it first sees anything, as a node that is lost does."""
+
+    marker: Path
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        if not self.marker.exists():
+            self.marker.touch()
+            os._exit(1)
+        return values.mean(axis=(1, 2)).astype(np.float32)
+
+
+@pytest.mark.integration
+def test_what_a_lost_actor_had_is_done_again(films: list[str], tmp_path: Path, local_ray: None) -> None:
+    from vtr_core.extraction.on_ray import Resources, extract_on_ray
+
+    dying = replace(of_pictures(), dim=3, load=partial(_loaded, Dying(tmp_path / "died")))
+    found = dict(extract_on_ray(films[1:], (Chosen(dying, None, None),), Decoding(), Resources.of(2, 0, 1, "pyav")))
+    assert (tmp_path / "died").exists()
+    assert isinstance(found[0], VideoFeatures)
+    assert [isinstance(found[position], Unusable) for position in (1, 2)] == [True, True]
