@@ -1,20 +1,24 @@
-"""Rows are compared seed by seed, and a verdict needs an interval that leaves no doubt."""
+"""Every row has the same search, rows are compared seed by seed, and a verdict needs a clear interval."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from benchmarks.capsule_ablation import compare
-
-METRIC = "world/t2v/r10"
+from benchmarks import capsule_ablation
+from benchmarks.capsule_ablation import CLAIMS, PRESET, ROWS, TRIALS, WORLDS, Flags, Row, compare, markdown
+from vtr_core.data.worlds.clips import SyntheticSettings
+from vtr_core.run.config import TrainConfig
 
 
 def test_differences_are_paired_by_seed() -> None:
     figures = {
-        "routing-self-attention": {METRIC: (50.0, 40.0, 30.0)},
-        "routing-dynamic": {METRIC: (49.0, 39.1, 28.9)},
-        "routing-none": {METRIC: (49.0, 42.0, 28.0)},
-        "routing-em": {METRIC: (60.0, 50.5, 39.5)},
+        "routing-self-attention": (50.0, 40.0, 30.0),
+        "routing-dynamic": (49.0, 39.1, 28.9),
+        "routing-none": (49.0, 42.0, 28.0),
+        "routing-em": (60.0, 50.5, 39.5),
     }
-    found = {(one.better, one.worse): one for one in compare(figures, METRIC)}
+    found = {(one.better, one.worse): one for one in compare(figures)}
     clear = found["routing-self-attention", "routing-dynamic"]
     assert clear.difference.mean == pytest.approx(1.0)  # the seeds differ by 20, the rows by 1
     assert clear.verdict == "holds"
@@ -24,6 +28,58 @@ def test_differences_are_paired_by_seed() -> None:
 
 
 def test_one_seed_decides_nothing() -> None:
-    figures = {"routing-self-attention": {METRIC: (50.0,)}, "routing-dynamic": {METRIC: (10.0,)}}
-    (one,) = [d for d in compare(figures, METRIC) if d.worse == "routing-dynamic"]
+    figures = {"routing-self-attention": (50.0,), "routing-dynamic": (10.0,)}
+    (one,) = [d for d in compare(figures) if d.worse == "routing-dynamic"]
     assert one.verdict == "undecided"
+
+
+class _Runs:
+    """In place of trainings: a row's second trial is the best on validation data and the worst on test data."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.trained: list[tuple[str, int]] = []
+        monkeypatch.setattr(capsule_ablation, "_trained", self._trained)
+
+    def _trained(
+        self, variant: str, config: TrainConfig, data: str, out: str, seeds: int
+    ) -> dict[str, Sequence[float]]:
+        self.trained.append((variant, seeds))
+        second = variant.endswith(list(TRIALS)[1].replace(", ", "-"))
+        validation, test = (60.0, 10.0) if second else (50.0, 90.0)
+        return {"val/t2v/r10": (validation,) * seeds, "test/t2v/r10": (test,) * seeds, "test/t2v/r1": (1.0,) * seeds}
+
+
+def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = _Runs(monkeypatch)
+    row = capsule_ablation.search("routing-em", "data", str(tmp_path), Flags(seeds=3), until=float("inf"))
+    assert row.best == list(TRIALS)[1]
+    assert row.figures["test/t2v/r10"] == (10.0, 10.0, 10.0)
+    assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [1, 2, 3]
+
+
+def test_no_training_begins_when_time_is_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = _Runs(monkeypatch)
+    with pytest.raises(capsule_ablation.OutOfTime):
+        capsule_ablation.search("routing-em", "data", str(tmp_path), Flags(), until=float("-inf"))
+    assert runs.trained == []
+
+
+def test_rows_and_worlds_are_those_of_the_product() -> None:
+    names = {name for claim in CLAIMS for name in claim}
+    assert names <= set(ROWS)
+    for row in ROWS:
+        for trial in TRIALS:
+            config = capsule_ablation.row_config(row, trial, 7)
+            assert config.preset == (f"{PRESET}-{row}" if row else PRESET)
+            assert config.training.max_steps == 7
+    for world in WORLDS.values():
+        SyntheticSettings.model_validate(world)
+
+
+def test_the_page_says_what_every_trial_found() -> None:
+    figures = {"test/t2v/r1": (1.0, 3.0), "test/t2v/r10": (10.0, 30.0)}
+    row = Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), figures)
+    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, Flags(seeds=2))
+    assert "; ".join(["12.3"] * len(TRIALS)) in page
+    assert "**20.0 ± 127.1**" in page
+    assert "| routing-self-attention − routing-none | +0.0 ± 0.0 | undecided |" in page
