@@ -202,7 +202,7 @@ def markdown(figures: dict[str, Any]) -> str:
         "",
         f"Made-up narration with the lengths of HowTo100M's: {CAPTIONS} captions a video, {WORDS} words a caption.",
         "1.2 M videos are the whole. Memory is the peak of the command's own process, in which Ray's tasks are not.",
-        "Time depends on how busy the machine was (its load as the stage began); the command's own processor time less.",
+        "Time depends on how busy the machine was (its load as the stage began), the command's processor time less.",
         "",
         "| stage | videos | captions | seconds | own processor seconds | peak, MB | MB per 100,000 videos | load |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",

@@ -29,7 +29,7 @@ MAX_WORDS = 20
 
 def plan_an_epoch(folder: Path, videos: int, per_shard: int, clips: int, values: int) -> dict[str, Any]:
     """Make the data set, then load, check and plan it and read its first batch; the seconds of each part."""
-    _make(folder, videos, per_shard, clips, values)
+    made_data_set(folder, videos, per_shard, clips, (FeatureSpec("video", values),))
     parts: dict[str, float] = {}
     manifest = _timed(parts, "manifest is loaded", lambda: Manifest.load(str(folder)))
     _timed(parts, "shards are looked at", lambda: usable_clips(str(folder)))
@@ -61,11 +61,12 @@ def _timed(parts: dict[str, float], name: str, work: Callable[[], T]) -> T:
     return result
 
 
-def _make(folder: Path, videos: int, per_shard: int, clips: int, values: int) -> None:
+def made_data_set(folder: Path, videos: int, per_shard: int, clips: int, features: tuple[FeatureSpec, ...]) -> None:
+    """A data set of videos of `clips` clips, every shard the same file of `per_shard` videos."""
     words = WordTable(Vocabulary(tuple(f"w{number}" for number in range(100))))
-    schema = ClipSchema((FeatureSpec("video", values),), MAX_WORDS)
+    schema = ClipSchema(features, MAX_WORDS)
     entries = [VideoEntry(f"v{number}", number) for number in range(per_shard)]
-    groups = clip_groups(_Clips(clips, values), schema, words.vocabulary, entries, Drops())
+    groups = clip_groups(_Clips(clips, features), schema, words.vocabulary, entries, Drops())
     shard = write_shard(schema, groups, locate(folder / "part-00000.parquet"))
     shards = [replace(shard, file=f"part-{number:05d}.parquet") for number in range(videos // per_shard)]
     for other in shards[1:]:
@@ -74,20 +75,20 @@ def _make(folder: Path, videos: int, per_shard: int, clips: int, values: int) ->
 
 
 class _Clips:
-    """Videos with the same number of clips each."""
+    """Videos of as many clips each, the features of which are constant."""
 
     name = "made up"
 
-    def __init__(self, clips: int, values: int) -> None:
-        self._clips, self._values = clips, values
+    def __init__(self, clips: int, features: tuple[FeatureSpec, ...]) -> None:
+        self._clips, self._features = clips, features
 
     def settings(self) -> dict[str, Any]:
         """None."""
         return {}
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """One."""
-        return (FeatureSpec("video", self._values),)
+        """Those given."""
+        return self._features
 
     def videos(self, drops: Drops) -> list[VideoEntry]:  # noqa: ARG002
         """Given elsewhere."""
@@ -99,7 +100,7 @@ class _Clips:
 
     def clips(self, video: VideoEntry, drops: Drops) -> Any:  # noqa: ARG002
         """Clips of five seconds, one after the other."""
-        row = np.full(self._values, video.content % 7, np.float16)
+        rows = {feature.name: np.full(feature.dim, video.content % 7, np.float16) for feature in self._features}
         for number in range(self._clips):
             start = 5.0 * number
-            yield Clip(f"{video.video_id}:{number}", start, start + 5, f"w{number % 100}", {"video": row})
+            yield Clip(f"{video.video_id}:{number}", start, start + 5, f"w{number % 100}", rows)
