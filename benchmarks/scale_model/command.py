@@ -2,7 +2,8 @@
 
     python -m benchmarks.scale_model [--gpus-per-node 8] [--bf16-tflops 300] …
 
-Nothing here was measured at scale. Inputs: feeding rates (results/feeding.json, measured), the costs of a step (counted
+Nothing here was measured at scale. Inputs: feeding rates (results/feeding.json, measured), what they lose
+where a batch takes few clips of each video (results/sampling.json, measured), the costs of a step (counted
 on the preset's model), and the hardware (the flags, assumptions). With W GPUs on N nodes, c clips per GPU, B = c·W:
 
     compute     c · FLOPs per clip / bf16 rate
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import versions
-from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, step_cost
+from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from pipelines.arguments import parse
 from vtr_core.run.presets import preset
@@ -80,8 +81,12 @@ class Flags:
     """Clips of each GPU in weak scaling."""
     checkpoint_every: int = 1000
     """Steps between two checkpoints."""
+    clips_of_a_video: float = 113.0
+    """Clips that a video of the data has: 113 of HowTo100M cut as published, half as many of disjoint ones."""
     feeding: str = str(RESULTS / "feeding.json")
     """What benchmarks/feeding wrote."""
+    sampling: str = str(RESULTS / "sampling.json")
+    """What benchmarks/sampling wrote."""
     out: str = str(RESULTS)
     """Folder for scale_model.json and scale_model.md."""
     hardware: Hardware = field(default_factory=Hardware)
@@ -154,10 +159,9 @@ class Point:
 def main(argv: Sequence[str]) -> None:
     """Project, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.scale_model")
-    file = Path(flags.feeding)
-    if not file.exists():
-        raise SystemExit(f"{file} is not there; run python -m benchmarks.feeding, or give --feeding FILE")
-    measured, cost = feeding(json.loads(file.read_text())), step_cost(preset(flags.preset))
+    fed = feeding(_written(flags.feeding, "feeding"))
+    measured = sampled(fed, _written(flags.sampling, "sampling"), flags.clips_of_a_video)
+    cost = step_cost(preset(flags.preset))
     figures = projection(flags, measured, cost) | {
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.scale_model", *argv]),
@@ -170,6 +174,13 @@ def main(argv: Sequence[str]) -> None:
     print(page)
 
 
+def _written(file: str, benchmark: str) -> dict[str, Any]:
+    if not Path(file).exists():
+        raise SystemExit(f"{file} is not there; run python -m benchmarks.{benchmark}, or give --{benchmark} FILE")
+    found: dict[str, Any] = json.loads(Path(file).read_text())
+    return found
+
+
 def projection(flags: Flags, measured: Feeding, cost: StepCost) -> dict[str, Any]:
     """Weak scaling (the same clips per GPU) and strong scaling (the preset's batch), with all inputs."""
     weak = [point(gpus, gpus * flags.clips_per_gpu, flags, measured, cost) for gpus in GPUS]
@@ -180,6 +191,7 @@ def projection(flags: Flags, measured: Feeding, cost: StepCost) -> dict[str, Any
         "assumed": {
             **asdict(flags.hardware),
             "clips_per_gpu": flags.clips_per_gpu,
+            "clips_of_a_video": flags.clips_of_a_video,
             "checkpoint_every": flags.checkpoint_every,
         },
         "weak": [_row(found, weak[0]) for found in weak],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
@@ -61,6 +62,19 @@ def feeding(figures: Mapping[str, Any]) -> Feeding:
     rates = [sum(timing["rows"] / timing["seconds"] for timing in found["timings"]) for found in rounds]
     source = f"{figures['command']} on {figures['device']}"
     return Feeding(median(rates), figures["row_bytes"], figures["rows_read_per_row"], source)
+
+
+def sampled(found: Feeding, sampling: Mapping[str, Any], clips: float) -> Feeding:
+    """The same of videos with so many clips, of which a batch takes some but whole row groups are read.
+
+    `sampling`: the figures of sampling.json, between whose costs of a clip those of other numbers are interpolated.
+    """
+    read = max(1.0, clips / sampling["clips_per_video"])
+    rows = sorted(sampling["rows"], key=lambda row: row["rows_read_per_row"])
+    costs = [row["microseconds"]["row groups"] for row in rows]
+    slower = np.interp([read, found.rows_read_per_row], [row["rows_read_per_row"] for row in rows], costs)
+    rate = found.clips_per_core_s * float(slower[1] / slower[0])
+    return replace(found, clips_per_core_s=rate, rows_read_per_row=read)
 
 
 def step_cost(config: TrainConfig, inputs: ModelInputs = INPUTS, clips: int = 8) -> StepCost:

@@ -56,9 +56,9 @@ def _inputs(figures: Mapping[str, Any]) -> list[str]:
     versions = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     source = measured["source"]
     rows = [
-        ("clips/s of a reading core", f"{measured['clips_per_core_s']:,.0f}", "measured: results/feeding.json"),
+        ("clips/s of a reading core", f"{measured['clips_per_core_s']:,.0f}", "measured: feeding.json, sampling.json"),
         ("bytes of shards per clip", f"{measured['row_bytes']:,.0f}", "measured: results/feeding.json"),
-        ("rows read per row", f"{measured['rows_read_per_row']:.2f}", "measured: results/feeding.json"),
+        ("rows read per row", f"{measured['rows_read_per_row']:.2f}", "clips_of_a_video to those of a batch, 32"),
         ("GFLOP per clip, model", f"{counted['flops_per_clip'] / 1e9:.3f}", "counted: torch.utils.flop_counter"),
         ("FLOP per pair of clips, loss", f"{counted['loss_flops_per_pair']:,.0f}", "counted: the same"),
         ("bytes of a clip's embeddings", f"{counted['vector_bytes']:,}", "counted: the model's output"),

@@ -134,7 +134,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         strict=flags.strict,
     )
     print(f"ingest {source.name}: listing videos and words", flush=True)
-    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, _count(flags))
+    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count_on_ray(flags))
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
@@ -164,7 +164,7 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
     return words
 
 
-def _count(flags: IngestFlags) -> "CountWords":
+def count_on_ray(flags: IngestFlags) -> "CountWords":
     """What counts words: this process, or, where there are many videos, Ray's tasks, whose counts are added."""
     from vtr_core.data.ingest.ingest import count_words
 

@@ -1,4 +1,4 @@
-"""The `vtr` commands that the comments of a cluster's file quote, and the stages' own parsers to try them with."""
+"""The `vtr` commands that documents and comments of cluster files quote, and the commands' own parsers to try them."""
 
 import re
 import shlex
@@ -9,6 +9,7 @@ import pytest
 
 from cluster.profiles import profile
 from pipelines.cli import run
+from pipelines.verify.command import Verified
 
 ROOT = Path(__file__).resolve().parents[2]
 _QUOTED = re.compile(
@@ -24,19 +25,71 @@ def commands(text: str) -> list[list[str]]:
     return [_words(command) for command in found]
 
 
+def in_document(text: str) -> list[list[str]]:
+    """The words of the commands in a Markdown document: lines of its code blocks, and what its text quotes whole.
+
+    Of those only commands on data, `--data`; others are named, without all that they need: `vtr train --config FILE`.
+    """
+    blocks = re.findall(r"^ *```\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    lines = [line.strip() for block in blocks for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines()]
+    quoted = re.findall(r"`(vtr [^`]+)`", re.sub(r"^ *```\n.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE))
+    given = [" ".join(command.split()) for command in quoted if " --data " in command]
+    found = [re.sub(r"\s{2,}#.*", "", line) for line in [*lines, *given] if re.match(r"vtr [a-z-]", line)]
+    return [shlex.split(command)[1:] for command in found if not re.search("[<…►]", command)]
+
+
 def _words(command: str) -> list[str]:
     """The words after `vtr`, without a remark set apart by wide space."""
     return shlex.split(re.split(r" {4,}", command)[0])[1:]
 
 
+WORK = (
+    "pipelines.analyze.information.analyze",
+    "pipelines.caption.command.caption",
+    "pipelines.concepts.command.concepts",
+    "pipelines.demo.command.demo",
+    "pipelines.demo.from_videos.demo_from_videos",
+    "pipelines.doctor.command._look_at_model",
+    "pipelines.doctor.findings.as_text",
+    "pipelines.doctor.machine.machine_findings",
+    "pipelines.doctor.packages.package_findings",
+    "pipelines.doctor.services.service_findings",
+    "pipelines.doctor.torch_finding.torch_findings",
+    "pipelines.evaluate.localization.evaluate",
+    "pipelines.evaluate.retrieval.evaluate",
+    "pipelines.explain.queries.explain_queries",
+    "pipelines.explain.queries.ready",
+    "pipelines.explain.server.serve",
+    "pipelines.extract.command.run",
+    "pipelines.index.command.index",
+    "pipelines.ingest.command.ingest",
+    "pipelines.ingest.command.report",
+    "pipelines.search.command.search",
+    "pipelines.sweep.command.resume",
+    "pipelines.sweep.command.sweep",
+    "pipelines.train.command._print_end",
+    "pipelines.train.command.resume",
+    "pipelines.train.command.train",
+    "vtr_core.systems.capsules.commands.explain.explain",
+    "vtr_core.systems.capsules.tables.command.tables",
+    "vtr_core.systems.captioning.commands.evaluate.evaluate",
+    "vtr_core.systems.captioning.tables.command.tables",
+    "vtr_core.systems.dual.analyze.causality.analyze.analyze",
+    "vtr_core.systems.dual.analyze.complementarity.analyze.analyze",
+    "vtr_core.systems.muse.tables.command.tables",
+    "vtr_core.systems.siamese.commands.evaluate.evaluate",
+    "vtr_core.systems.siamese.tables.command.tables",
+)
+"""What commands do when they have understood their words."""
+
+
 def check(words: Sequence[str], patch: pytest.MonkeyPatch) -> None:
     """Everything of a command but its work; ConfigError where it would be refused."""
-    done = {"train": ("train", "_print_end"), "ingest": ("ingest", "report"), "demo": ("demo",)}
-    for stage, functions in done.items():
-        for function in functions:
-            patch.setattr(f"pipelines.{stage}.command.{function}", lambda *_: None)
+    for function in WORK:
+        patch.setattr(function, lambda *_: ())
     submitted = []
     patch.setattr("pipelines.submit.command.submit", lambda flags, command: submitted.append((flags, command)))
+    patch.setattr("pipelines.verify.command.verify", lambda _: Verified(True, 0.0, 1.0))
     run(words[0], words[1:])
     for flags, command in submitted:
         from pipelines.submit.job_command import with_profile

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks.scale_model import command as scale_model
 from benchmarks.scale_model.command import Flags, Hardware, breaks, efficiency, point, projection
-from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, step_cost
+from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from benchmarks.training_step import random_clips
 from vtr_core.config.blocks.words import WordEncoderConfig
@@ -161,6 +161,20 @@ def test_the_page_tells_assumed_from_measured():
     measured = feeding(figures | {"command": "a command", "device": "a machine"})
     assert measured.clips_per_core_s == 100
     page = markdown(projection(FLAGS, measured, COST) | {"versions": {}, "command": "a command"})
-    assert page.count("**assumed**") == 13
+    assert page.count("**assumed**") == 14
     assert "| 1,024 | 128 | 524,288 |" in page
     assert "not measured" in page
+
+
+def test_videos_with_more_clips_than_a_batch_takes_are_read_whole():
+    sampling = {
+        "clips_per_video": 32,
+        "rows": [
+            {"rows_read_per_row": 3.0, "microseconds": {"row groups": 20.0}},
+            {"rows_read_per_row": 1.0, "microseconds": {"row groups": 10.0}},
+        ],
+    }
+    whole = Feeding(clips_per_core_s=900.0, row_bytes=1.0, rows_read_per_row=1.0, source="")
+    found = sampled(whole, sampling, 64.0)
+    assert (found.rows_read_per_row, found.clips_per_core_s) == (2.0, pytest.approx(600.0))
+    assert sampled(whole, sampling, 8.0) == whole

@@ -66,7 +66,7 @@ def stream(
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
     sampling = _Sampling(plan.clips_per_video, plan.seed, plan.extra_captions, plan.max_frames)
     task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
-    make = partial(_items, reader.manifest, plan)
+    make = partial(window_items, reader.manifest, plan)
     numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
     items, pace = make(numbers), _QUICK
     with ThreadPoolExecutor(1, "plan-windows") as planner:
@@ -107,7 +107,7 @@ def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
     )
 
 
-def _items(manifest: Manifest, plan: Plan, numbers: range) -> list[pa.Table]:
+def window_items(manifest: Manifest, plan: Plan, numbers: range) -> list[pa.Table]:
     """What a task needs to know of each window: the videos of its batches, and where their row groups lie.
 
     JSON in one cell: Ray takes several times as long to put a table of many columns.

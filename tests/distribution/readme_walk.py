@@ -1,0 +1,26 @@
+"""README's commands in the order in which it gives them: which a test runs as they stand, and why others are not."""
+
+from tests.cluster.quoted_commands import in_document
+from tests.distribution.project import ROOT
+
+NOT_WALKED = {
+    "s3://": "somebody's bucket; tests/s3 and tests/integration/test_tables.py have data of their own",
+    "submit": "a cluster; tests/integration/test_submit.py",
+    "--help": "its output is tests/command_lines.txt",
+    "extract": "tests/distribution/test_video_commands.py runs the section's commands",
+    "demo --videos": "tests/pipelines/demo; a quarter of an hour",
+    "--serve": "serves until it is ended; tests/pipelines/explain/test_server.py",
+    "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",
+    "siamese --faces": "47 trainings; tests/integration/test_siamese.py makes one of its tables",
+    "sweep": "several trainings that are killed; tests/integration/test_sweep.py",
+    "--synthetic": "dozens of trainings; tests/integration/test_tables.py and test_tables_muse.py",
+}
+"""What a command holds that no walk runs, and why."""
+
+
+def elsewhere(words: list[str]) -> str | None:
+    """What of NOT_WALKED the command holds."""
+    return next((part for part in NOT_WALKED if part in " ".join(words)), None)
+
+
+WALKED = [words for words in in_document((ROOT / "README.md").read_text()) if not elsewhere(words)]
