@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
         case ["evaluate"]:
             _evaluate(argv[1:])
         case _:
-            raise ConfigError(f"there is no vtr tagger {argv[0]}; there is train and evaluate")
+            raise ConfigError(f"there is no vtr tagger {argv[0]}; commands: train, evaluate")
 
 
 def _train(argv: Sequence[str]) -> None:

@@ -46,7 +46,7 @@ class Ensemble:
 def spread(values: Sequence[float]) -> Spread:
     """Mean and standard deviation of the runs' values."""
     if not values:
-        raise DatasetError("a mean over no runs")
+        raise DatasetError("a mean over runs needs one run at least")
     return Spread(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
 
 

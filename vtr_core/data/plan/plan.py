@@ -32,7 +32,7 @@ class CaptionDraws:
     """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
 
     The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
-    order of this seed, and begins anew where there are no more: without replacement as long as there are enough.
+    order of this seed, and begins again where there are no more: without replacement as long as there are enough.
     """
 
     seed: Int64[np.ndarray, " rows"]

@@ -113,7 +113,7 @@ def check_data(record: IndexRecord) -> bool:
         return False
     if found != record.data_fingerprint:
         raise DatasetError(
-            f"{record.data} was ingested anew since it was indexed (it is {short(found)}, the index is of "
+            f"{record.data} was ingested again since it was indexed (it is {short(found)}, the index is of "
             f"{short(record.data_fingerprint)}); run vtr index again"
         )
     return True

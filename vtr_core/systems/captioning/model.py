@@ -77,8 +77,8 @@ class Captioner(nn.Module):
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
         frames, known = self.video_tokens(batch.frames[self.config.feature], batch.mask[self.config.feature])
-        told = self.text_tokens(tokens.masked_fill(masked, self.mask))
-        both = self._through(torch.cat([frames, told], dim=1), sequence_mask(known, tokens.shape[1]))
+        text = self.text_tokens(tokens.masked_fill(masked, self.mask))
+        both = self._through(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]))
         logits = self.logits(both[:, frames.shape[1] :])
         loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
         videos = captions = None
