@@ -22,7 +22,7 @@ _QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
 
 @dataclass(frozen=True)
 class Calibration:
-    """Figures over all samples and concepts of one side of a data set; the expected ones are those of the labels."""
+    """Figures over all samples and concepts of one modality; the expected ones are those of labels."""
 
     mean_detection: float
     """Mean probability: the mean detection rate."""

@@ -69,7 +69,7 @@ class Captioner(nn.Module):
     def forward(
         self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
     ) -> Captioned:
-        """The loss of masked words; where `contrasted` also both sides' tokens, each computed without the other.
+        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
 
         hidden: numbers in [0, 1) that decide what is masked, see `masked_tokens`. A row whose caption has no known word
         has neither loss nor masked tokens.
