@@ -1,4 +1,4 @@
-"""`vtr analyze information`: how much the captions of a corpus tell, drawn as the paper's Figure 1."""
+"""`vtr analyze information`: the information content of a corpus's captions, drawn as the paper's Figure 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

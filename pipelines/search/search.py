@@ -153,7 +153,7 @@ def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text as it can be printed: nothing in it steers the terminal."""
+    """Text without control characters, which could steer the terminal."""
     return one_line(text)
 
 

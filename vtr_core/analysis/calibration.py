@@ -104,7 +104,7 @@ def tag_precision(
 
 
 def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: int) -> list[Fate]:
-    """What became of each concept's detector, as in the thesis's Figure 5.10.
+    """The outcome of each concept's detector, as in the thesis's Figure 5.10.
 
     failed: average precision below `LEARNED_LIFT` times prevalence even on the training data. not generalised: above it
     there but not on the other split. too rare: fewer than `fewest` training samples, or none on the other split. A

@@ -1,4 +1,4 @@
-"""A batch of clips as tensors: features with their presence, caption tokens, and keys that tell equal rows apart."""
+"""A batch of clips as tensors: features with their presence, caption tokens, and keys of clip, video and caption."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

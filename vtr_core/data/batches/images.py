@@ -1,4 +1,4 @@
-"""A batch of images as tensors, and keys that tell whose faces they are."""
+"""A batch of images as tensors, with keys of images and subjects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class CaptionDraws:
-    """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
+    """The random caption of each row of whole videos, drawn without the number of captions, which only shards have.
 
     The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
     order of this seed, and begins again where there are no more: without replacement as long as there are enough.
@@ -195,13 +195,13 @@ class Plan:
         ]
 
     def places(self, step: int) -> list[RowGroup]:
-        """The row groups that hold the batch of `step`: what to look at when something is wrong with it."""
+        """The row groups that hold the batch of `step`: named in messages about it."""
         batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
         return [self.row_groups[group] for group in batch.groups]
 
     @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
-        """All videos in the order of the epoch's permuted row groups, in each from a random one on, in a circle.
+        """All videos in the order of the epoch's permuted row groups, in each cyclically from a random one on.
 
         What makes no full batch is left over at the end, so that without the circle a small data set would lose the
         same videos in every epoch.

@@ -53,7 +53,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that was found; of a space that took no part or that there is not, None."""
+    """A hit of a search; None for a space that was not searched or that the model lacks."""
 
     rank: int
     item_id: str

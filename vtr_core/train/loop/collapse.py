@@ -1,4 +1,4 @@
-"""Whether a run still tells the rows of a batch apart, and whether it does better than guessing."""
+"""Collapse of a run: embeddings or similarities that no longer differ, or a loss at chance level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
