@@ -71,7 +71,7 @@ def expected_calibration_error(
 class TagPrecision:
     """By concept: average precision of ranking the samples, and the share of samples that have the concept.
 
-    NaN where no sample has it: then there is nothing to find.
+    NaN where no sample has the concept.
     """
 
     precision: Float64[np.ndarray, " concepts"]

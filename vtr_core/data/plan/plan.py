@@ -1,10 +1,10 @@
 """Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
 
-An epoch visits every video once, but for what makes no full batch. Row groups are permuted over the whole epoch; their
-videos, in that order, are cut into windows of a few batches and shuffled within a window, so a window touches few row
-groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a
-whole video, as many of its captions. The position in this endless sequence is the global step, so a run continues at
-any step, on any number of workers, with the batches it would have seen.
+An epoch visits every video once, except those left over after the last full batch. Row groups are permuted over the
+whole epoch; their videos, in that order, are cut into windows of a few batches and shuffled within a window, so a
+window touches few row groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video`
+rows; where a row is a whole video, as many of its captions. The position in this endless sequence is the global step,
+so a run continues at any step, on any number of workers, with the batches it would have seen.
 """
 
 from dataclasses import dataclass

@@ -196,8 +196,8 @@ class VideoSchema(RecordSchema):
 class StepSchema(RecordSchema):
     """`steps/1`: one row per video with a frame a second, its task's ordered steps and the annotated segments.
 
-    `steps` are the texts and `labels` what tells steps apart, in order; a label may occur several times. A
-    segment names a label. A cell of a feature is (seconds, dim), empty where absent.
+    `steps` are the texts and `labels` their classes, in order; a label may occur several times. A segment names a
+    label. A cell of a feature is (seconds, dim), empty where absent.
     """
 
     kind = "steps"
