@@ -59,6 +59,13 @@ def parse_with_changes(options: type[T], argv: Sequence[str], prog: str) -> tupl
     return parsed, dotted_changes(rest, prog, options)
 
 
+def check_counts(prog: str, **flags: int | None) -> None:
+    """ConfigError for the first flag below 1; None is a flag that was not given."""
+    for name, value in flags.items():
+        if value is not None and value < 1:
+            raise ConfigError(f"{prog}: --{name.replace('_', '-')} is {value}; it must be 1 or more")
+
+
 def wants_help(argv: Sequence[str]) -> bool:
     """Whether help was asked for."""
     return any(word in argv for word in _HELP_WORDS)

@@ -1,4 +1,4 @@
-"""Figures of a sweep as SVG, which needs nothing to be looked at. All text is escaped."""
+"""Figures of a sweep as SVG. All text is escaped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """All that is used of Ray beside its public interface: what each name does, and what is lost without it.
 
-A release of Ray may rename any of it without notice, so it stands in this one file, which is what to read when Ray is
+A release of Ray may rename any of it without notice, so it is in this one file, which is what to read when Ray is
 upgraded; tests/test_ray_private.py tries every name and keeps all other modules to Ray's public interface. To go to
 another Ray, raise the bound in pyproject.toml, run that test and `make test-all`, and add the release to SEEN.
 
@@ -97,7 +97,7 @@ def autoscaler_limits() -> Mapping[str, float] | None:
 
 
 def read_token_settings() -> None:
-    """Read RAY_AUTH_MODE and RAY_AUTH_TOKEN anew, which Ray has read at its import.
+    """Read RAY_AUTH_MODE and RAY_AUTH_TOKEN again, which Ray has read at its import.
 
     Without it a cluster of a command's own would take work from everyone who reaches the machine.
     """

@@ -1,4 +1,4 @@
-"""`vtr analyze information`: how much the captions of a corpus tell, drawn as the paper's Figure 1."""
+"""`vtr analyze information`: the information content of a corpus's captions, drawn as the paper's Figure 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def analyze(flags: InformationFlags) -> "list[InformationFindings]":
     wrong = [name for name in flags.reading if name not in known]
     if wrong or not readings:
         raise ConfigError(f"vtr analyze information: --reading {' '.join(wrong)}: readings are {', '.join(known)}")
-    if flags.top < 1:
-        raise ConfigError(f"vtr analyze information: --top is {flags.top}; it must be 1 or more")
+    check_counts("vtr analyze information", top=flags.top)
     folder = locate(flags.out)
     check_writable(folder)
     videos = training_captions(flags.data, flags.videos)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from vtr_core.errors import ConfigError
+from pipelines.arguments import check_counts, parse, print_help, wants_help
 
 if TYPE_CHECKING:
     from vtr_core.systems.descriptions import CaptionedVideos
@@ -55,8 +54,7 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.load import load_model
 
-    if flags.examples < 1:
-        raise ConfigError(f"vtr caption: --examples is {flags.examples}; it must be 1 or more")
+    check_counts("vtr caption", examples=flags.examples)
     folder = locate(flags.out)
     check_writable(folder)
     loaded = load_model(flags.checkpoint, device())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.arguments import check_counts, parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
 
     if not flags.data:
         raise ConfigError("vtr concepts needs a data set")
-    for name in ("min_captions", "num_concepts"):
-        value = {"min_captions": flags.min_captions, "num_concepts": flags.num_concepts}[name]
-        if value is not None and value < 1:
-            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must be at least 1")
+    check_counts("vtr concepts", min_captions=flags.min_captions, num_concepts=flags.num_concepts)
     if not 0 <= flags.ambiguous_share <= 0.5:
         raise ConfigError(f"--ambiguous-share is {flags.ambiguous_share:g}; it must be from 0 to 0.5")
     if flags.processes < 0:

@@ -1,4 +1,4 @@
-"""The learning curve of a retrieval run: its loss, and how often it finds what belongs to a caption."""
+"""The learning curve of a retrieval run: its loss, and its text-to-video recall."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.arguments import check_counts
 from pipelines.evaluate.flags import LocalizationFlags
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
@@ -16,7 +17,6 @@ from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import require_steps
 from vtr_core.data.shards.checks import usable
-from vtr_core.errors import ConfigError
 from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
 from vtr_core.retrieval.spaces import clip_space_of
@@ -69,9 +69,7 @@ def _values(prefix: str, by_decoding: Mapping[str, Mapping[str, float]]) -> dict
 
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
     """Localise, print a table for each data set, and log all figures as one run of the experiment."""
-    for name, value in (("window", flags.window), ("draws", flags.draws)):
-        if value < 1:
-            raise ConfigError(f"{PROG}: --{name} is {value}; it must be 1 or more")
+    check_counts(PROG, window=flags.window, draws=flags.draws)
     manifests = [usable(uri, require_steps) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     space = clip_space_of(loaded, "localisation")

@@ -1,4 +1,4 @@
-"""`vtr explain CHECKPOINT`: a page on why videos were found, or what a system explains of its models' insides."""
+"""`vtr explain CHECKPOINT`: a page on why videos were found, or a system's own explanation of its models."""
 
 from collections.abc import Sequence
 

@@ -29,7 +29,7 @@ def show(parts: Sequence[Printed]) -> None:
 
 
 def page(parts: Sequence[Printed]) -> str:
-    """The same as a page; whatever is in the text is shown, not obeyed."""
+    """The same as a page; all text is escaped."""
     console = Console(width=_WIDTH, record=True, file=io.StringIO(), force_terminal=False, color_system=None)
     for part in parts:
         console.print(part, markup=False, highlight=False)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device
 from pipelines.report.printed_page import show
 from pipelines.search.command import SearchFlags
@@ -53,9 +54,7 @@ def _check(flags: SearchFlags) -> None:
         raise ConfigError("vtr search: the query is empty; say what the video shows")
     if flags.topics is None and (flags.run is not None or flags.judgements is not None):
         raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
-    for name, value in (("k", flags.k), ("candidates", flags.candidates)):
-        if value is not None and value < 1:
-            raise ConfigError(f"vtr search: --{name} is {value}; it must be 1 or more")
+    check_counts("vtr search", k=flags.k, candidates=flags.candidates)
 
 
 def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
@@ -153,7 +152,7 @@ def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text as it can be printed: nothing in it steers the terminal."""
+    """Text without control characters, which could steer the terminal."""
     return one_line(text)
 
 

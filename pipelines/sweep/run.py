@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
 from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.driver import concurrent_trials, require_population, run_trials
@@ -90,10 +91,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
 
 
 def _search(flags: SweepFlags) -> SearchKind:
-    if flags.num_samples < 1:
-        raise ConfigError(f"--num-samples is {flags.num_samples}; it must be 1 or more")
-    if flags.max_concurrent is not None and flags.max_concurrent < 1:
-        raise ConfigError(f"--max-concurrent is {flags.max_concurrent}; it must be 1 or more")
+    check_counts("vtr sweep", num_samples=flags.num_samples, max_concurrent=flags.max_concurrent)
     if flags.scheduler == "pbt" and flags.search == "optuna":
         raise ConfigError(
             "--scheduler pbt changes settings while trials run, which --search optuna cannot learn from; "

@@ -19,7 +19,7 @@ def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
     if not chosen:
         first, *_, last = (table.number for table in paper.tables)
         span = f"{first} {'and' if last == first + 1 else 'to'} {last}"
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: of the paper there are tables {span}")
+        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables {span}")
     return chosen
 
 

@@ -26,7 +26,7 @@ usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
 
 @dataclass(frozen=True)
 class TrainTaggerFlags:
-    """The treebank, where the pipeline goes, and what is to be said of the treebank in it."""
+    """The treebank, the output folder, and the licence and attribution to record."""
 
     treebank: str
     """Folder of a Universal Dependencies treebank: …-train.conllu, …-dev.conllu, …-test.conllu."""
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
         case ["evaluate"]:
             _evaluate(argv[1:])
         case _:
-            raise ConfigError(f"there is no vtr tagger {argv[0]}; there is train and evaluate")
+            raise ConfigError(f"there is no vtr tagger {argv[0]}; commands: train, evaluate")
 
 
 def _train(argv: Sequence[str]) -> None:

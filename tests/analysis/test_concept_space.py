@@ -41,7 +41,7 @@ def test_few_captions_keep_so_many_of_each_video_and_their_videos():
 
 def test_scores_that_are_not_finite_and_empty_sets_are_errors():
     space = _space()
-    with pytest.raises(DatasetError, match="the text side"):
+    with pytest.raises(DatasetError, match="text has a concept score"):
         ConceptSpace(space.text / 0, space.video, space.caption_video, "jaccard")
     with pytest.raises(DatasetError, match="8 captions and 0 videos"):
         ConceptSpace(space.text, space.video[:0], space.caption_video, "jaccard")

@@ -23,7 +23,7 @@ def test_spread_of_runs():
 def test_one_run_has_no_spread_and_none_is_an_error():
     assert spread([2.0]).mean == 2.0
     assert math.isnan(spread([2.0]).std)
-    with pytest.raises(DatasetError, match="no runs"):
+    with pytest.raises(DatasetError, match="one run at least"):
         spread([])
 
 

@@ -44,5 +44,5 @@ def test_equals_slow_code(max_results):
 def test_no_relevant_item_and_a_repeated_one():
     pool = _pool({"a": ("1", 0), "b": ("1", -1)})
     assert inferred_average_precision(["a", "b"], pool).value == 0.0
-    with pytest.raises(VtrError, match="item a stands more than once"):
+    with pytest.raises(VtrError, match="item a occurs more than once"):
         inferred_average_precision(["a", "b", "a"], pool)

@@ -1,4 +1,4 @@
-"""What a trained model holds: pure functions over what was read out of it.
+"""Analyses of trained models: pure functions of their embeddings, activations and scores.
 
 Imports metrics, similarity and errors.
 """

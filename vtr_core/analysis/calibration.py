@@ -22,7 +22,7 @@ _QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
 
 @dataclass(frozen=True)
 class Calibration:
-    """Figures over all samples and concepts of one side of a data set; the expected ones are those of the labels."""
+    """Figures over all samples and concepts of one modality; the expected ones are those of labels."""
 
     mean_detection: float
     """Mean probability: the mean detection rate."""
@@ -71,7 +71,7 @@ def expected_calibration_error(
 class TagPrecision:
     """By concept: average precision of ranking the samples, and the share of samples that have the concept.
 
-    NaN where no sample has it: then there is nothing to find.
+    NaN where no sample has the concept.
     """
 
     precision: Float64[np.ndarray, " concepts"]
@@ -104,7 +104,7 @@ def tag_precision(
 
 
 def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: int) -> list[Fate]:
-    """What became of each concept's detector, as in the thesis's Figure 5.10.
+    """The outcome of each concept's detector, as in the thesis's Figure 5.10.
 
     failed: average precision below `LEARNED_LIFT` times prevalence even on the training data. not generalised: above it
     there but not on the other split. too rare: fewer than `fewest` training samples, or none on the other split. A

@@ -74,7 +74,7 @@ def causality_at_k(
 ) -> CausalityAtK:
     """c_k, the sum of the k largest contributions of each pair, times the concept space's weight in the score.
 
-    concept_weight: 1 − α under hybrid scoring, because what the latent space adds explains nothing; 1 alone. All
+    concept_weight: 1 − α under hybrid scoring, because the latent space's part has no explanation; 1 alone. All
     concepts are taken where there are fewer than k. Source: thesis, equations 5.5 and 5.6. Pairs are taken chunk by
     chunk. ConfigError for k < 1 or no pairs.
     """

@@ -26,7 +26,7 @@ class ConceptSpace:
             raise DatasetError(f"{len(self.text)} captions and {len(self.video)} videos; at least one of each")
         for name, scores in (("text", self.text), ("video", self.video)):
             if not scores.isfinite().all():
-                raise DatasetError(f"the {name} side has a concept score that is not finite; the model is damaged")
+                raise DatasetError(f"{name} has a concept score that is not finite; the model is damaged")
 
     @property
     def identity(self) -> Transform:

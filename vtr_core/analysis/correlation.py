@@ -73,7 +73,7 @@ class _Whitened:
         self.mean = values.mean(dim=0)
         self.centred = values - self.mean
         if not self.centred.any():
-            raise DatasetError("all samples of a space are the same; nothing correlates with them")
+            raise DatasetError("all samples of a space are the same; their correlation is undefined")
         freedom = len(values) - 1
         u, s, v = _thin_svd(self.centred)
         kept = s > _SMALLEST_DIRECTION * s[0]

@@ -46,15 +46,15 @@ class Ensemble:
 def spread(values: Sequence[float]) -> Spread:
     """Mean and standard deviation of the runs' values."""
     if not values:
-        raise DatasetError("a mean over no runs")
+        raise DatasetError("a mean over runs needs one run at least")
     return Spread(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
-    """z = (m₁ − m₂) / √(s₁²/n₁ + s₂²/n₂) and p = erfc(|z| / √2); None with fewer than two runs on a side.
+    """z = (m₁ − m₂) / √(s₁²/n₁ + s₂²/n₂) and p = erfc(|z| / √2); None with fewer than two runs in either mean.
 
-    With few runs a Z-test finds too many differences, so Welch's t-test stands beside it. Where no run of a side
-    differs from another, equal means have p = 1 and different ones p = 0.
+    With few runs a Z-test finds too many differences, so Welch's t-test is given, too. Where neither mean's
+    runs differ, equal means have p = 1 and different ones p = 0.
     """
     a, b = spread(first), spread(second)
     if min(a.runs, b.runs) < 2:

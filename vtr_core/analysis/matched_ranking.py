@@ -40,7 +40,7 @@ class MatchedRanking:
     def precision(self, scores: Float[Tensor, "captions videos"]) -> DirectionalPrecision:
         """The mean average precisions; MetricError for a score that is not finite."""
         if not scores.isfinite().all():
-            raise MetricError("a score is not finite; its average precision would mean nothing")
+            raise MetricError("a score is not finite; its average precision is undefined")
         return DirectionalPrecision(self._text_to_video(scores), self._video_to_text(scores))
 
     def _text_to_video(self, scores: Tensor) -> float:

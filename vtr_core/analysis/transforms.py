@@ -76,7 +76,7 @@ class Transform:
         if not bool((result.abs() < LARGEST_SCORE).all()):
             raise ConfigError(
                 f"with power = {self.power:g} and scale = {self.scale:g} transformed scores exceed {LARGEST_SCORE:g}, "
-                "whose products leave float32; take a smaller power or scale (a scale has no effect on a cosine)"
+                "whose products exceed float32; take a smaller power or scale (a scale has no effect on a cosine)"
             )
         return result
 

@@ -8,7 +8,7 @@ from vtr_core.config.settings import PositiveInt, Settings
 
 
 class TrainingConfig(Settings):
-    """How long to train and how often to look."""
+    """Length of training, intervals of logging, checkpoints and validation, early stopping, precision."""
 
     epochs: PositiveInt = 20
     """Passes over all videos."""

@@ -41,7 +41,7 @@ def chance(
 
 
 def _beyond(num_relevant: int, num_items: int) -> Float[np.ndarray, " ranks"]:
-    """P(the first relevant item stands behind rank k) for k = 0 … num_items."""
+    """P(the first relevant item is ranked behind k) for k = 0 … num_items."""
     k = np.arange(num_items)
     factors = np.clip(num_items - num_relevant - k, 0, None) / (num_items - k)
     return np.concatenate([[1.0], np.cumprod(factors)])

@@ -60,7 +60,7 @@ def inferred_average_precision(
     ranking: item ids, best first, ties broken by the caller (NIST: by descending id); the first `max_results` count.
     Items outside the pool count as ranks only. As in `sample_eval` since 2012, infAP is multiplied by R̂/max_results
     where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0.
-    Raises MetricError for an id that stands twice in the ranking.
+    Raises MetricError for an id that occurs twice in the ranking.
     """
     _check(ranking)
     judged = Counter(item.stratum for item in pool.values() if item.relevant is not None)
@@ -92,4 +92,4 @@ def _precision_sums(ranking: Sequence[str], pool: Mapping[str, Judgement]) -> di
 def _check(ranking: Sequence[str]) -> None:
     if len(set(ranking)) != len(ranking):
         twice = next(name for name, count in Counter(ranking).items() if count > 1)
-        raise MetricError(f"item {twice} stands more than once in the ranking")
+        raise MetricError(f"item {twice} occurs more than once in the ranking")

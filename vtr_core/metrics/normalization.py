@@ -1,6 +1,6 @@
 """Hubness correction of a similarity matrix: dual softmax and query-bank normalisation.
 
-Both look at more than the one query that is answered, and so belong beside the plain figures, never in their place.
+Both use more than the query being answered, so they are reported beside the plain figures, never instead of them.
 Similarities can leave the range in which their exponentials are finite, so everything is computed from logarithms.
 """
 

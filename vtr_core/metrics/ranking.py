@@ -1,4 +1,4 @@
-"""Retrieval metrics that ties, missing items and NaN cannot fool."""
+"""Retrieval metrics, defined for ties and for queries without a relevant item; NaN is an error."""
 
 import logging
 from collections.abc import Sequence

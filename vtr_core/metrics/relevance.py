@@ -9,7 +9,7 @@ from vtr_core.errors import VtrError
 
 
 class MetricError(VtrError):
-    """Scores or relevance from which no honest number follows."""
+    """Scores or relevance for which a metric is undefined."""
 
 
 @dataclass(frozen=True)

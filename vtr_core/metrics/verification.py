@@ -131,8 +131,8 @@ def best_threshold(
 def equal_error_threshold(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
     """The threshold at which the rates of false accepts and of false rejects differ least; of two, the larger.
 
-    It lies as `best_threshold` does. Of few subjects it is the steadier one: where a rising and a falling rate cross,
-    and not where a ragged curve has its top.
+    It lies as `best_threshold` does. With few subjects it varies less than the threshold of highest accuracy: it is the
+    crossing of two monotone rates, not the maximum of a noisy curve.
     """
     cuts = _cuts(distances)
     matching, apart = np.sort(distances[~different]), np.sort(distances[different])

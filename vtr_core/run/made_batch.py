@@ -1,4 +1,4 @@
-"""A batch of invented rows for a look at a configuration without data: features of a chosen size, captions, images."""
+"""A random batch to examine a configuration without data: features of a chosen size, captions, images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

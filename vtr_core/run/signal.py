@@ -1,4 +1,4 @@
-"""How far what differs between the rows of a batch gets in a model with fresh weights, forward and backward."""
+"""Signal propagation through a model with fresh weights: differences between rows forward, gradients backward."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ GRADIENTS = (1e-2, 1e2)
 
 @dataclass(frozen=True)
 class LayerSignal:
-    """The share of energy that differs between rows of what a layer is given, and of what it makes of it."""
+    """The share of energy that differs between rows, of a layer's input (`given`) and output (`gives`)."""
 
     name: str
     given: float
@@ -48,7 +48,7 @@ class Signal:
 
     @property
     def dies_at(self) -> LayerSignal | None:
-        """The layer that keeps least of the differences that it is given, of those with less than LEAST_SHARE left."""
+        """The layer with the lowest ratio of output share to input share, of those with outputs below LEAST_SHARE."""
         weak = [layer for layer in self.layers if layer.gives < LEAST_SHARE]
         return min(weak, key=lambda layer: layer.gives / max(layer.given, 1e-12), default=None)
 

@@ -92,7 +92,7 @@ class JsonLines:
         return dropped
 
     def _cut(self) -> None:
-        """Cut off what stands behind the last whole line."""
+        """Cut off what follows the last whole line."""
         with suppress(OSError):
             if self._file.exists() and self._file.stat().st_size > self._size:
                 with self._file.open("r+b") as file:

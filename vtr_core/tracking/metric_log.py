@@ -1,4 +1,4 @@
-"""The metrics of a run: every point in a JSON-lines file, and sent to MLflow beside training, not in its way."""
+"""The metrics of a run: every point in a JSON-lines file, and sent to MLflow by a thread of its own."""
 
 import logging
 import queue

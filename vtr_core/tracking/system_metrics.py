@@ -1,4 +1,4 @@
-"""How busy this machine is: CPU, memory, disk, network and GPUs, under the names that MLflow's pages look for.
+"""Utilisation of this machine: CPU, memory, disk, network and GPUs, under the names that MLflow's pages look for.
 
 Sampled here with MLflow's own monitors, logged with a run's points: so they wait in metrics.jsonl like the others while
 MLflow is away, and stand at optimiser steps.

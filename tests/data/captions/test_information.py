@@ -5,7 +5,7 @@ import pytest
 
 from tests.reference import captioning as reference
 from vtr_core.data.captions import information as module
-from vtr_core.data.captions.information import InformationTable, check_told, information_table
+from vtr_core.data.captions.information import InformationTable, check_captioned, information_table
 from vtr_core.data.captions.video_captions import VideoCaptions
 from vtr_core.data.shards.writing import caption_key
 from vtr_core.errors import DatasetError
@@ -73,6 +73,6 @@ def test_a_corpus_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_videos_without_captions_are_refused() -> None:
     with pytest.raises(DatasetError, match="d://x: video b has no captions, and training needs some of every video"):
-        check_told(videos({**CORPUS, "b": ()}), "d://x")
+        check_captioned(videos({**CORPUS, "b": ()}), "d://x")
     with pytest.raises(DatasetError, match="holds no video"):
-        check_told([])
+        check_captioned([])

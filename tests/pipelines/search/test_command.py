@@ -238,7 +238,7 @@ def test_data_that_was_ingested_anew_is_noticed(tmp_path: Path, capsys: pytest.C
     for file in (tmp_path / "w").iterdir():
         file.unlink()
     toy_videos(tmp_path / "w", frames_of=(1, 1, 1))
-    with pytest.raises(VtrError, match="was ingested anew since it was indexed"):
+    with pytest.raises(VtrError, match="was ingested again since it was indexed"):
         search(SearchFlags(QUERY, index=str(tmp_path / "i")))
 
 

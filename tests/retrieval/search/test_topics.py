@@ -38,7 +38,7 @@ def test_topics_of_every_form(text: str) -> None:
         (b"", "holds no topic"),
         (b"# nothing\n\n", "holds no topic"),
         (b"501\n", "line 1: '501' is no topic"),
-        (b"501 a dog\n501 a cat\n", "topic 501 stands there more than once"),
+        (b"501 a dog\n501 a cat\n", "topic 501 occurs more than once"),
         (b"<topics><topic>", "damaged XML"),
         (b"<topics/>", "holds no topic"),
         (b'<!DOCTYPE t [<!ENTITY a "aaaa">]><t><topic num="1" text="&a;"/></t>', "declares entities"),

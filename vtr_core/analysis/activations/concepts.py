@@ -29,7 +29,7 @@ def clip_concepts(
 ) -> ClipConcepts:
     """The concepts that clips of at least `min_videos` videos name, in alphabetical order.
 
-    words_of: distinct words of each clip. Videos are counted, not clips: a word that one long video repeats is none.
+    words_of: distinct words of each clip. Videos are counted, not clips: a word of one long video is no concept.
     """
     ids: dict[str, int] = {}
     concept = np.fromiter((ids.setdefault(word, len(ids)) for words in words_of for word in words), np.int64)

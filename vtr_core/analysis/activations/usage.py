@@ -30,7 +30,7 @@ class CapsuleUsage:
 
     @property
     def dead(self) -> Bool[np.ndarray, " capsules"]:
-        """Whether a capsule tells clips apart nowhere: it is flat, or it never leads."""
+        """Whether a capsule does not discriminate clips: it is flat, or never among the strongest."""
         return self.flat | (self.led == 0)
 
     @property
@@ -40,7 +40,7 @@ class CapsuleUsage:
 
 
 class UsageMeter:
-    """Sums over clips that stream by, in float64, about the first clip: a large mean does not eat the deviation."""
+    """Sums over clips that stream by, in float64, shifted by the first clip against cancellation."""
 
     def __init__(self, capsules: int) -> None:
         self.clips = 0

@@ -1,4 +1,4 @@
-"""A batch of clips as tensors: features with their presence, caption tokens, and keys that tell equal rows apart."""
+"""A batch of clips as tensors: features with their presence, caption tokens, and keys of clip, video and caption."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from vtr_core.data.batches.rows import CaptionedBatch, shared_tensor
 class ClipBatch(CaptionedBatch):
     """Rows of clip and caption. Features are float16 as stored; a model casts them to what it computes in.
 
-    The values of a feature in rows where it is not present mean nothing.
+    The values of a feature are undefined in rows where it is not present.
     """
 
     features: dict[str, Float[Tensor, "batch _"]]
@@ -29,7 +29,7 @@ def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> Cl
 
     columns: float16 (rows, dim) and bool `has_<name>` of every feature, `tokens` int32 (rows, max_words), `clip_key`,
     `video_key`, `caption_key` int64 (rows,), and perhaps `candidate_tokens` int32 (rows, extra, max_words). Features
-    and keys share the arrays' memory, read-only where that is, as Ray's is: nothing may write into them.
+    and keys share the arrays' memory, which may be read-only (Ray's is): nothing may write into them.
     """
     candidates = columns.get("candidate_tokens")
     return ClipBatch(

@@ -37,7 +37,7 @@ def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> F
 
     columns: of every feature float16 (rows, frames, dim), int64 `<name>.kept` (rows,) and float32 `<name>.mean` (rows,
     dim); `tokens` int32 (rows, max_words); `clip_key`, `video_key`, `caption_key` int64 (rows,). Features and keys
-    share the arrays' memory, read-only where that is, as Ray's is: nothing may write into them.
+    share the arrays' memory, which may be read-only (Ray's is): nothing may write into them.
     """
     kept = {name: shared_tensor(columns[kept_column(name)]) for name in features}
     return FrameBatch(

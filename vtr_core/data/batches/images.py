@@ -1,4 +1,4 @@
-"""A batch of images as tensors, and keys that tell whose faces they are."""
+"""A batch of images as tensors, with keys of images and subjects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) 
     """The batch of the columns of an `images` data set whose images have `shape` (height, width, channels).
 
     columns: uint8 `pixels` (rows, height · width · channels), int64 `clip_key` and `video_key` (rows,), the keys of
-    image and subject. Pixels may share the arrays' memory,
-    read-only where that is, as Ray's is: nothing may write into them.
+    image and subject. Pixels may share the arrays' memory, which may be read-only (Ray's is): nothing may write into
+    them.
     """
     height, width, channels = shape
     pixels = shared_tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()

@@ -84,7 +84,7 @@ class CaptionedBatch(TensorBatch):
 
 
 def shared_tensor(array: np.ndarray) -> Tensor:
-    """The array as a tensor that shares its memory, read-only where that is, as Ray's is: nothing may write into it."""
+    """The array as a tensor that shares its memory, which may be read-only (Ray's is): nothing may write into it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(array)

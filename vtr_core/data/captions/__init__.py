@@ -1,4 +1,4 @@
-"""The captions of a data set or of a corpus, and how much they tell.
+"""The captions of a data set or of a corpus, and their information content.
 
 Imports reading and text.
 """

@@ -80,7 +80,7 @@ def information_table(
     Captions are cut by `tokenise`. A damaged file of the cache is made anew. Raises DatasetError for a video without
     captions, for a corpus without videos, and where the reading is defined for no caption.
     """
-    check_told(videos)
+    check_captioned(videos)
     corpus = fingerprint([_VERSION, reading, [[video.video_id, list(video.captions)] for video in videos]])
     place = None if cache is None else cache / f"information-{corpus}.parquet"
     found = None if place is None else _read(place, reading, corpus)
@@ -103,7 +103,7 @@ def training_information(manifest: Manifest, reading: Reading, cache: Location |
     return information_table(list(video_captions(manifest)), reading, cache)
 
 
-def check_told(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
+def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
     """DatasetError for a video without captions, which training on captions cannot use, and for no videos at all."""
     count = 0
     for video in videos:

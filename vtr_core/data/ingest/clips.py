@@ -26,7 +26,7 @@ class VideoClips:
 def clip_groups(
     source: ClipSource, schema: ClipSchema, vocabulary: Vocabulary, videos: Iterable[VideoEntry], drops: Drops
 ) -> Iterator[GroupTable]:
-    """The row groups of the clips of `videos`. A video without a usable clip leaves no trace."""
+    """The row groups of the clips of `videos`. A video without a usable clip is left out."""
     read = (VideoClips(video.video_id, list(source.clips(video, drops))) for video in videos)
     usable = (video for video in read if video.clips)
     for group in row_groups(usable, lambda video: _size(video, schema)):

@@ -74,7 +74,7 @@ class ShardTask:
 
 @dataclass(frozen=True)
 class IngestPlan:
-    """All shard tasks of an ingest into `out`, what is the same for all of them, and what listing already dropped."""
+    """All shard tasks of an ingest into `out`, their common settings, and the rows dropped while listing."""
 
     source: AnySource
     out: Location
@@ -121,7 +121,7 @@ def plan_ingest(
     word_vectors: str | None = None,
     count: CountWords = count_words,
 ) -> IngestPlan:
-    """List the videos, split and shuffle them, and settle the vocabulary.
+    """List the videos, split and shuffle them, and collect the vocabulary.
 
     It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions;
     `count` counts them.

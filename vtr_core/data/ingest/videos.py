@@ -18,7 +18,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 def video_groups(
     source: VideoSource, schema: VideoSchema, vocabulary: Vocabulary, videos: Iterable[VideoEntry], drops: Drops
 ) -> Iterator[GroupTable]:
-    """The row groups of `videos`. A video that cannot be used leaves no trace."""
+    """The row groups of `videos`. A video that cannot be used is left out."""
     read = (source.video(video, drops) for video in videos)
     yield from video_row_groups(read, lambda group: _table(group, schema, vocabulary, drops))
 

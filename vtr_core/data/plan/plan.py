@@ -1,10 +1,10 @@
 """Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
 
-An epoch visits every video once, but for what makes no full batch. Row groups are permuted over the whole epoch; their
-videos, in that order, are cut into windows of a few batches and shuffled within a window, so a window touches few row
-groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video` rows; where a row is a
-whole video, as many of its captions. The position in this endless sequence is the global step, so a run continues at
-any step, on any number of workers, with the batches it would have seen.
+An epoch visits every video once, except those left over after the last full batch. Row groups are permuted over the
+whole epoch; their videos, in that order, are cut into windows of a few batches and shuffled within a window, so a
+window touches few row groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video`
+rows; where a row is a whole video, as many of its captions. The position in this endless sequence is the global step,
+so a run continues at any step, on any number of workers, with the batches it would have seen.
 """
 
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ class Part:
 
 @dataclass(frozen=True)
 class CaptionDraws:
-    """Which caption each row of whole videos gets, whatever the number of captions, which shards alone know.
+    """The random caption of each row of whole videos, drawn without the number of captions, which only shards have.
 
     The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
-    order of this seed, and begins anew where there are no more: without replacement as long as there are enough.
+    order of this seed, and begins again where there are no more: without replacement as long as there are enough.
     """
 
     seed: Int64[np.ndarray, " rows"]
@@ -195,13 +195,13 @@ class Plan:
         ]
 
     def places(self, step: int) -> list[RowGroup]:
-        """The row groups that hold the batch of `step`: what to look at when something is wrong with it."""
+        """The row groups that hold the batch of `step`: named in messages about it."""
         batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
         return [self.row_groups[group] for group in batch.groups]
 
     @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
-        """All videos in the order of the epoch's permuted row groups, in each from a random one on, in a circle.
+        """All videos in the order of the epoch's permuted row groups, in each cyclically from a random one on.
 
         What makes no full batch is left over at the end, so that without the circle a small data set would lose the
         same videos in every epoch.

@@ -17,7 +17,7 @@ class GroupSplit:
     test: tuple[str, ...]
 
     def without_validation(self) -> "GroupSplit":
-        """The same test subjects; all others train."""
+        """These test subjects; all others are for training."""
         return GroupSplit((*self.train, *self.validation), (), self.test)
 
 
@@ -36,7 +36,7 @@ def held_out_groups(subjects: Sequence[str], size: int, seed: int) -> list[tuple
 
 
 def group_split(subjects: Sequence[str], groups: Sequence[tuple[str, ...]], number: int) -> GroupSplit:
-    """Group `number` tests, the next one, in a circle, validates, and all other subjects train."""
+    """Group `number` tests, the next one, cyclically, validates, and all other subjects train."""
     test, validation = groups[number], groups[(number + 1) % len(groups)]
     return GroupSplit(tuple(s for s in subjects if s not in test and s not in validation), validation, test)
 

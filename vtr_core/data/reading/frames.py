@@ -63,7 +63,7 @@ def video_rows(
         for first in range(0, len(video_id), max_videos):
             rows = np.arange(first, min(first + max_videos, len(video_id)))
             counts = videos.tokens.counts[rows]
-            told = slice(int(videos.first_caption[first]), int(videos.first_caption[first] + counts.sum()))
+            caption_rows = slice(int(videos.first_caption[first]), int(videos.first_caption[first] + counts.sum()))
             kept = {name: pad(cells, rows, max_frames) for name, cells in videos.frames.items()}
             yield VideoRows(
                 frames={name: torch.from_numpy(padded.values) for name, padded in kept.items()},
@@ -72,14 +72,14 @@ def video_rows(
                 present={name: torch.from_numpy(padded.kept > 0) for name, padded in kept.items()},
                 video_id=tuple(video_id[first : first + len(rows)]),
                 video_key=videos.video_key[rows],
-                captions=tuple(captions[told]),
-                tokens=torch.from_numpy(videos.tokens.vectors[told].astype(np.int64)),
-                caption_vectors=_vectors(videos, told),
-                caption_key=videos.caption_key[told],
+                captions=tuple(captions[caption_rows]),
+                tokens=torch.from_numpy(videos.tokens.vectors[caption_rows].astype(np.int64)),
+                caption_vectors=_vectors(videos, caption_rows),
+                caption_key=videos.caption_key[caption_rows],
                 caption_video=np.repeat(np.arange(len(rows)), counts),
             )
 
 
-def _vectors(videos: StoredVideos, told: slice) -> Float[Tensor, "captions dim"] | None:
+def _vectors(videos: StoredVideos, caption_rows: slice) -> Float[Tensor, "captions dim"] | None:
     vectors = videos.caption_vectors
-    return None if vectors is None else torch.from_numpy(vectors.vectors[told].copy())
+    return None if vectors is None else torch.from_numpy(vectors.vectors[caption_rows].copy())

@@ -54,7 +54,7 @@ def subjects_of(manifest: Manifest) -> tuple[str, ...]:
 def require_other_subjects(one: Manifest, other: Manifest, roles: str) -> None:
     """DatasetError where two data sets, for instance "training and validation", share a subject.
 
-    A network that has seen a face tells nothing about how it does on faces it has not seen.
+    Verification of subjects seen in training does not measure generalisation to unseen ones.
     """
     shared = sorted(set(subjects_of(one)) & set(subjects_of(other)))
     if shared:

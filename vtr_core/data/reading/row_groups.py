@@ -75,7 +75,7 @@ class RowGroupReader:
 
 
 def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
-    """Columns of a row group; those that lie plainly in the file are views of what was read."""
+    """Columns of a row group; those of one uncompressed PLAIN page are views of what was read."""
     rows, plain = file.rows(group), file.plain(group, names)
     others = [name for name in names if name not in plain]
     decoded = file.decoded(group, others) if others else {}

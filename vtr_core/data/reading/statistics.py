@@ -75,7 +75,7 @@ def _evenly_spaced(manifest: Manifest, count: int) -> Sequence[RowGroup]:
 
 
 class _Sums:
-    """Sums over rows, of values and of squares, about the first row: a large mean does not eat the deviation."""
+    """Sums over rows, of values and of squares, shifted by the first row against cancellation."""
 
     def __init__(self, dim: int) -> None:
         self.rows = 0

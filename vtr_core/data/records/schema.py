@@ -1,7 +1,7 @@
 """The record kinds of shards as versioned Arrow schemas.
 
 Feature columns are *binary*: fixed-size where a row has one vector, of variable length where it has many; one buffer
-per column chunk either way. Their dtype and dimension stand in the schema's metadata.
+per column chunk either way. Their dtype and dimension are in the schema's metadata.
 """
 
 import json
@@ -196,8 +196,8 @@ class VideoSchema(RecordSchema):
 class StepSchema(RecordSchema):
     """`steps/1`: one row per video with a frame a second, its task's ordered steps and the annotated segments.
 
-    `steps` are the texts and `labels` what tells steps apart, in order; a label may stand there several times. A
-    segment names a label. A cell of a feature is (seconds, dim), empty where absent.
+    `steps` are the texts and `labels` their classes, in order; a label may occur several times. A segment names a
+    label. A cell of a feature is (seconds, dim), empty where absent.
     """
 
     kind = "steps"

@@ -36,12 +36,14 @@ def stored_videos(columns: Mapping[str, pa.Array], schema: VideoSchema) -> Store
     keys = columns["caption_keys"]
     if not np.array_equal(tokens.counts, keys.value_lengths().to_numpy()):
         raise DatasetError(
-            f"videos have not as many keys as captions of {schema.max_words} words; rebuild the data set"
+            f"videos have another number of keys than captions of {schema.max_words} words; rebuild the data set"
         )
     frames = {f.name: as_sequences(columns[f.name], f.dim, FEATURE_DTYPE) for f in schema.features if f.name in columns}
     vectors = frames.pop(CAPTION_VECTORS, None)
     if vectors is not None and not np.array_equal(vectors.counts, tokens.counts):
-        raise DatasetError(f"videos have not as many vectors of {CAPTION_VECTORS} as captions; rebuild the data set")
+        raise DatasetError(
+            f"videos have another number of vectors of {CAPTION_VECTORS} than captions; rebuild the data set"
+        )
     return StoredVideos(
         frames=frames,
         caption_vectors=vectors,

@@ -29,9 +29,10 @@ def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnB
 def check_files(manifest: Manifest) -> None:
     """DatasetError for the first shard that is missing, has another size, or was replaced; contents are not read.
 
-    On an S3-compatible store one listing tells all. A shard was replaced where its ETag is not the one of the ingest.
-    That is compared only where the data set still lies where it was written, at the same URI of the same endpoint: an
-    ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes alone.
+    On an S3-compatible store one listing gives all sizes and ETags. A shard was replaced where its ETag is not the one
+    of the ingest. That is compared only where the data set still lies where it was written, at the same URI of the same
+    endpoint: an ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes
+    alone.
     """
     folder = manifest.location
     objects = storage.listing(folder)

@@ -1,4 +1,4 @@
-"""Column chunks of a Parquet file as the values that lie in them, where that is all there is.
+"""Column chunks of a Parquet file that are one uncompressed PLAIN page, as views of their values.
 
 A required column of fixed-width values, written without compression and dictionary, is a page header and then the
 values themselves. Such a chunk is used where it lies, after its checksum was verified, instead of being decoded into
@@ -17,7 +17,7 @@ _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 
 
 def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int | None:
-    """Bytes that the values of a chunk take if they are all that is in it; None where they have to be decoded."""
+    """The size of a chunk's values if it is one uncompressed PLAIN page; None where values have to be decoded."""
     optional = schema.max_definition_level or schema.max_repetition_level
     if optional or column.has_dictionary_page or column.compression != "UNCOMPRESSED":
         return None
@@ -31,7 +31,7 @@ def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int 
 
 
 class PageFault(Exception):
-    """A chunk is not what it should be: it was damaged."""
+    """A damaged chunk: its page, header or checksum is not as written."""
 
 
 def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:

@@ -102,7 +102,7 @@ class ShardFile:
         return self.metadata.row_group(group).column(self._index(name))
 
     def _value_bytes(self, group: int, names: Sequence[str]) -> dict[str, int]:
-        """Bytes that the values of each column take, of those that are nothing but their values."""
+        """The size in bytes of each column's values, of columns of one uncompressed PLAIN page."""
         schema = self.metadata.schema
         sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
         return {name: size for name, size in sizes.items() if size is not None}

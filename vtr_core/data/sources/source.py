@@ -84,7 +84,7 @@ class Drops:
     def drop(self, reason: str, what: str, rows: int = 1) -> None:
         """Count `rows` dropped rows for `reason`; `what` describes the row and its fault."""
         if self.strict:
-            raise InputError(f"{what} ({reason}); mend it, or leave out --strict to drop and count such rows")
+            raise InputError(f"{what} ({reason}); correct it, or leave out --strict to drop and count such rows")
         self.counts[reason] += rows
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:

@@ -139,13 +139,13 @@ def captions(settings: SyntheticSettings, video: int, content: Truth) -> list[st
 
 
 def _caption(settings: SyntheticSettings, clip: int, content: Truth, rng: np.random.Generator) -> str:
-    told, others = clip, neighbours(clip, len(content))
+    described, others = clip, neighbours(clip, len(content))
     if others and rng.random() < settings.misalignment:
-        told = others[rng.integers(len(others))]
+        described = others[rng.integers(len(others))]
     mentioned = rng.random(len(SLOTS)) < settings.mention
     mentioned[rng.integers(len(SLOTS))] |= not mentioned.any()
     words = {}
-    for slot, concept, named in zip(SLOTS, content.concepts[told], mentioned, strict=True):
+    for slot, concept, named in zip(SLOTS, content.concepts[described], mentioned, strict=True):
         choices = names(slot, int(concept))
         word = choices[rng.integers(len(choices))]
         if named:

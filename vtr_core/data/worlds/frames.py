@@ -10,7 +10,7 @@ from vtr_core.data.worlds.videos import FRAMES, WEIGHTS, SyntheticVideoSettings,
 
 MANNER_DIM = 4
 PERIOD = 6
-"""Frames after which a movement begins anew."""
+"""Frames after which a movement begins again."""
 _SEEN = {LOOK: 0.7, AGENT: 1.0, ACTION: 0.7, COLOUR: 0.7, OBJECT: 1.0, PLACE: 1.0}
 
 

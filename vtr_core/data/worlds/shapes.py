@@ -67,19 +67,19 @@ def film(seed: int, index: int) -> Film:
     return Film(colour, shape, motion, tone, seed * 1_000_003 + index)
 
 
-def frames(told: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:
+def frames(content: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:
     """(time in seconds, picture) of every frame."""
-    draw = np.random.default_rng(told.seed)
+    draw = np.random.default_rng(content.seed)
     grey = draw.integers(20, 60) + draw.normal(0, 6, (SIZE, SIZE, 1))
     ground = np.broadcast_to(np.clip(grey, 0, 255).astype(np.uint8), (SIZE, SIZE, 3))
     place, radius = draw.uniform(0.35, 0.65, 2), draw.uniform(0.2, 0.3)
     for number in range(_FRAMES):
         share = number / (_FRAMES - 1)
-        x, y, r = _moved(told.motion, share, place[0], place[1], radius)
-        shown = told.motion != "blink" or int(share * 6) % 2 == 0
+        x, y, r = _moved(content.motion, share, place[0], place[1], radius)
+        shown = content.motion != "blink" or int(share * 6) % 2 == 0
         pixels = ground.copy()
         if shown:
-            pixels[_inside(told.shape, x, y, r)] = COLOURS[told.colour]
+            pixels[_inside(content.shape, x, y, r)] = COLOURS[content.colour]
         yield number / FRAME_RATE, pixels
 
 
@@ -119,11 +119,11 @@ def _inside(shape: str, x: float, y: float, radius: float) -> Bool[np.ndarray, "
             raise AssertionError(f"{shape} is no shape")
 
 
-def sound(told: Film) -> Float32[np.ndarray, " samples"]:
+def sound(content: Film) -> Float32[np.ndarray, " samples"]:
     """The tone at a fifth of full scale, at SAMPLE_RATE: 220 Hz, 1,760 Hz, or rising from one to the other."""
     times: Float[np.ndarray, " samples"] = np.arange(round(SECONDS * SAMPLE_RATE)) / SAMPLE_RATE
-    if told.tone != "rising":
-        return (0.2 * np.sin(2 * np.pi * TONES[told.tone] * times)).astype(np.float32)
+    if content.tone != "rising":
+        return (0.2 * np.sin(2 * np.pi * TONES[content.tone] * times)).astype(np.float32)
     low, high = TONES["low"], TONES["high"]
     octaves = np.log2(high / low) / SECONDS
     phase = low * (2 ** (octaves * times) - 1) / (octaves * np.log(2))

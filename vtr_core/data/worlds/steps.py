@@ -79,10 +79,10 @@ def synthetic_task(settings: SyntheticStepSettings, task: int) -> SyntheticTask:
     steps = int(rng.integers(settings.min_steps, settings.max_steps + 1))
     concepts = rng.choice(settings.num_concepts, size=(steps, len(SLOTS)), p=settings.frequencies)
     concepts[:, ACTION] = rng.choice(settings.num_concepts, steps, replace=False, p=settings.frequencies)
-    told = {slot: SLOTS[slot] for slot in (ACTION, OBJECT, TOOL)}
+    slots = {slot: SLOTS[slot] for slot in (ACTION, OBJECT, TOOL)}
     texts = []
     for step in concepts:
-        words = {name: str(rng.choice(names(name, int(step[slot])))) for slot, name in told.items()}
+        words = {name: str(rng.choice(names(name, int(step[slot])))) for slot, name in slots.items()}
         texts.append(narrate(words, rng))
     return SyntheticTask(concepts, tuple(texts))
 

@@ -94,14 +94,14 @@ def token_content(settings: SyntheticTokenSettings, video: int) -> TokenContent:
 def token_captions(settings: SyntheticTokenSettings, video: int, content: TokenContent) -> list[str]:
     """Captions that name the thing, its colour and the place, each in one of their words."""
     rng = settings.stream(CAPTIONS, video)
-    told = []
+    captions = []
     for _ in range(settings.captions_per_video):
         names = {slot: CONCEPTS[slot][concept] for slot, concept in content.concepts.items()}
         word = {slot: choices[rng.integers(len(choices))] for slot, choices in names.items()}
         article = "an" if word[COLOUR][0] in "aeiou" else "a"
         place = f"{PREPOSITIONS.get(word[PLACE], 'in')} the {word[PLACE]}"
-        told.append(f"{article} {word[COLOUR]} {word[OBJECT]} {place}")
-    return told
+        captions.append(f"{article} {word[COLOUR]} {word[OBJECT]} {place}")
+    return captions
 
 
 class TokenCamera:

@@ -101,8 +101,8 @@ def video_content(settings: SyntheticVideoSettings, video: int) -> VideoContent:
 def descriptions(settings: SyntheticVideoSettings, video: int, content: VideoContent) -> list[str]:
     """The captions of a video, each of a scene drawn evenly; every scene has one where there are enough captions."""
     rng = settings.stream(DESCRIPTIONS, video)
-    told = rng.permutation(np.arange(settings.captions_per_video) % len(content.concepts))
-    return [_description(settings, content.concepts[scene], rng) for scene in told.tolist()]
+    scenes = rng.permutation(np.arange(settings.captions_per_video) % len(content.concepts))
+    return [_description(settings, content.concepts[scene], rng) for scene in scenes.tolist()]
 
 
 def _description(

@@ -51,7 +51,7 @@ def row_cross_entropy(
 
 
 class BiasExtractor(nn.Module):
-    """ŷ_b(v, t) = cos(ψ(v), φ(t)) = cos ξ̂, with an embedding for every bin of each side (Gu and Yao 2023, Eq. 1).
+    """ŷ_b(v, t) = cos(ψ(v), φ(t)) = cos ξ̂, with an embedding for every bin of each modality (Gu and Yao 2023, Eq. 1).
 
     A caption's bin is its value rounded to 2 decimals, a video's the mean over its captions rounded to 1.
     """

@@ -21,7 +21,7 @@ def mil_nce(
 
     L = −mean_i log( Σ_{c} e^{S_i,ic} / (Σ_{j,c} e^{S_i,jc} + Σ_{j,c} e^{S_j,ic}) )        (Miech et al. 2020, Eq. 1)
 
-    The texts of clip j are columns j·c … (j+1)·c − 1. The positives stand in both sums below, as in the published code,
+    The texts of clip j are columns j·c … (j+1)·c − 1. The positives are in both sums below, as in the published code,
     so the minimum is ln 2, not 0. Raises ValueError where the texts are not a multiple of the clips.
     """
     batch, texts = similarity.shape
@@ -54,7 +54,7 @@ class MilNce(Objective):
     """`mil_nce` of the plain dot products, as in the paper; its minimum is ln 2 for every pair of modalities.
 
     In pairs with text a clip's bag is its own caption and its further candidates (`Embeddings.candidates`); in pairs
-    without text a bag holds one vector. Duplicates are told by the clips and their own captions, not by candidates.
+    without text a bag holds one vector. Duplicates are found by the clips and their own captions, not by candidates.
     """
 
     def groups(self, embeddings: Embeddings) -> list[Group]:

@@ -31,7 +31,7 @@ def whole_seconds(start: float, end: float, label: str) -> Segment:
 class StepTruth:
     """A video's task, the label of each step in the order in which it was searched, and its annotated segments.
 
-    A label may stand at several places in the order. Segments may overlap, may lie beyond the video's last second, and
+    A label may occur several times in the order. Segments may overlap, may lie beyond the video's last second, and
     there may be none. A step is *annotated* where some segment has its label.
     """
 

@@ -74,6 +74,6 @@ def _mean(
 
 
 def keep_words(words: Bool[Tensor, "batch max_words"], rate: float) -> Bool[Tensor, "batch max_words"]:
-    """`words` with each one dropped with probability `rate`; a caption's luckiest word always stays."""
-    luck = torch.rand(words.shape, device=words.device).masked_fill(~words, -1.0)
-    return words & ((luck >= rate) | (luck == luck.amax(dim=1, keepdim=True)))
+    """`words` with each one dropped with probability `rate`; of each caption at least one word is kept."""
+    draws = torch.rand(words.shape, device=words.device).masked_fill(~words, -1.0)
+    return words & ((draws >= rate) | (draws == draws.amax(dim=1, keepdim=True)))

@@ -86,7 +86,7 @@ class MambaMixer(nn.Module):
         x_proj: nn.Linear,
         dt_proj: nn.Linear,
     ) -> "_Steps":
-        """What drives one direction; of u only itself is kept, since a convolution costs little beside a scan."""
+        """The inputs of the scan of one direction; the backward pass computes u's convolution again, as it is cheap."""
         inputs = (x, kept, backward, convolution)
         u = self._inputs(*inputs) if self.config.recompute else _again(self._inputs, *inputs)
         found = torch.matmul(x_proj.weight, u)
@@ -118,7 +118,7 @@ class MambaMixer(nn.Module):
 
 @dataclass(frozen=True)
 class _Steps:
-    """What drives the states of one direction; Δ before its bias and softplus."""
+    """The inputs of the selective scan of one direction; Δ before its bias and softplus."""
 
     u: Float[Tensor, "batch inner tokens"]
     delta: Float[Tensor, "batch inner tokens"]
@@ -131,13 +131,13 @@ class _Steps:
 
 
 def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
-    """Its result, of which the backward pass computes all but the inputs again."""
+    """The function's result; only the inputs are stored, the backward pass computes the rest again."""
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
 
 
 def _step_by_step(values: Float[Tensor, "batch inner tokens"]) -> Float[Tensor, "batch inner tokens"]:
-    """The same values with each step's side by side in memory, as the reference scan reads them."""
+    """The same values, with the channels of each step contiguous in memory, as the reference scan reads them."""
     return values.transpose(1, 2).contiguous().transpose(1, 2)
 
 

@@ -40,7 +40,7 @@ class ScanArguments:
         return [self.u, self.delta, self.A, self.B, self.C, self.D, self.z, self.delta_bias]
 
     def zeros(self) -> "ScanArguments":
-        """Room for the gradients: of what is summed over steps or channels in the precision of computing."""
+        """Zeros for the gradients; of what is summed over steps or channels, in the precision of computing."""
         return replace(
             self,
             u=torch.zeros_like(self.u),

@@ -64,7 +64,7 @@ def embed(
     """The embeddings of the rows in `places`, in file order, on the model's device, which it leaves as it was.
 
     features: the model's, name to dimension; one that the data set lacks is absent from every row. A data set ingested
-    with another vocabulary has its captions encoded anew with the model's.
+    with another vocabulary has its captions encoded again with the model's.
     """
     chunks = _chunks(manifest, vocabulary, places, max_rows)
     return embed_columns(model, features, chain([_no_rows(manifest.schema.max_words)], chunks))

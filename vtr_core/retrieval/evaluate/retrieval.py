@@ -22,7 +22,7 @@ VIDEO, AUDIO = "video", "audio"
 class Direction:
     """One retrieval direction: its name in metrics, its title, its metrics and those of a random ranking.
 
-    `num_unanswerable` of the queries have nothing that they could find, or no known word: they count as failures.
+    `num_unanswerable` of the queries have no relevant item, or no known word: they count as failures.
     """
 
     name: str

@@ -53,7 +53,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that was found; of a space that took no part or that there is not, None."""
+    """A hit of a search; None for a space that was not searched or that the model lacks."""
 
     rank: int
     item_id: str
@@ -113,7 +113,7 @@ def check_data(record: IndexRecord) -> bool:
         return False
     if found != record.data_fingerprint:
         raise DatasetError(
-            f"{record.data} was ingested anew since it was indexed (it is {short(found)}, the index is of "
+            f"{record.data} was ingested again since it was indexed (it is {short(found)}, the index is of "
             f"{short(record.data_fingerprint)}); run vtr index again"
         )
     return True

@@ -41,7 +41,7 @@ def run_lines(rankings: Sequence[RankedTopic], name: str) -> str:
 def _word(item: str) -> str:
     """An id as the format can hold it: InputError for one with white space."""
     if not item or item.split() != [item]:
-        raise InputError(f"the item {item!r} cannot stand in a TREC run: its id has white space")
+        raise InputError(f"the item {item!r} cannot be written to a TREC run: its id has white space")
     return item
 
 

@@ -26,7 +26,7 @@ def parse_topics(content: bytes, where: str) -> tuple[Topic, ...]:
 
     In XML a topic is an element with a number and a text, each an attribute or a child (num, number, id; text,
     textDescription, description, title). Empty lines and lines that begin with # are no topics. Raises InputError for a
-    file without topics, a line without a text, an id that stands twice, and for XML that is damaged or declares
+    file without topics, a line without a text, an id that occurs twice, and for XML that is damaged or declares
     entities.
     """
     try:
@@ -38,7 +38,7 @@ def parse_topics(content: bytes, where: str) -> tuple[Topic, ...]:
         raise InputError(f"{where} holds no topic; each is a line of an id and a text, or a numbered element of XML")
     twice = [topic_id for topic_id, count in Counter(topic.topic_id for topic in topics).items() if count > 1]
     if twice:
-        raise InputError(f"{where}: topic {twice[0]} stands there more than once")
+        raise InputError(f"{where}: topic {twice[0]} occurs more than once")
     return tuple(topics)
 
 

@@ -24,7 +24,7 @@ class DecodingConfig(Settings):
 
 class CaptionerConfig(Settings):
     """A transformer over video tokens and text tokens, trained by masked language modelling with a
-    sequence-to-sequence mask (Li et al. 2023), speaking word by word by appending [MASK]."""
+    sequence-to-sequence mask (Li et al. 2023), decoding word by word by appending [MASK]."""
 
     kind: Literal["captioner"] = "captioner"
     inputs: ModelInputs = ModelInputs()

@@ -90,11 +90,11 @@ def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
 
 def caption_figures(videos: CaptionedVideos, tokenizer: CaptionTokenizer, with_meteor: bool = True) -> CaptionMetrics:
     """The figures of the videos that have references; DatasetError where none has."""
-    told = {name: texts for name, texts in videos.references.items() if texts}
-    if not told:
+    captioned = {name: texts for name, texts in videos.references.items() if texts}
+    if not captioned:
         raise DatasetError("no video has a reference caption, so nothing can be measured; vtr caption needs none")
-    hypotheses = {name: videos.hypotheses[name] for name in told}
-    return caption_metrics(hypotheses, told, tokenizer=tokenizer, with_meteor=with_meteor)
+    hypotheses = {name: videos.hypotheses[name] for name in captioned}
+    return caption_metrics(hypotheses, captioned, tokenizer=tokenizer, with_meteor=with_meteor)
 
 
 def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:

@@ -22,7 +22,7 @@ def _build(
     vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
     statistics: Mapping[str, FeatureStatistics] | None,
 ) -> Captioner:
-    """A captioner with fresh weights, also of the vectors of the words that it says; statistics: of its feature."""
+    """A captioner with fresh weights, also of its output word embeddings; statistics: of its feature."""
     model = Captioner(config)
     if statistics is not None:
         model.load_statistics(statistics)

@@ -69,7 +69,7 @@ class Captioner(nn.Module):
     def forward(
         self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
     ) -> Captioned:
-        """The loss of masked words; where `contrasted` also both sides' tokens, each computed without the other.
+        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
 
         hidden: numbers in [0, 1) that decide what is masked, see `masked_tokens`. A row whose caption has no known word
         has neither loss nor masked tokens.
@@ -77,8 +77,8 @@ class Captioner(nn.Module):
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
         frames, known = self.video_tokens(batch.frames[self.config.feature], batch.mask[self.config.feature])
-        told = self.text_tokens(tokens.masked_fill(masked, self.mask))
-        both = self._through(torch.cat([frames, told], dim=1), sequence_mask(known, tokens.shape[1]))
+        text = self.text_tokens(tokens.masked_fill(masked, self.mask))
+        both = self._through(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]))
         logits = self.logits(both[:, frames.shape[1] :])
         loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
         videos = captions = None

@@ -25,7 +25,7 @@ def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> Ca
     known, known_ids, _ = _means(training, feature)
     kept = [place for place, name in enumerate(known_ids) if name in typical]
     if not kept:
-        raise DatasetError(f"{training.uri} has no video with captions, so there is nothing to say")
+        raise DatasetError(f"{training.uri} has no video with captions, so the baseline has no caption to give")
     known, known_ids = known[kept], [known_ids[place] for place in kept]
     asked, ids, references = _means(manifest, feature)
     mean, spread = known.mean(axis=0), known.std(axis=0) + 1e-6

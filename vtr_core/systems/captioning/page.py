@@ -27,9 +27,9 @@ class CaptionExample:
 def examples(videos: CaptionedVideos, count: int) -> list[CaptionExample]:
     """At most `count` videos: evenly from the best to the worst by CIDEr-D, ties and all without references in file
     order; those without references come last."""
-    told = {name: texts for name, texts in videos.references.items() if texts}
-    hypotheses = {name: videos.hypotheses[name] for name in told}
-    scores = cider(hypotheses, told, tokenizer=_TOKENIZER).by_id if told else {}
+    captioned = {name: texts for name, texts in videos.references.items() if texts}
+    hypotheses = {name: videos.hypotheses[name] for name in captioned}
+    scores = cider(hypotheses, captioned, tokenizer=_TOKENIZER).by_id if captioned else {}
     order = sorted(videos.hypotheses, key=lambda name: -scores.get(name, -1.0))
     places = np.unique(np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(int))
     return [_example(videos, order[place], scores) for place in places.tolist()]

@@ -57,10 +57,10 @@ def _check(config: "TrainConfig") -> None:
 
 def _check_data(manifest: "Manifest") -> None:
     """DatasetError for a video without captions."""
-    from vtr_core.data.captions.information import check_told
+    from vtr_core.data.captions.information import check_captioned
     from vtr_core.data.captions.video_captions import video_captions
 
-    check_told(video_captions(manifest), manifest.uri)
+    check_captioned(video_captions(manifest), manifest.uri)
 
 
 def _standardizes(model: CaptionerConfig) -> bool:

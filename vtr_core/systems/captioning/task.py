@@ -74,8 +74,8 @@ class CaptioningTask:
         """The mean tokens of this worker's videos and captions; all scores over their temperature."""
         assert output.videos is not None
         assert output.captions is not None
-        sides = {"video": output.videos, "text": output.captions}
-        vectors = {name: at_least_float32(side.mean()[:MOST_ROWS].detach()) for name, side in sides.items()}
+        modalities = {"video": output.videos, "text": output.captions}
+        vectors = {name: at_least_float32(rows.mean()[:MOST_ROWS].detach()) for name, rows in modalities.items()}
         some = at_least_float32(scores[:MOST_ROWS].detach())
         return Compared(vectors, {"video_text": lambda: some / self._loss.score.temperature})
 

@@ -11,7 +11,7 @@ from vtr_core.systems.loaded_model import TrainedModel
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
     """In: a column `caption`, or a column of vectors for each of some features, or both; out: `text` and the features.
 
-    None stands where a row lacks one, and comes out where it lacks it or knows no word; other values are float32 arrays
+    None is where a row lacks one, and comes out where it lacks it or knows no word; other values are float32 arrays
     (embedding_dim,). Raises InputError for other columns or values.
     """
     features, max_words = loaded.config.model.inputs.features, loaded.config.model.inputs.max_words

@@ -1,4 +1,4 @@
-"""The one seam between workers: their parts of a batch become the whole batch, their shares of a loss the whole loss.
+"""Collectives between workers: their parts of a batch become the whole batch, their shares of a loss the whole loss.
 
 Every worker computes its share of the loss from the gathered embeddings of the whole batch; `sum_shares` makes it the
 loss of the whole batch, equal on all workers. Backwards, each collective sums the gradients of all workers, as if each

@@ -19,7 +19,7 @@ _POLL_S = 1.0
 
 
 class Growth:
-    """When a group may be asked to end for the sake of more workers: `interval_s` after it has begun.
+    """When a group may be ended to restart with more workers: `interval_s` after it has begun.
 
     Where the last such end brought no more workers, because others took the room, twice as long as the last time.
     """

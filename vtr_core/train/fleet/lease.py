@@ -198,7 +198,7 @@ def _read(file: Location) -> Holder | None:
 
 
 def _changed(file: Location) -> tuple[Any, ...]:
-    """Something that differs after every heartbeat, and when the file is gone."""
+    """A value that changes with every heartbeat, and when the file is gone."""
     info = file.filesystem.get_file_info(file.path)
     return info.type, info.mtime_ns, info.size
 

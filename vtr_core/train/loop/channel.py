@@ -87,7 +87,7 @@ class Channel:
         self._exchange.request_stop.remote(reason)
 
     def group(self) -> Group:
-        """The present group, as far as it has shown up."""
+        """The state of the present group, as far as it has reported."""
         return ray.get(self._exchange.group.remote())
 
     def watch(self) -> "StopWatch":

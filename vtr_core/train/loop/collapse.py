@@ -1,4 +1,4 @@
-"""Whether a run still tells the rows of a batch apart, and whether it does better than guessing."""
+"""Collapse of a run: embeddings or similarities that no longer differ, or a loss at chance level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class CollapseWatch:
 
     def look(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
         """Metrics to log after `step` steps."""
-        told = {name: vectors for name, vectors in compared.vectors.items() if len(vectors) >= FEWEST_ROWS}
-        shares = {name: row_share(vectors) for name, vectors in told.items()}
-        ranks = {name: effective_rank(vectors) for name, vectors in told.items()}
-        deviations = {name: score_deviation(scores()) for name, scores in compared.scores.items()} if told else {}
+        judged = {name: vectors for name, vectors in compared.vectors.items() if len(vectors) >= FEWEST_ROWS}
+        shares = {name: row_share(vectors) for name, vectors in judged.items()}
+        ranks = {name: effective_rank(vectors) for name, vectors in judged.items()}
+        deviations = {name: score_deviation(scores()) for name, scores in compared.scores.items()} if judged else {}
         found = None if self._warned else self._judge(shares, ranks, deviations)
         self.collapse, self._warned = found, self._warned or found is not None
         self._was_apart |= found is None

@@ -1,4 +1,4 @@
-"""Which validation was the best, how many since then were not, and how many plateaus that makes."""
+"""The best validation, the number of validations since then, and the number of plateaus."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -12,7 +12,7 @@ class MicroBatches(nn.Module):
     """The model, taken through a batch `rows` rows at a time: memory for activations is that of `rows` rows.
 
     The loss needs the embeddings of the whole batch at once, but not the activations behind them: these are dropped in
-    the forward pass and computed anew, piece by piece, when the gradient of a piece's embeddings is known, with the
+    the forward pass and computed again, piece by piece, when the gradient of a piece's embeddings is known, with the
     same random draws (Gao et al. 2021, "Scaling deep contrastive learning batch size under memory limited setup").
     Without dropout embeddings and gradients equal those of one pass over the whole batch.
     """

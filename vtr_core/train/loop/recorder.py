@@ -48,7 +48,7 @@ class Recorder:
             self.event("started", step=step, workers=workers)
 
     def point(self, values: Mapping[str, float], step: int, total_steps: int) -> None:
-        """Log a point, with how busy the machine is, and send it to the driver, without waiting for either.
+        """Log a point with the machine's utilisation, and send it to the driver, without waiting for either.
 
         Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
         """

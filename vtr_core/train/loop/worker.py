@@ -161,7 +161,7 @@ class Worker:
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
-        """This worker's batches; and who looks at what of them was replaced, where that is allowed."""
+        """This worker's batches; and the record of replaced rows, where replacing them is allowed."""
         columns = training_columns(self._manifest.schema, self._plan.extra_captions)
         reader = RowGroupReader(self._manifest, columns)
         part = Part(self._rank, self._world)

@@ -134,7 +134,7 @@ TOKEN_FAULTS = {
     "unreadable": (b"?", "unreadable_file", "is not a .npy file"),
     "no_frames": (TOKENS[:0], "no_frames", "holds no frame"),
     "nan": (NAN, "not_finite", "NaN or infinite"),
-    "beyond_float16": (TOKENS * 1e6, "not_finite", "leave the range of float16"),
+    "beyond_float16": (TOKENS * 1e6, "not_finite", "exceed the range of float16"),
     "other_grid": (TOKENS[:, :-1], "wrong_dimension", "has 4 tokens a frame; a 2 × 2 grid has 5"),
     "no_grid": (TOKENS[:, :4].reshape(FRAMES, -1), "wrong_dimension", "has 12 values a frame; a 2 × 2 grid has 5"),
     "other_dim": (TOKENS[..., :2], "wrong_dimension", "has 10 values a frame; this data set has 5 tokens of 3"),

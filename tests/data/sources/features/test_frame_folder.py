@@ -38,7 +38,7 @@ def test_a_vector_is_one_frame_and_further_axes_are_flattened(folder):
 FAULTS = {
     "nan": (Reason.NOT_FINITE, "NaN or infinite"),
     "inf": (Reason.NOT_FINITE, "NaN or infinite"),
-    "large": (Reason.NOT_FINITE, "leave the range of float16"),
+    "large": (Reason.NOT_FINITE, "exceed the range of float16"),
     "none": (Reason.WRONG_DIMENSION, "holds nothing"),
     "patches": (Reason.WRONG_DIMENSION, "has 12 values a frame; this data set has 3"),
     "broken": (Reason.UNREADABLE_FILE, "not a .npy file"),

@@ -183,7 +183,10 @@ BROKEN = {
     "no caption": ({"videos": [], "sentences": [{"video_id": "a"}]}, r"sentences\[0\] lacks caption"),
     "no split": ({"videos": [{"video_id": "a"}], "sentences": []}, r"videos\[0\] lacks split, start time, end time"),
     "another split": ({"videos": [video(0, "dev")], "sentences": []}, "split 'dev'; allowed are train, validate, test"),
-    "other times": ({"videos": [{**video(0, "test"), "end time": "x"}], "sentences": []}, "times that are no numbers"),
+    "other times": (
+        {"videos": [{**video(0, "test"), "end time": "x"}], "sentences": []},
+        "times that are not ordered numbers",
+    ),
 }
 
 

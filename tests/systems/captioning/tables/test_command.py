@@ -61,5 +61,5 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         tables(GmcTablesFlags(data=data.uri, out=str(tmp_path / "o")), {})
     with pytest.raises(ConfigError, match="write name=URI"):
         tables(GmcTablesFlags(data=data.uri, test=("x",)), {})
-    with pytest.raises(ConfigError, match="there are tables 1 and 2"):
+    with pytest.raises(ConfigError, match="has tables 1 and 2"):
         tables(GmcTablesFlags(only=(3,)), {})

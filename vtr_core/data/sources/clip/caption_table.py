@@ -11,9 +11,9 @@ from vtr_core.storage import locate
 def read_captions(uri: str, drops: Drops) -> list[AnnotatedVideo]:
     """The videos of the table at `uri`, a row for each caption: columns id and caption, optionally split.
 
-    Rows of one id are the captions of one video, in their order, repeated ones too: their vectors may be counted by
-    it. Durations, which the table does not tell, are 0. Rows of an id that cannot name a file, or of a video that is
-    in another split already, are dropped and counted. InputError for a missing or damaged table.
+    Rows of one id are the captions of one video, in their order, repeated ones too, since vectors belong to captions by
+    position. Durations, which the table lacks, are 0. Rows of an id that cannot name a file, or of a video that is in
+    another split already, are dropped and counted. InputError for a missing or damaged table.
     """
     videos: dict[str, list[str]] = {}
     splits: dict[str, str | None] = {}

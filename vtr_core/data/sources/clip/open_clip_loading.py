@@ -24,7 +24,7 @@ _FAULTS = (RuntimeError, ValueError, KeyError, TypeError, AttributeError, OSErro
 
 @dataclass(frozen=True)
 class _Weights:
-    """A file of weights and what a model must be like to take them."""
+    """A file of weights and the settings of the model that it belongs to."""
 
     file: Path
     quick_gelu: bool = False
@@ -53,7 +53,7 @@ def load_backbone(name: str, weights: str, device: str) -> OpenClipBackbone:
 
 
 def _without_weights(open_clip: Any, name: str, quick_gelu: bool) -> Any:
-    """The model as it is drawn; open_clip's warning of that would mislead, since the weights follow."""
+    """The model with random weights, without open_clip's warning about them, since the weights are loaded next."""
     root = logging.getLogger()
     root.addFilter(_is_no_warning)
     try:

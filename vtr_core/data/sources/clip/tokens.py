@@ -79,7 +79,7 @@ class ClipTokens(CaptionListing):
         return str(file), vectors
 
     def _absent(self, listed: ListedVideo) -> dict[str, Float16[np.ndarray, "_ _"]]:
-        """The features of a video that is kept without: its captions have vectors of nothing."""
+        """The features of a video that is kept without: its captions have zero vectors."""
         dim, has_text = self._layout
         return {CAPTION_VECTORS: zero_vectors(listed, dim)} if has_text else {}
 

@@ -72,6 +72,6 @@ def _opened(place: Location) -> "Image":
         raise InputError(f"{error}; restore it, or remove it from its folder") from error
     except Exception as error:  # whatever the decoders meet in a damaged file
         raise InputError(
-            f"{place} is not a readable image ({error}); it must be PGM, PNG or JPEG: mend or remove it"
+            f"{place} is not a readable image ({error}); it must be PGM, PNG or JPEG: replace or remove it"
         ) from error
     return image

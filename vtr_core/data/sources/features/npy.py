@@ -25,8 +25,8 @@ def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
     """The numbers of a `.npy` file, finite and within float32: 2-D (time, dim), or 1-D (dim,), one vector without time.
 
     With `flatten`, an array of more axes is read as (time, product of the others); without, it has the wrong rank.
-    Raises UnusableError with the reason. Other faults of the storage (a network that is down) are a StorageError: they
-    say nothing of the file.
+    Raises UnusableError with the reason. Other faults of the storage (a network that is down) are a StorageError, since
+    they are no fault of the file.
     """
     array = parse_npy(read_file(location), str(location))
     if flatten and array.ndim > 2:

@@ -63,5 +63,5 @@ def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarr
         stored = values.astype(np.float16)
     if not np.isfinite(stored).all():
         limit = f"{np.finfo(np.float16).max:.0f}"
-        raise UnusableError(Reason.NOT_FINITE, f"{what}: values leave the range of float16 (at most {limit})")
+        raise UnusableError(Reason.NOT_FINITE, f"{what}: values exceed the range of float16 (at most {limit})")
     return stored

@@ -14,7 +14,7 @@ _NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG)
 def read_file(location: Location) -> bytes:
     """The whole file; UnusableError, with the reason, where it does not exist, may not be read, or is a folder.
 
-    Other faults of the storage (a network that is down) say nothing of the file: they are a StorageError.
+    Other faults of the storage (a network that is down) are a StorageError, since they are no fault of the file.
     """
     try:
         return storage.read_bytes(location)

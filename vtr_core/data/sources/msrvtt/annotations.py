@@ -85,7 +85,7 @@ def _duration(video: Mapping[str, Any], file: Location) -> float:
     except (TypeError, ValueError, OverflowError):
         start = end = math.nan
     if not 0 <= start <= end < math.inf:
-        raise InputError(f"{file}: {video['video_id']} has times that are no numbers of seconds, in order from 0 on")
+        raise InputError(f"{file}: {video['video_id']} has times that are not ordered numbers of seconds from 0 on")
     return round(end - start, 3)
 
 

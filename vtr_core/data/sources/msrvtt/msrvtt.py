@@ -18,7 +18,7 @@ class Msrvtt(MsrvttListing):
     """All captions of a video share its clip, whose id is the video's; video = L2(pooled frame features).
 
     Of training and validation only videos with a feature file are listed; the rows of the others are counted as
-    missing_file. `keep_missing` says what becomes of test videos.
+    missing_file. `keep_missing` controls test videos without one.
     """
 
     pool: Pool = "max"
@@ -59,9 +59,9 @@ class Msrvtt(MsrvttListing):
 class MsrvttVideos(MsrvttListing):
     """Every video is one row, with all its captions and all its frames, as they are: neither pooled nor normalised.
 
-    Files may have further axes, such as (time, patches, dim); they are flattened into the values of a frame.
-    Of training and validation only videos with a feature file are listed; the others are counted as missing_file.
-    `keep_missing` says what becomes of test videos. A caption without a word is left out and counted; so is a video
+    Files may have further axes, such as (time, patches, dim); they are flattened into the values of a frame. Of
+    training and validation only videos with a feature file are listed; the others are counted as missing_file.
+    `keep_missing` controls test videos without one. A caption without a word is left out and counted; so is a video
     without captions.
     """
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
+from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
@@ -15,7 +16,7 @@ from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.images import read_images, require_other_subjects
 from vtr_core.data.records.schema import require_images
 from vtr_core.data.shards.checks import usable
-from vtr_core.errors import ConfigError, VtrError
+from vtr_core.errors import VtrError
 from vtr_core.metrics.verification import fold_accuracy, verification_metrics
 from vtr_core.storage import locate
 from vtr_core.systems.siamese.commands.command import PROG, VerificationFlags
@@ -30,8 +31,7 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     """Verify, print a table for each data set, and log figures, curves and the hardest pairs as one run."""
-    if flags.hardest < 1:
-        raise ConfigError(f"{PROG}: --hardest is {flags.hardest}; it must be 1 or more")
+    check_counts(PROG, hardest=flags.hardest)
     manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     model = siamese(loaded)

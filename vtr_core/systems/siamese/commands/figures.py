@@ -1,4 +1,4 @@
-"""The ROC curve of each data set, and how the distances of matching and of different pairs are spread."""
+"""The ROC curve of each data set, and the densities of distances of matching and of different pairs."""
 
 from collections.abc import Sequence
 

@@ -21,7 +21,7 @@ from vtr_core.train.checkpoint.load import load_model
 
 @dataclass(frozen=True)
 class MarginChoice:
-    """The margin of highest mean validation figure, of equals the smallest, and the threshold that goes with it."""
+    """The margin of highest mean validation figure, of equals the smallest, and its threshold."""
 
     metric: str
     means: Mapping[str, float]
