@@ -56,7 +56,7 @@ def locate(uri: str | os.PathLike[str]) -> Location:
         return Location(path, pafs.LocalFileSystem(), path)
     if text.startswith("s3://"):
         place = parse_s3(text)
-        return Location(text, filesystem(place.settings, place.bucket), place.path)
+        return Location(text, filesystem(place.settings), place.path)
     try:
         found, path = pafs.FileSystem.from_uri(text)
     except (pa.ArrowInvalid, OSError) as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from vtr_core.storage.bucket import Bucket, bucket_region, certain, header, kept, objects
+from vtr_core.storage.bucket import Bucket, certain, header, kept, objects
 from vtr_core.storage.fault import Fault, StorageError, storage_error, store_fault
 from vtr_core.storage.open_objects import OpenObject, Upload
 from vtr_core.storage.patience import Patience, given_patience, persist
@@ -36,7 +36,6 @@ class S3Store(pafs.FileSystemHandler):
     """The handler behind the file system; paths are `bucket/key`."""
 
     settings: S3Settings
-    region: str
 
     def ask(self, path: str, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T:
         """What a bucket's client answers about a key, after given_patience() at most.
@@ -46,11 +45,11 @@ class S3Store(pafs.FileSystemHandler):
         name, _, key = path.partition("/")
 
         def give_up(fault: Fault, tried_s: float) -> StorageError:
-            reason = certain(fault, self.settings, self.region, path)
+            reason = certain(fault, self.settings, path)
             return storage_error(reason, f"s3://{path}", self.settings.shown, tried_s)
 
         def ask() -> T:
-            return question(kept(self.settings, self.region, name), key)
+            return question(kept(self.settings, name), key)
 
         try:
             return persist(ask, store_fault, give_up, patience or given_patience(), f"s3://{path}")
@@ -151,9 +150,9 @@ class S3Store(pafs.FileSystemHandler):
 
 
 @cache
-def filesystem(settings: S3Settings, bucket: str) -> pafs.PyFileSystem:
-    """The process's one file system for a bucket."""
-    return pafs.PyFileSystem(S3Store(settings, bucket_region(settings, bucket)))
+def filesystem(settings: S3Settings) -> pafs.PyFileSystem:
+    """The process's one file system of a store."""
+    return pafs.PyFileSystem(S3Store(settings))
 
 
 def _file(path: str, found: "ObjectMeta") -> pafs.FileInfo:
