@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from vtr_core.storage.fault import StorageError
-from vtr_core.storage.s3_filesystem import filesystem
+from vtr_core.storage.s3_filesystem import S3Store, filesystem
 from vtr_core.storage.s3_settings import parse_s3
 
 MAX_NAME_BYTES = 240
@@ -36,6 +36,12 @@ class Location:
     def is_local(self) -> bool:
         """Whether this is a path of this machine's file system."""
         return isinstance(self.filesystem, pafs.LocalFileSystem)
+
+    @property
+    def s3(self) -> S3Store | None:
+        """The S3-compatible store that this is on."""
+        handler = self.filesystem.handler if isinstance(self.filesystem, pafs.PyFileSystem) else None
+        return handler if isinstance(handler, S3Store) else None
 
     @property
     def name(self) -> str:

@@ -7,8 +7,9 @@ object lies in it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
+from functools import cache, partial
+from mmap import mmap
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -56,9 +57,9 @@ class S3Store(pafs.FileSystemHandler):
         except FileNotFoundError:
             raise FileNotFoundError(f"there is no object s3://{path}") from None
 
-    def upload(self, file: str, path: str) -> None:
-        """Publish a local file as the object `path`, whole or not at all."""
-        self.ask(path, lambda bucket, key: bucket.put(key, Path(file), chunk_size=_PART, max_concurrency=_AT_ONCE))
+    def put(self, path: str, content: bytes | mmap) -> None:
+        """Write an object, whole or not at all."""
+        self.ask(path, lambda bucket, key: bucket.put(key, content, chunk_size=_PART, max_concurrency=_AT_ONCE))
 
     # What pyarrow asks of a handler.
 
@@ -142,7 +143,7 @@ class S3Store(pafs.FileSystemHandler):
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
         """A new object, published when it is closed."""
-        return pa.PythonFile(Upload(lambda file: self.upload(file, path)), mode="w")
+        return pa.PythonFile(Upload(partial(self.put, path)), mode="w")
 
     def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
         """Objects do not grow."""
