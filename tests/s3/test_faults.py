@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -172,6 +173,25 @@ def test_without_credentials_that_is_said(
         storage.check_readable(place)
 
 
+def test_credentials_of_a_profile_are_found(
+    folder: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "credentials").write_text("[other]\naws_access_key_id = OFPROFILE\naws_secret_access_key = secret\n")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", f"{tmp_path}/credentials")
+    monkeypatch.setenv("AWS_PROFILE", "other")
+    url = storage.presigned_url(locate(folder) / "file")
+    assert url is not None
+    assert "X-Amz-Credential=OFPROFILE" in url
+
+
+def test_a_missing_file_of_certificates_is_named(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such/file.pem")
+    with pytest.raises(StorageError, match=r"AWS_CA_BUNDLE=/no/such/file.pem cannot be read .* name a file"):
+        storage.exists(locate(folder))
+
+
 def test_links_open_without_credentials(place: Location, tmp_path: object) -> None:
     from urllib.request import urlopen
 
@@ -179,3 +199,4 @@ def test_links_open_without_credentials(place: Location, tmp_path: object) -> No
     assert url is not None
     assert urlopen(url).read() == b"content"
     assert storage.presigned_url(locate(f"{tmp_path}/x")) is None
+    assert storage.presigned_url(locate(f"s3://{place.path}?anonymous=true")) is None

@@ -16,7 +16,7 @@ from vtr_core.storage.bucket import Bucket, check_listing
 from vtr_core.storage.fault import store_fault
 from vtr_core.storage.location import Location
 from vtr_core.storage.patience import Patience
-from vtr_core.storage.s3_filesystem import S3Store, directly_below
+from vtr_core.storage.s3_filesystem import directly_below
 
 T = TypeVar("T")
 _AT_ONCE = Patience(0.0)
@@ -37,8 +37,7 @@ class _DroppedError(Exception):
 
 def store_name(location: Location) -> str | None:
     """The endpoint of the S3-compatible store that `location` is on, "AWS" for AWS; None for other places."""
-    found = _store(location)
-    return None if found is None else found.settings.shown
+    return None if location.s3 is None else location.s3.settings.shown
 
 
 def check_readable(location: Location) -> None:
@@ -93,22 +92,15 @@ def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
 
     It holds a signature: show it, never log or store it.
     """
-    store = _store(location)
-    if store is None or store.settings.anonymous:
+    if location.s3 is None or location.s3.settings.anonymous:
         return None
     lasts = timedelta(seconds=expires_s)
-    return store.ask(location.path, lambda bucket, key: obstore.sign(bucket, "GET", key, lasts), _AT_ONCE)
-
-
-def _store(location: Location) -> S3Store | None:
-    handler = getattr(location.filesystem, "handler", None)
-    return handler if isinstance(handler, S3Store) else None
+    return _ask(location, lambda bucket, key: obstore.sign(bucket, "GET", key, lasts), _AT_ONCE)
 
 
 def _ask(location: Location, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T | None:
     """What the store answers; None off S3."""
-    store = _store(location)
-    return None if store is None else store.ask(location.path, question, patience)
+    return None if location.s3 is None else location.s3.ask(location.path, question, patience)
 
 
 def _plain(value: str | None) -> str:

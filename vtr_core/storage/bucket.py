@@ -12,8 +12,7 @@ import pyarrow.fs as pafs
 from obstore.exceptions import InvalidPathError
 from obstore.store import S3Store as Bucket
 
-from vtr_core.storage.fault import NO_BUCKET, UNREACHABLE, Fault, StorageError, storage_error, store_fault
-from vtr_core.storage.patience import given_patience, persist
+from vtr_core.storage.fault import Fault, RegionError, StorageError, store_fault
 from vtr_core.storage.s3_settings import S3Settings
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _KEPT = timedelta(minutes=10)
 """obstore asks for credentials anew five minutes before their end: renewed ones are found after as long."""
 
 
-def connected(settings: S3Settings, region: str, name: str) -> Bucket:
+def connected(settings: S3Settings, name: str) -> Bucket:
     """A client of the bucket `name`. It holds keys: it is never shown, stored or pickled."""
     by_host = settings.force_virtual_addressing or (settings.endpoint is None and "." not in name)
     given: dict[str, Any] = {}
@@ -44,7 +43,7 @@ def connected(settings: S3Settings, region: str, name: str) -> Bucket:
         client["root_certificate"] = _certificates(settings.ca_bundle)
     return Bucket(
         name,
-        region=region,
+        region=_region(settings, name),
         virtual_hosted_style_request=by_host,
         skip_signature=settings.anonymous,
         disable_bulk_delete=True,  # not every store knows it
@@ -57,6 +56,18 @@ def connected(settings: S3Settings, region: str, name: str) -> Bucket:
 
 kept = cache(connected)
 """The process's one client of a bucket."""
+
+
+def _region(settings: S3Settings, name: str) -> str:
+    """The region that was given, else the bucket's own on AWS, else what a store that has no regions is told."""
+    if settings.region is not None:
+        return settings.region
+    if settings.endpoint is not None:
+        return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    try:
+        return pafs.resolve_s3_region(name)
+    except OSError as error:
+        raise RegionError(str(error)) from None
 
 
 def _certificates(file: str) -> bytes:
@@ -91,7 +102,7 @@ def client_failures() -> tuple[type[Exception], ...]:
     return Boto3Error, BotoCoreError, ClientError
 
 
-def certain(fault: Fault, settings: S3Settings, region: str, path: str) -> Fault:
+def certain(fault: Fault, settings: S3Settings, path: str) -> Fault:
     """`fault`, or its reason where that is not certain: why listing below `path`, which has an answer, fails as well.
 
     Answers to requests for a header have no body, and access is also denied to who has no credentials any more.
@@ -100,7 +111,7 @@ def certain(fault: Fault, settings: S3Settings, region: str, path: str) -> Fault
         return fault
     name, _, key = path.partition("/")
     try:
-        check_listing(connected(settings, region, name), key)
+        check_listing(connected(settings, name), key)
     except Exception as error:
         return store_fault(error) or fault
     return fault
@@ -130,20 +141,3 @@ def header(bucket: Bucket, key: str) -> "ObjectMeta | None":
         return bucket.head(key)
     except FileNotFoundError:
         return None
-
-
-def bucket_region(settings: S3Settings, bucket: str) -> str:
-    """The region that was given, else the bucket's own on AWS, else what a store that has no regions is told."""
-    if settings.region is not None:
-        return settings.region
-    if settings.endpoint is not None:
-        return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-
-    def judge(error: Exception) -> Fault | None:
-        away = Fault(NO_BUCKET if "not found" in str(error) else UNREACHABLE)
-        return away if isinstance(error, OSError) else None
-
-    def give_up(fault: Fault, tried_s: float) -> StorageError:
-        return storage_error(fault, f"s3://{bucket}", settings.shown, tried_s)
-
-    return persist(lambda: pafs.resolve_s3_region(bucket), judge, give_up, given_patience(), f"s3://{bucket}")

@@ -16,6 +16,10 @@ class StorageError(VtrError):
     """A location cannot be read or written."""
 
 
+class RegionError(Exception):
+    """AWS did not say where a bucket is."""
+
+
 UNREACHABLE = "networkconnection"
 NO_CREDENTIALS = "nocredentials"
 CREDENTIALS_FAILED = "credentialsfailed"
@@ -62,6 +66,8 @@ def store_fault(error: Exception) -> Fault | None:
     match error:
         case FileNotFoundError():
             return found if found.code == NO_BUCKET else None
+        case RegionError():
+            return Fault(NO_BUCKET if "not found" in text else UNREACHABLE)
         case InvalidPathError() | ValueError():
             return Fault(INVALID_KEY)
         case UnauthenticatedError() if refused:

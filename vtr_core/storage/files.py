@@ -39,6 +39,9 @@ def read_json(location: Location) -> Any:
 
 def write_bytes(location: Location, content: bytes) -> None:
     """Write a file that is either there whole or not at all."""
+    if location.s3 is not None:
+        location.s3.put(location.path, content)
+        return
     with open_for_writing(location) as sink:
         sink.write(content)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from vtr_core.storage.fault import StorageError
-from vtr_core.storage.s3_filesystem import filesystem
+from vtr_core.storage.s3_filesystem import S3Store, filesystem
 from vtr_core.storage.s3_settings import parse_s3
 
 MAX_NAME_BYTES = 240
@@ -38,6 +38,12 @@ class Location:
         return isinstance(self.filesystem, pafs.LocalFileSystem)
 
     @property
+    def s3(self) -> S3Store | None:
+        """The S3-compatible store that this is on."""
+        handler = self.filesystem.handler if isinstance(self.filesystem, pafs.PyFileSystem) else None
+        return handler if isinstance(handler, S3Store) else None
+
+    @property
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rstrip("/").rsplit("/", 1)[-1]
@@ -56,7 +62,7 @@ def locate(uri: str | os.PathLike[str]) -> Location:
         return Location(path, pafs.LocalFileSystem(), path)
     if text.startswith("s3://"):
         place = parse_s3(text)
-        return Location(text, filesystem(place.settings, place.bucket), place.path)
+        return Location(text, filesystem(place.settings), place.path)
     try:
         found, path = pafs.FileSystem.from_uri(text)
     except (pa.ArrowInvalid, OSError) as error:

@@ -1,8 +1,10 @@
 """Open objects: one that is read, one that is written to a local file and published at its end."""
 
 import io
+import os
 import tempfile
 from collections.abc import Callable
+from mmap import ACCESS_READ, mmap
 
 import pyarrow as pa
 
@@ -44,8 +46,8 @@ class Upload:
 
     closed = False
 
-    def __init__(self, publish: Callable[[str], None]) -> None:
-        """`publish`: sends a local file."""
+    def __init__(self, publish: Callable[[bytes | mmap], None]) -> None:
+        """`publish`: sends what was written."""
         self._publish = publish
         self._file = tempfile.NamedTemporaryFile(prefix="vtr-upload-")  # noqa: SIM115  (closed in close)
         self.write, self.tell = self._file.write, self._file.tell
@@ -56,4 +58,10 @@ class Upload:
             self.closed = True
             with self._file:
                 self._file.flush()
-                self._publish(self._file.name)
+                self._publish(mapped(self._file.name))
+
+
+def mapped(file: str) -> bytes | mmap:
+    """What a local file holds, to be sent; obstore itself reads files at half the speed."""
+    with open(file, "rb") as source:
+        return mmap(source.fileno(), 0, access=ACCESS_READ) if os.path.getsize(file) else b""

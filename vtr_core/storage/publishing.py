@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pyarrow.fs as pafs
 
 from vtr_core.storage.location import Location
-from vtr_core.storage.s3_filesystem import S3Store
+from vtr_core.storage.open_objects import mapped
 
 
 @contextmanager
@@ -44,10 +44,9 @@ def _elsewhere() -> str:
 
 
 def _publish(temporary: str, location: Location) -> None:
-    handler = getattr(location.filesystem, "handler", None)
     if location.is_local:
         os.replace(temporary, location.path)
-    elif isinstance(handler, S3Store):
-        handler.upload(temporary, location.path)
+    elif location.s3 is not None:
+        location.s3.put(location.path, mapped(temporary))
     else:
         pafs.copy_files(temporary, location.path, pafs.LocalFileSystem(), location.filesystem)

@@ -7,14 +7,15 @@ object lies in it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
+from functools import cache, partial
+from mmap import mmap
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from vtr_core.storage.bucket import Bucket, bucket_region, certain, header, kept, objects
+from vtr_core.storage.bucket import Bucket, certain, header, kept, objects
 from vtr_core.storage.fault import Fault, StorageError, storage_error, store_fault
 from vtr_core.storage.open_objects import OpenObject, Upload
 from vtr_core.storage.patience import Patience, given_patience, persist
@@ -36,7 +37,6 @@ class S3Store(pafs.FileSystemHandler):
     """The handler behind the file system; paths are `bucket/key`."""
 
     settings: S3Settings
-    region: str
 
     def ask(self, path: str, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T:
         """What a bucket's client answers about a key, after given_patience() at most.
@@ -46,20 +46,20 @@ class S3Store(pafs.FileSystemHandler):
         name, _, key = path.partition("/")
 
         def give_up(fault: Fault, tried_s: float) -> StorageError:
-            reason = certain(fault, self.settings, self.region, path)
+            reason = certain(fault, self.settings, path)
             return storage_error(reason, f"s3://{path}", self.settings.shown, tried_s)
 
         def ask() -> T:
-            return question(kept(self.settings, self.region, name), key)
+            return question(kept(self.settings, name), key)
 
         try:
             return persist(ask, store_fault, give_up, patience or given_patience(), f"s3://{path}")
         except FileNotFoundError:
             raise FileNotFoundError(f"there is no object s3://{path}") from None
 
-    def upload(self, file: str, path: str) -> None:
-        """Publish a local file as the object `path`, whole or not at all."""
-        self.ask(path, lambda bucket, key: bucket.put(key, Path(file), chunk_size=_PART, max_concurrency=_AT_ONCE))
+    def put(self, path: str, content: bytes | mmap) -> None:
+        """Write an object, whole or not at all."""
+        self.ask(path, lambda bucket, key: bucket.put(key, content, chunk_size=_PART, max_concurrency=_AT_ONCE))
 
     # What pyarrow asks of a handler.
 
@@ -143,7 +143,7 @@ class S3Store(pafs.FileSystemHandler):
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
         """A new object, published when it is closed."""
-        return pa.PythonFile(Upload(lambda file: self.upload(file, path)), mode="w")
+        return pa.PythonFile(Upload(partial(self.put, path)), mode="w")
 
     def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
         """Objects do not grow."""
@@ -151,9 +151,9 @@ class S3Store(pafs.FileSystemHandler):
 
 
 @cache
-def filesystem(settings: S3Settings, bucket: str) -> pafs.PyFileSystem:
-    """The process's one file system for a bucket."""
-    return pafs.PyFileSystem(S3Store(settings, bucket_region(settings, bucket)))
+def filesystem(settings: S3Settings) -> pafs.PyFileSystem:
+    """The process's one file system of a store."""
+    return pafs.PyFileSystem(S3Store(settings))
 
 
 def _file(path: str, found: "ObjectMeta") -> pafs.FileInfo:
