@@ -44,7 +44,8 @@ class EvaluateFlags:
     query_bank_temperature: float = 0.05
     """Similarities are divided by it in the sum over the bank."""
     knock_out: tuple[str, ...] = ()
-    """Also figures without a mechanism of the model: activations (of capsules, by their mean), learner (of MUSE)."""
+    """Also figures without a mechanism of the model: activations (of capsules, by their mean); of MUSE the learner,
+    backward (the scan), scale-<s>, time-<w>."""
     average_checkpoints: int = 1
     """Evaluate the mean of the weights of a run folder's so many newest checkpoints."""
     experiment: str = "vtr"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.embed.clips import EmbeddedRows
     from vtr_core.retrieval.evaluate.normalized import Bank
     from vtr_core.similarity import SimilarityKind
+    from vtr_core.systems.knock_out import KnockOuts
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -28,7 +29,7 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
     from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
     from pipelines.evaluate.retrieval_figures import log, print_result, write_json
-    from pipelines.evaluation_inputs import device, short_names
+    from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.evaluate.bank import check_bank
     from vtr_core.retrieval.search.dual_spaces import DualSpaces
@@ -49,11 +50,11 @@ def evaluate(flags: EvaluateFlags) -> "list[Result]":
     for manifest in manifests:
         space.check(loaded.config, manifest)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
-    _check_knock_outs(loaded, flags)
+    missing = asked_knock_outs(loaded, flags.knock_out)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank))
+        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank, missing))
         print_result(results[-1], loaded.uri)
     log(flags.experiment, loaded, results, _settings(flags, kinds))
     if flags.json is not None:
@@ -91,16 +92,6 @@ def _check(flags: EvaluateFlags) -> None:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
 
 
-def _check_knock_outs(loaded: "LoadedModel", flags: EvaluateFlags) -> None:
-    from vtr_core.run.models import system_of
-
-    offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
-    for name in flags.knock_out:
-        if name not in offered:
-            known = ", ".join(offered) or "none"
-            raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
-
-
 def _bank(loaded: "LoadedModel", manifest: "Manifest", flags: EvaluateFlags) -> "Bank":
     from vtr_core.retrieval.evaluate.bank import embed_bank, sample_captions
     from vtr_core.run.models import reads_videos
@@ -126,6 +117,7 @@ def _evaluate_one(
     kinds: "Sequence[SimilarityKind]",
     flags: EvaluateFlags,
     bank: "Bank | None",
+    missing: "KnockOuts",
 ) -> "Result":
     """All figures of one data set, from one embedding of it."""
     from pipelines.evaluate.retrieval_figures import Result
@@ -140,23 +132,22 @@ def _evaluate_one(
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
-    variants += _without(loaded, manifest, kinds[0], flags.knock_out)
+    variants += _without(loaded, manifest, kinds[0], missing)
     return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
 
 
 def _without(
-    loaded: "LoadedModel", manifest: "Manifest", kind: "SimilarityKind", names: Sequence[str]
+    loaded: "LoadedModel", manifest: "Manifest", kind: "SimilarityKind", missing: "KnockOuts"
 ) -> "list[Variant]":
     """Figures of the same checkpoint without some of its mechanisms, one at a time."""
     from pipelines.evaluate.retrieval_figures import Variant
     from vtr_core.data.plan.plan import row_groups
     from vtr_core.retrieval.embed.rows import embed_rows
     from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
-    from vtr_core.run.models import system_of
 
-    offered, found = system_of(loaded.config.model).implementation().knock_outs(loaded.model), []
-    for name in names:
-        with offered[name]() as remark:
+    found = []
+    for name, knocked_out in missing.items():
+        with knocked_out() as remark:
             rows = embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
         figures = evaluate_retrieval(rows, kind)
         found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))

@@ -58,12 +58,12 @@ class Sweep:
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
-            checkpoint = self._train(override(config, {"seed": seed}), folder)
+            checkpoint = self.train(override(config, {"seed": seed}), folder)
             for one in missing:
                 storage.write_json(locate(_figures_file(folder, one)), self._evaluate(checkpoint, one))
 
-    def _train(self, config: TrainConfig, folder: str) -> str:
-        """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
+    def train(self, config: TrainConfig, folder: str) -> str:
+        """A run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
         from pipelines.train.command import TrainFlags, resume, train
         from vtr_core import storage
         from vtr_core.storage import locate

@@ -1,6 +1,6 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: whether pairs of images show the same face."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +8,14 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
-from vtr_core.systems.siamese.commands.result import VerificationResult
+from vtr_core.systems.siamese.commands.result import VerificationResult, Without
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pipelines.report.printed_page import Printed
     from vtr_core.data.manifest import Manifest
+    from vtr_core.systems.knock_out import KnockOuts, Remark
     from vtr_core.systems.siamese.model import Siamese
     from vtr_core.train.checkpoint.load import LoadedModel
 
@@ -36,6 +39,8 @@ class VerificationFlags:
     """Write that page to this file, too."""
     allow_seen: bool = False
     """Take a data set all the same that shares subjects with the training data."""
+    knock_out: tuple[str, ...] = ()
+    """Also figures without a mechanism of the model: couplings (equal ones, in one round of routing)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
@@ -52,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
 
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     """Verify, print a table for each data set, and log figures, curves and the hardest pairs as one run."""
-    from pipelines.evaluation_inputs import device, short_names
+    from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
     from pipelines.report.links import print_link
     from pipelines.report.printed_page import show
     from vtr_core import storage
@@ -69,9 +74,9 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:
         _require_unseen(loaded, manifests)
-    results = []
+    missing, results = asked_knock_outs(loaded, flags.knock_out), []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(model, loaded, name, manifest, threshold))
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold, missing))
         show(printed(results[-1], loaded.uri))
     page = _hardest_page(results, flags.hardest, loaded.uri)
     _log(flags, loaded, results, threshold, page)
@@ -104,7 +109,7 @@ def _require_unseen(loaded: "LoadedModel", manifests: "Sequence[Manifest]") -> N
 
 
 def _evaluate_one(
-    model: "Siamese", loaded: "LoadedModel", name: str, manifest: "Manifest", threshold: float
+    model: "Siamese", loaded: "LoadedModel", name: str, manifest: "Manifest", threshold: float, missing: "KnockOuts"
 ) -> VerificationResult:
     from vtr_core.metrics.verification import fold_accuracy, verification_metrics
     from vtr_core.systems.siamese.verification import (
@@ -127,7 +132,24 @@ def _evaluate_one(
         loss=mean_loss(scored, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
         subjects=subject_errors(scored, threshold),
+        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in missing.items()},
     )
+
+
+def _without(
+    model: "Siamese",
+    loaded: "LoadedModel",
+    manifest: "Manifest",
+    knocked_out: "Callable[[], AbstractContextManager[Remark]]",
+) -> Without:
+    """Without a mechanism, at the threshold of these pairs' own equal error rates: distances are others."""
+    from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
+    from vtr_core.systems.siamese.verification import encode_faces, score_pairs
+
+    with knocked_out() as remark:
+        scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
+    threshold = equal_error_threshold(scored.distance, scored.different)
+    return Without(verification_metrics(scored.distance, scored.different, threshold), remark())
 
 
 def printed(result: VerificationResult, checkpoint: str) -> "list[Printed]":
@@ -158,6 +180,9 @@ def printed(result: VerificationResult, checkpoint: str) -> "list[Printed]":
         remarks.append(
             f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
         )
+    for name, without in result.without.items():
+        auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
+        remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
     worst = [one for one in result.subjects if one.rate > 0][:_SHOWN]
     if worst:
         named = ", ".join(f"{one.subject} {100 * one.rate:.1f} %" for one in worst)
