@@ -1,10 +1,14 @@
-"""Device of an evaluation, and short names of its data sets."""
+"""What every evaluation settles first: its device, short names of its data sets, and the knock-outs asked for."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vtr_core.errors import ConfigError
+
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.systems.knock_out import KnockOuts
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 def device() -> str:
@@ -21,3 +25,15 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
     if len(set(short)) == len(short):
         return short
     return ["-".join(part[-2:]) for part in parts]
+
+
+def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":
+    """What `--knock-out` asks for, of what the model can go without; ConfigError for anything else."""
+    from vtr_core.run.models import system_of
+
+    offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
+    for name in names:
+        if name not in offered:
+            known = ", ".join(offered) or "none"
+            raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
+    return {name: offered[name] for name in names}

@@ -48,12 +48,13 @@ def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
         "--normalize": flags.normalize,
         "--query-bank": flags.query_bank,
         "--aggregate": flags.aggregate != "none",
+        "--knock-out": flags.knock_out,
     }
     for flag, given in unused.items():
         if given:
             raise ConfigError(
-                f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own; "
-                "it has --latent-weight and --rescale"
+                f"vtr evaluate: {flag} is not for a dual encoder, whose spaces have similarities of their own, "
+                "and figures of each alone anyway; it has --latent-weight and --rescale"
             )
     given_values = {"latent_weight": flags.latent_weight, "normalise": flags.rescale}
     return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})

@@ -45,8 +45,8 @@ class EvaluateFlags:
     query_bank_temperature: float = 0.05
     """Temperature of the softmax over the bank."""
     knock_out: tuple[str, ...] = ()
-    """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean), learner
-    (of MUSE)."""
+    """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
+    the learner, backward (the scan), scale-<s>, time-<w>."""
     average_checkpoints: int = 1
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"

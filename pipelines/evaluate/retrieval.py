@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
 from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import Result, Variant, log, printed, write_json
-from pipelines.evaluation_inputs import device, short_names
+from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan.plan import row_groups
@@ -20,8 +20,9 @@ from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embedd
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.run.inputs import usable_data
-from vtr_core.run.models import reads_videos, system_of
+from vtr_core.run.models import reads_videos
 from vtr_core.similarity import SimilarityKind
+from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
@@ -40,11 +41,11 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     for manifest in manifests:
         space.check(loaded.config, manifest)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
-    _check_knock_outs(loaded, flags)
+    missing = asked_knock_outs(loaded, flags.knock_out)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank))
+        results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank, missing))
         show(printed(results[-1], loaded.uri))
     log(flags.experiment, loaded, results, _settings(flags, kinds))
     if flags.json is not None:
@@ -82,15 +83,6 @@ def _check(flags: EvaluateFlags) -> None:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
 
 
-def _check_knock_outs(loaded: LoadedModel, flags: EvaluateFlags) -> None:
-
-    offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)
-    for name in flags.knock_out:
-        if name not in offered:
-            known = ", ".join(offered) or "none"
-            raise ConfigError(f"vtr evaluate: --knock-out {name}: {loaded.config.model.kind!r} can go without {known}")
-
-
 def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:
 
     config = loaded.config
@@ -114,6 +106,7 @@ def _evaluate_one(
     kinds: Sequence[SimilarityKind],
     flags: EvaluateFlags,
     bank: Bank | None,
+    missing: KnockOuts,
 ) -> Result:
     """All figures of one data set, from one embedding of it."""
     config = loaded.config
@@ -121,15 +114,15 @@ def _evaluate_one(
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
-    variants += _without(loaded, manifest, kinds[0], flags.knock_out)
+    variants += _without(loaded, manifest, kinds[0], missing)
     return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
 
 
-def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, names: Sequence[str]) -> list[Variant]:
+def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts) -> list[Variant]:
     """Figures of the same checkpoint without some of its mechanisms, one at a time."""
-    offered, found = system_of(loaded.config.model).implementation().knock_outs(loaded.model), []
-    for name in names:
-        with offered[name]() as remark:
+    found = []
+    for name, knocked_out in missing.items():
+        with knocked_out() as remark:
             rows = embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
         figures = evaluate_retrieval(rows, kind)
         found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))

@@ -81,11 +81,11 @@ class Sweep:
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
-            checkpoint = self._train(override(config, {"seed": seed}), folder)
+            checkpoint = self.train(override(config, {"seed": seed}), folder)
             for one in missing:
                 storage.write_json(locate(_figures_file(folder, one)), self._evaluate(checkpoint, one))
 
-    def _train(self, config: TrainConfig, folder: str) -> str:
+    def train(self, config: TrainConfig, folder: str) -> str:
         """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint

@@ -8,6 +8,7 @@ from vtr_core.nn.initialization import (
     GELU_SIZE,
     RELU_SIZE,
     SIGMOID_SIZE,
+    SILU_SIZE,
     SOFTMAX_SIZE,
     contrasted_size,
     keep_size,
@@ -38,7 +39,13 @@ def test_also_of_inputs_that_go_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "expected"), [(torch.sigmoid, SIGMOID_SIZE), (torch.relu, RELU_SIZE), (nn.functional.gelu, GELU_SIZE)]
+    ("function", "expected"),
+    [
+        (torch.sigmoid, SIGMOID_SIZE),
+        (torch.relu, RELU_SIZE),
+        (nn.functional.gelu, GELU_SIZE),
+        (nn.functional.silu, SILU_SIZE),
+    ],
 )
 def test_sizes_behind_functions(function, expected: float) -> None:
     assert size(function(torch.randn(200_000))) == pytest.approx(expected, rel=0.01)
@@ -59,3 +66,17 @@ def test_also_where_one_layer_makes_both(inputs: int) -> None:
     keep_size(layer, wanted=contrasted_size(256, inputs))
     a, b = layer(torch.randn(2, 300, inputs))
     assert float((a @ b.T).detach().std()) == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (nn.Conv1d(40, 60, 3), (20, 40, 50)),
+        (nn.Conv1d(40, 40, 4, groups=40), (200, 40, 30)),
+        (nn.Conv2d(20, 30, 3), (10, 20, 9, 9)),
+        (nn.ConvTranspose2d(60, 30, kernel_size=2, stride=2), (10, 60, 7, 7)),
+    ],
+)
+def test_convolutions_too(layer: nn.Conv1d | nn.Conv2d | nn.ConvTranspose2d, shape: tuple[int, ...]) -> None:
+    keep_size(layer, given=2.0, wanted=0.5)
+    assert size(layer(2 * torch.randn(shape))) == pytest.approx(0.5, rel=0.08)

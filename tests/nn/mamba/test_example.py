@@ -38,7 +38,7 @@ def test_the_example_is_right(names: dict[str, Any]) -> None:
 def test_with_gates_open_patches_count_and_missing_frames_do_not(names: dict[str, Any]) -> None:
     before = names["video"]
     for layer in names["block"].layers:
-        torch.nn.init.normal_(layer.gate.weight, std=0.1)
+        torch.nn.init.constant_(layer.scale, 0.1)
     names["patches"].requires_grad_()
     after = video(names)
     assert (after - before).abs().min(dim=1).values.gt(0).all()

@@ -89,7 +89,7 @@ def test_at_the_start_only_the_gates_get_one():
     learner = _learner("v2", moved=False)
     learner(_tokens()).square().sum().backward()
     moved = {name.split(".", 2)[2] for name, parameter in learner.named_parameters() if parameter.grad.any()}
-    assert moved == {"gate.weight", "gate.bias"}
+    assert moved == {"scale"}
 
 
 def test_both_attentions_equal_slow_code():

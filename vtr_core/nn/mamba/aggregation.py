@@ -65,7 +65,12 @@ def changed_frames(
 
     After a mean over time all frames of a video share one kept token and its change.
     """
-    return scaled.frames + (learned[:, sequence.kept] - sequence.tokens[:, sequence.kept])
+    return scaled.frames + kept_changes(sequence, learned)
+
+
+def kept_changes(sequence: TokenSequence, learned: Float[Tensor, "rows tokens dim"]) -> Float[Tensor, "rows kept dim"]:
+    """What a learner added to each kept token."""
+    return learned[:, sequence.kept] - sequence.tokens[:, sequence.kept]
 
 
 @dataclass(frozen=True)

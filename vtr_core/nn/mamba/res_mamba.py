@@ -7,18 +7,19 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.config.blocks.learners import MambaLearner
-from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.packing import pack, unpack
 
 
 class GatedResiduals(nn.Module):
-    """x ← x + W mixer(LayerNorm(x)) + b, layer by layer, with W = 0 and b = 0 at the start (Tang et al. 2025, Eq. 7).
+    """x ← x + g · (W mixer(LayerNorm(x)) + b), layer by layer (Tang et al. 2025, Eq. 7, with W = b = 0 at first).
 
-    At initialisation it gives every token back, bit for bit. It takes the place of any aggregator of (batch, tokens,
-    dim). A mixer is called with tokens that come first in their row and a mask of them, or None.
-    initial_gate: the size that W, drawn at random, makes of numbers of size 1 instead; None draws W and b as torch does
-    for any linear layer. With W = 0 mixers have no gradient until it has moved.
+    g has a number for each channel, which begins at `initial_gate` (Touvron et al. 2021, "Going deeper with image
+    transformers", Eq. 2): small layers then have small gradients as a whole, and their last one is not a thousand times
+    ahead of the others. With g = 0 every token comes back bit for bit, and nothing but g has a gradient until it has
+    moved. It takes the place of any aggregator of (batch, tokens, dim). A mixer is called with tokens that come first
+    in their row and a mask of them, or None.
+    initial_gate: None leaves g out, as the published code does, whose W and b are drawn as torch does.
     """
 
     def __init__(self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0) -> None:
@@ -57,10 +58,14 @@ class _GatedResidual(nn.Module):
     def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None) -> None:
         super().__init__()
         self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
-        if initial_gate is not None:
-            keep_size(self.gate, wanted=initial_gate)
+        self.scale: nn.Parameter | None
+        if initial_gate is None:
+            self.register_parameter("scale", None)
+        else:
+            self.scale = nn.Parameter(torch.full((dim,), float(initial_gate)))
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
     ) -> Float[Tensor, "batch tokens dim"]:
-        return tokens + self.gate(self.mixer(self.norm(tokens), mask))
+        added = self.gate(self.mixer(self.norm(tokens), mask))
+        return tokens + (added if self.scale is None else self.scale * added)

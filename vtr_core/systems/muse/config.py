@@ -52,9 +52,9 @@ class MuseConfig(Settings):
     """Order of the tokens: scale by scale; frame by frame; or scale by scale after the mean over time."""
     learner: LearnerConfig = MambaLearner()
     text: TextConfig = TextVectors()
-    initial_gate: NonNegativeFloat = 0.02
-    """Size of the numbers that each layer of the learner adds to tokens before training; those of tokens of length 1
-    are about 0.04. 0 begins as exactly the mean of the frames, where nothing below the gates has a gradient yet."""
+    initial_gate: NonNegativeFloat = 0.1
+    """Size of the numbers that each layer of the learner adds to those of tokens, which are brought to size 1, before
+    training. 0 begins as exactly the mean of the frames, where nothing below the gates has a gradient yet."""
     compat: Compat = "none"
     """`muse_official`: the pyramid stays as it was drawn, and gates are drawn instead of 0, as in the published code,
     where the model is therefore no mean pooling at the start."""

@@ -15,6 +15,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.muse.config import MuseConfig
+from vtr_core.systems.muse.initialization import initialize
 from vtr_core.systems.muse.knock_outs import knock_outs
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.rows import check, embed_videos, embed_words
@@ -30,6 +31,8 @@ def _build(
     """A model with fresh weights; vectors: (words, word_dim) of the vocabulary, for an encoder of words."""
     assert statistics is None, "frames are taken as they are"
     model = Muse(config)
+    if config.compat == "none":
+        initialize(model)
     if vectors is not None and model.words is not None:
         model.words.load_word_vectors(torch.from_numpy(vectors.copy()))
     return model

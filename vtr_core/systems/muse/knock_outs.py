@@ -1,20 +1,43 @@
-"""MUSE without what it learns over tokens: what its central mechanism is worth."""
+"""MUSE without what it learns over tokens, or parts of it: what its mechanisms are worth."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from vtr_core.nn.mamba.block import MambaMixer
+from vtr_core.nn.mamba.temporal_scale import TemporalTokens
 from vtr_core.systems.knock_out import KnockOuts, Remark
 from vtr_core.systems.muse.model import Muse
 
 
 def knock_outs(model: nn.Module) -> KnockOuts:
-    """`learner`: frames as they are, so that a video is the mean of their directions."""
+    """What a model of MUSE can go without, as far as it has it.
+
+    `learner`: frames as they are, as with gates of 0, so that a video is the mean of their directions. `scale-<s>`: the
+    tokens of the grid of s × s. `time-<w>`: those of w frames. `backward`: the scan from the last token to the first.
+    """
     assert isinstance(model, Muse)
-    return {"learner": partial(_no_learner, model)}
+    found: KnockOuts = {"learner": partial(_no_learner, model)}
+    grids = () if model.pyramid is None else tuple(model.pyramid.scales)
+    found |= {f"scale-{scale}": partial(_no_grid, model, place) for place, scale in enumerate(grids)}
+    widths = zip(model.config.temporal_scales, model.temporal, strict=True)
+    found |= {f"time-{width}": partial(_no_windows, scale) for width, scale in widths}
+    mixers = [one for one in model.learner.modules() if isinstance(one, MambaMixer) and one.config.scan != "none"]
+    return {**found, "backward": partial(_forward_alone, mixers)} if mixers else found
+
+
+@contextmanager
+def _hooked(module: nn.Module, hook: Callable[..., Any], remark: str) -> Iterator[Remark]:
+    """Within, the module gives what `hook(module, given, gives)` does."""
+    handle = module.register_forward_hook(hook)
+    try:
+        yield lambda: remark
+    finally:
+        handle.remove()
 
 
 @contextmanager
@@ -23,8 +46,33 @@ def _no_learner(model: Muse) -> Iterator[Remark]:
         tokens: Tensor = given[0]
         return tokens
 
-    handle = model.learner.register_forward_hook(hook)
-    try:
-        yield lambda: "a video is the mean of its frames' directions"
-    finally:
-        handle.remove()
+    with _hooked(model.learner, hook, "a video is the mean of its frames' directions") as remark:
+        yield remark
+
+
+@contextmanager
+def _no_grid(model: Muse, place: int) -> Iterator[Remark]:
+    def hook(module: nn.Module, given: tuple[Any, ...], grids: list[Tensor]) -> list[Tensor]:  # noqa: ARG001
+        return [*grids[:place], *grids[place + 1 :]]
+
+    assert model.pyramid is not None
+    with _hooked(model.pyramid, hook, "the tokens of this grid are left out of the sequence") as remark:
+        yield remark
+
+
+@contextmanager
+def _no_windows(scale: nn.Module) -> Iterator[Remark]:
+    def hook(module: nn.Module, given: tuple[Any, ...], found: TemporalTokens) -> TemporalTokens:  # noqa: ARG001
+        return TemporalTokens(found.tokens, torch.zeros_like(found.mask))
+
+    with _hooked(scale, hook, "the tokens of these windows are left out of the sequence") as remark:
+        yield remark
+
+
+@contextmanager
+def _forward_alone(mixers: list[MambaMixer]) -> Iterator[Remark]:
+    with ExitStack() as stack:
+        for mixer in mixers:
+            stack.callback(setattr, mixer, "config", mixer.config)
+            mixer.config = mixer.config.model_copy(update={"scan": "none"})
+        yield lambda: "tokens know those before them alone"

@@ -12,7 +12,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
-from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
+from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.scan import ScanChoice, scan_backend
@@ -80,10 +80,23 @@ class Muse(nn.Module):
         mask: Bool[Tensor, "rows frames"],
     ) -> Float[Tensor, "rows dim"]:
         """Vectors of length 1; exactly 0 where a video has no frame. Tokens come in any precision."""
-        scaled = self._scaled(patches, torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype), mask)
+        frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
+        size = self._size(frames)
+        scaled = self._scaled(patches, frames if size is None else frames / size.clamp(min=1e-12), mask)
         sequence = aggregate(scaled, self.config.aggregation, self._one_direction)
         learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
-        return mean_direction(changed_frames(scaled, sequence, learned), mask)
+        changes = kept_changes(sequence, learned)
+        return mean_direction(frames + (changes if size is None else size * changes), mask)
+
+    def _size(self, frames: Float[Tensor, "rows frames dim"]) -> Float[Tensor, "rows frames 1"] | None:
+        """The size, as a root mean square, of frames' numbers, by which the learner's tokens are divided.
+
+        The direction of a frame alone counts in the end, so it is the same how long features are. None: they are taken
+        as they are, as in the published code.
+        """
+        if self.config.compat == "muse_official":
+            return None
+        return frames.square().mean(dim=2, keepdim=True).sqrt()
 
     def text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
@@ -120,7 +133,7 @@ class Muse(nn.Module):
         return ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
 
 
-class _Words(nn.Module):
+class WordTower(nn.Module):
     """A caption's words to a vector of length 1."""
 
     def __init__(self, config: MuseConfig, text: TextWords, dim: int) -> None:
@@ -139,6 +152,7 @@ class _Words(nn.Module):
         self.encoder.load_word_vectors(vectors)
 
     def forward(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
+        """Vectors of length 1; 0 of a caption without a known word."""
         known = self.encoder.known(tokens).unsqueeze(1)
         return normalize(at_least_float32(torch.where(known, self.linear(self.encoder(tokens)), 0)), dim=1)
 
@@ -151,10 +165,10 @@ def mean_direction(
     return normalize(directions.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1), dim=1)
 
 
-def _words(config: MuseConfig, dim: int) -> _Words | None:
+def _words(config: MuseConfig, dim: int) -> WordTower | None:
     match config.text:
         case TextWords():
-            return _Words(config, config.text, dim)
+            return WordTower(config, config.text, dim)
         case TextVectors():
             held = config.inputs.features.get(config.text.feature)
             if held != dim:

@@ -85,8 +85,8 @@ def muse_variant(base: TrainConfig, name: str) -> TrainConfig:
     return override(base, {**MUSE_VARIANTS[name](base.model), "preset": f"{base.preset}-{name}"})
 
 
-def _loss(temperature: float = 0.07) -> InfoNceConfig:
-    """0.07 begins with vectors that are not aligned yet; CLIP's own, 0.01, with CLIP's."""
+def _loss(temperature: float = 0.05) -> InfoNceConfig:
+    """0.05 begins with vectors that are not aligned yet; CLIP's own, 0.01, with CLIP's."""
     return InfoNceConfig(temperature=temperature, learnable_temperature=True, max_scale=100.0)
 
 

@@ -11,6 +11,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.systems.siamese.decision import decide
+from vtr_core.systems.siamese.knock_outs import knock_outs
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.served import predict
 from vtr_core.systems.siamese.signature import signature
@@ -36,4 +37,6 @@ def _task(
     return VerificationTask(config, rank, world)
 
 
-IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, signature=signature, decide=decide)
+IMPLEMENTATION = Implementation(
+    build=_build, task=_task, predict=predict, signature=signature, decide=decide, knock_outs=knock_outs
+)

@@ -27,6 +27,8 @@ class VerificationFlags:
     """Also write that page to this file."""
     allow_seen: bool = False
     """Allow subjects of the training data."""
+    knock_out: tuple[str, ...] = ()
+    """Also report metrics without a mechanism of the model: couplings (equal routing coefficients, in one round)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None

@@ -1,12 +1,13 @@
 """`vtr evaluate CHECKPOINT --task verification --data URI…`: whether pairs of images show the same face."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rich.table import Table
 
 from pipelines.arguments import check_counts
-from pipelines.evaluation_inputs import device, short_names
+from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, show
@@ -17,11 +18,12 @@ from vtr_core.data.reading.images import read_images, require_other_subjects
 from vtr_core.data.records.schema import require_images
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import VtrError
-from vtr_core.metrics.verification import fold_accuracy, verification_metrics
+from vtr_core.metrics.verification import equal_error_threshold, fold_accuracy, verification_metrics
 from vtr_core.storage import locate
+from vtr_core.systems.knock_out import KnockOuts, Remark
 from vtr_core.systems.siamese.commands.command import PROG, VerificationFlags
 from vtr_core.systems.siamese.commands.figures import verification_figure
-from vtr_core.systems.siamese.commands.result import VerificationResult
+from vtr_core.systems.siamese.commands.result import VerificationResult, Without
 from vtr_core.systems.siamese.decision import decision_threshold, siamese
 from vtr_core.systems.siamese.hardest_pairs import hardest_pairs, render_hardest
 from vtr_core.systems.siamese.model import Siamese
@@ -38,9 +40,9 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     threshold = decision_threshold(loaded, flags.threshold)
     if not flags.allow_seen:
         _require_unseen(loaded, manifests)
-    results = []
+    missing, results = asked_knock_outs(loaded, flags.knock_out), []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_evaluate_one(model, loaded, name, manifest, threshold))
+        results.append(_evaluate_one(model, loaded, name, manifest, threshold, missing))
         show(printed(results[-1], loaded.uri))
     page = _hardest_page(results, flags.hardest, loaded.uri)
     _log(flags, loaded, results, threshold, page)
@@ -69,7 +71,7 @@ def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
 
 
 def _evaluate_one(
-    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float
+    model: Siamese, loaded: LoadedModel, name: str, manifest: Manifest, threshold: float, missing: KnockOuts
 ) -> VerificationResult:
 
     config = loaded.config
@@ -84,7 +86,18 @@ def _evaluate_one(
         loss=mean_loss(scored, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
         subjects=subject_errors(scored, threshold),
+        without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in missing.items()},
     )
+
+
+def _without(
+    model: Siamese, loaded: LoadedModel, manifest: Manifest, knocked_out: Callable[[], AbstractContextManager[Remark]]
+) -> Without:
+    """Without a mechanism, at the threshold of these pairs' own equal error rates: distances are others."""
+    with knocked_out() as remark:
+        scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
+    threshold = equal_error_threshold(scored.distance, scored.different)
+    return Without(verification_metrics(scored.distance, scored.different, threshold), remark())
 
 
 def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
@@ -113,6 +126,9 @@ def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
         remarks.append(
             f"  {len(result.folds.folds)} folds, each at the threshold of the others: {mean:.2f} ± {error:.2f}"
         )
+    for name, without in result.without.items():
+        auc, error = 100 * without.metrics.auc, 100 * without.metrics.equal_error_rate
+        remarks.append(f"  without {name}: area {auc:.2f}, equal error rate {error:.2f} ({without.remark})")
     worst = [one for one in result.subjects if one.rate > 0][:_SHOWN]
     if worst:
         named = ", ".join(f"{one.subject} {100 * one.rate:.1f} %" for one in worst)

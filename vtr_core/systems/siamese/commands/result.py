@@ -1,11 +1,19 @@
 """The result of verifying a data set's pairs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.metrics.verification import FoldAccuracy, VerificationMetrics
 from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
+
+
+@dataclass(frozen=True)
+class Without:
+    """Figures of the same pairs without a mechanism of the model."""
+
+    metrics: VerificationMetrics
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,8 @@ class VerificationResult:
     folds: FoldAccuracy | None
     """Fold accuracies of a list with folds, such as LFW's View 2."""
     subjects: Sequence[SubjectErrors]
+    without: Mapping[str, Without] = field(default_factory=dict)
+    """By the mechanism that was switched off."""
 
     def metric_values(self, prefix: str) -> dict[str, float]:
         """The figures by metric name; rates in percent."""
@@ -30,4 +40,7 @@ class VerificationResult:
         if self.folds is not None:
             folds = {"accuracy_folds": self.folds.mean, "accuracy_folds_se": self.folds.standard_error}
             values |= {name: 100.0 * value for name, value in folds.items()}
+        for name, without in self.without.items():
+            rates = {"auc": without.metrics.auc, "eer": without.metrics.equal_error_rate}
+            values |= {f"without_{name}/{figure}": 100.0 * value for figure, value in rates.items()}
         return {f"{prefix}/{name}": value for name, value in values.items()}
