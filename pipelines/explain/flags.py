@@ -39,7 +39,7 @@ class ExplainQueriesFlags:
     latent_weight: float | None = None
     """Share of latent space in the hybrid score (default: as the model is evaluated)."""
     keyframes: str | None = None
-    """Folder of pictures, <video id>.jpg or .png."""
+    """Folder of pictures, <video id>.jpg or .png (default: the data set's thumbnails, where it has them)."""
     serve: bool = False
     """Answer typed queries in the browser instead, with sliders for the transform."""
     host: str = "127.0.0.1"

@@ -23,8 +23,23 @@ class ExtractFlags:
     """The published annotation files of that data set, as vtr ingest takes them; videos are found by their ids."""
     weights: dict[str, str] = field(default_factory=dict)
     """Files of weights by recipe, for instance: --weights howto-2d resnet152.pth."""
-    records: Literal["clips", "videos"] = "clips"
-    """clips: a row per clip and caption, pooled; videos: a row per video, with all rows of its features."""
+    records: Literal["clips", "videos", "frames"] = "clips"
+    """clips: a row per clip and caption, pooled; videos: a row per video, with all rows of its features; frames: a row
+    per clip with its pictures, for models that begin with pixels."""
+    frame_rate: float = 1.0
+    """With frames: pictures a second."""
+    frames: int | None = None
+    """With frames: pictures of a clip at most, in equal steps from the first to the last (default: all)."""
+    frame_size: int = 224
+    """With frames: pixels of a side; the middle of the picture is kept."""
+    frame_format: Literal["jpeg", "raw"] = "jpeg"
+    """With frames: JPEG files, or raw pixels, which need about ten times the room and no decoding."""
+    frame_quality: int = 90
+    """With frames: of JPEG, from 1 to 100."""
+    thumbnails: bool = False
+    """Also keep a small picture of each clip or video, from its middle, for pages of hits and explanations."""
+    thumbnail_size: int = 192
+    """Pixels of a thumbnail's long side."""
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
     """How the rows of a clip become one vector."""
     normalise: bool = True
@@ -45,8 +60,8 @@ class ExtractFlags:
     """Occurrences that a word needs (without a word-vector file)."""
     max_words: int = 20
     """Words kept of a caption."""
-    videos_per_shard: int = 128
-    """Videos in a Parquet file; an interrupted extraction goes on with the shards that are not complete."""
+    videos_per_shard: int | None = None
+    """Videos in a Parquet file: 128, of frames 16; an interrupted extraction goes on with those not complete."""
     strict: bool = False
     """Make anything that would be dropped an error."""
     workers: int | None = None

@@ -10,6 +10,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.index.index import IndexRecord
     from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions
     from vtr_core.retrieval.search.runs import RankedTopic, TopicScore
@@ -47,6 +48,8 @@ class SearchFlags:
     """Batch mode: write the rankings to this file, as a TREC run."""
     judgements: str | None = None
     """Batch mode: sampled judgements (topic 0 item stratum judgement), for inferred average precision."""
+    page: str | None = None
+    """Also write the hits to this HTML file, with the data set's thumbnails where it has them."""
     json: bool = False
     """Print JSON."""
 
@@ -62,6 +65,7 @@ def main(argv: Sequence[str]) -> None:
 def search(flags: SearchFlags) -> None:
     """Find and print."""
     from pipelines.evaluation_inputs import device
+    from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.index.index import load_index
     from vtr_core.retrieval.search.index import check_data, searcher
     from vtr_core.storage import locate
@@ -69,11 +73,11 @@ def search(flags: SearchFlags) -> None:
 
     _check(flags)
     found = load_index(locate(flags.index))
-    check_data(found.record)
+    manifest = Manifest.load(found.record.data) if check_data(found.record) else None
     loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
     ready = searcher(found, loaded, _options(flags, loaded))
     if flags.topics is None:
-        _answer(flags, found.record, loaded, ready)
+        _answer(flags, found.record, loaded, ready, manifest)
     else:
         _batch(flags, found.record, loaded, ready)
 
@@ -83,6 +87,8 @@ def _check(flags: SearchFlags) -> None:
         raise ConfigError("vtr search: give one query in quotes, or --topics FILE for many")
     if flags.query is not None and not flags.query.strip():
         raise ConfigError("vtr search: the query is empty; say what the video shows")
+    if flags.topics is not None and flags.page is not None:
+        raise ConfigError("vtr search: --page is for one query; leave it out in batch mode")
     if flags.topics is None and (flags.run is not None or flags.judgements is not None):
         raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
     for name, value in (("k", flags.k), ("candidates", flags.candidates)):
@@ -112,18 +118,40 @@ def _k(flags: SearchFlags) -> int:
     return flags.k or (10 if flags.topics is None else _DEPTH)
 
 
-def _answer(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
+def _answer(
+    flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher", manifest: "Manifest | None"
+) -> None:
     from vtr_core.retrieval.search.queries import unknown_words
 
     assert flags.query is not None
     (hits,) = ready.search([flags.query], _k(flags))
     if hits is None:
         raise unknown_words(flags.query, loaded)
+    if flags.page is not None:
+        _write_page(flags.page, _page(flags.query, record, ready.description, hits, manifest))
     if flags.json:
         _print_json({**_head(record, ready), "query": flags.query, "hits": [hit.to_json() for hit in hits]})
         return
     print(f"{ready.description}")
     _print_hits(hits, record.kind == "joint")
+    if flags.page is not None:
+        print(f"page        {flags.page}")
+
+
+def _page(query: str, record: "IndexRecord", scoring: str, hits: "Sequence[Hit]", manifest: "Manifest | None") -> str:
+    from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.retrieval.explain.frames import read_pictures
+    from vtr_core.retrieval.explain.page import render_hits
+
+    pictures = read_pictures(None, [hit.item_id for hit in hits], None if manifest is None else Thumbnails(manifest))
+    return render_hits(query, scoring, record.data, hits, pictures)
+
+
+def _write_page(place: str, page: str) -> None:
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    storage.write_bytes(locate(place), page.encode())
 
 
 def _batch(flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher") -> None:
@@ -184,18 +212,23 @@ def _print_hits(hits: "Sequence[Hit]", joint: bool) -> None:
     from rich.text import Text
 
     from pipelines.report.printed_page import show
+    from vtr_core.time_span import time_span
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     both = any(hit.latent is not None and hit.concept is not None for hit in hits)
     tags = any(hit.tags for hit in hits)
+    times = any(time_span(hit.start, hit.end) for hit in hits)
     table.add_column("rank", justify="right")
     table.add_column("clip" if joint else "video", overflow="fold")
+    if times:
+        table.add_column("time")
     for name in ("score", "latent", "concept") if both else ("score",):
         table.add_column(name, justify="right")
     if tags:
         table.add_column("contributes", overflow="fold")
     for hit in hits:
-        cells: list[str | Text] = [str(hit.rank), Text(_plain(hit.item_id)), f"{hit.score:.4f}"]
+        cells: list[str | Text] = [str(hit.rank), Text(_plain(hit.item_id))]
+        cells += [*([time_span(hit.start, hit.end)] if times else []), f"{hit.score:.4f}"]
         cells += [f"{hit.latent:.4f}", f"{hit.concept:.4f}"] if both else []
         cells += [Text(_plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags)))] if tags else []
         table.add_row(*cells)

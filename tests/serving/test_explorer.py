@@ -11,7 +11,7 @@ import pytest
 from tests.builders.dual_toys import hybrid, query, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.frames import read_picture
+from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_explorer
 from vtr_core.retrieval.explain.session import ExplainSession
 from vtr_core.retrieval.explain.values import ExplainOptions
@@ -52,7 +52,7 @@ def server(tmp_path: Path) -> Iterator[AppServer]:
     (tmp_path / "v3.jpg").write_bytes(JPEG)
     frames = locate(str(tmp_path))
     session = ExplainSession(videos(), hybrid(), embed, {"a dog runs": [2]}, ExplainOptions(hits=3, tags=5))
-    explorer = Explorer(session, explorer_page, lambda video: read_picture(frames, video))
+    explorer = Explorer(session, explorer_page, lambda video: read_pictures(frames, [video])[video])
     made = AppServer("127.0.0.1", 0, lambda address: explorer_app(explorer, address))
     thread = Thread(target=made.run)
     thread.start()

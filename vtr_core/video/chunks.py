@@ -18,7 +18,7 @@ class PictureChunks:
     def __init__(self, position: int, stream: PictureStream, duration: float) -> None:
         self._position, self._stream = position, stream
         self._sampler = Sampler(stream.rate, duration)
-        self._held: list[UInt8[np.ndarray, "size size 3"]] = []
+        self._held: list[UInt8[np.ndarray, "height width 3"]] = []
         self._index = 0
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:

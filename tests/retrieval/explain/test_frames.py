@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.frames import LARGEST_IMAGE, check_frames, read_picture, read_pictures
+from vtr_core.retrieval.explain.frames import LARGEST_IMAGE, check_frames, read_pictures
 from vtr_core.storage import locate
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 picture", b"\x89PNG\r\n picture"
@@ -24,7 +24,7 @@ def test_pictures_are_those_of_their_videos(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"<svg onload=alert(1)>", b"", PNG, JPEG + bytes(LARGEST_IMAGE)])
 def test_what_is_no_picture_is_not_shown(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "v0.jpg").write_bytes(content)
-    assert read_picture(locate(str(tmp_path)), "v0").content == b""
+    assert read_pictures(locate(str(tmp_path)), ["v0"])["v0"].content == b""
 
 
 @pytest.mark.parametrize("video", ["../secret", "a/b", "..", "", "x\x00y"])
@@ -33,12 +33,12 @@ def test_an_id_names_no_file_elsewhere(video: str, tmp_path: Path) -> None:
     (tmp_path / "frames").mkdir()
     (tmp_path / "frames" / "a").mkdir()
     (tmp_path / "frames" / "a" / "b.jpg").write_bytes(JPEG)
-    assert read_picture(locate(str(tmp_path / "frames")), video).content == b""
+    assert read_pictures(locate(str(tmp_path / "frames")), [video])[video].content == b""
 
 
 def test_placeholders_differ_and_do_not_change() -> None:
-    one, other = read_picture(None, "video1"), read_picture(None, "video2")
-    assert one.placeholder == read_picture(None, "video1").placeholder
+    one, other = read_pictures(None, ["video1"])["video1"], read_pictures(None, ["video2"])["video2"]
+    assert one.placeholder == read_pictures(None, ["video1"])["video1"].placeholder
     assert one.placeholder != other.placeholder
 
 

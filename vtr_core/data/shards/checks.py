@@ -5,7 +5,7 @@ import pyarrow.fs as pafs
 from vtr_core import storage
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
-from vtr_core.data.records.schema import require_images, require_videos
+from vtr_core.data.records.schema import require_frames, require_images, require_videos
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored
 
@@ -33,6 +33,14 @@ def usable_images(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     storage.check_readable(storage.locate(uri))
     manifest = Manifest.load(uri)
     require_images(manifest.schema, manifest.uri)
+    return _complete(manifest, on_bad_shard)
+
+
+def usable_frames(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
+    """The same of a data set of pictures, `frames`, for models that begin with pixels."""
+    storage.check_readable(storage.locate(uri))
+    manifest = Manifest.load(uri)
+    require_frames(manifest.schema, manifest.uri)
     return _complete(manifest, on_bad_shard)
 
 
