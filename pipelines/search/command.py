@@ -121,7 +121,9 @@ def _k(flags: SearchFlags) -> int:
 def _answer(
     flags: SearchFlags, record: "IndexRecord", loaded: "LoadedModel", ready: "Searcher", manifest: "Manifest | None"
 ) -> None:
+    from pipelines.report.links import print_link
     from vtr_core.retrieval.search.queries import unknown_words
+    from vtr_core.storage import locate
 
     assert flags.query is not None
     (hits,) = ready.search([flags.query], _k(flags))
@@ -136,6 +138,7 @@ def _answer(
     _print_hits(hits, record.kind == "joint")
     if flags.page is not None:
         print(f"page        {flags.page}")
+        print_link(locate(flags.page))
 
 
 def _page(query: str, record: "IndexRecord", scoring: str, hits: "Sequence[Hit]", manifest: "Manifest | None") -> str:

@@ -24,9 +24,9 @@ def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thum
         lstrip_blocks=True,
     )
     environment.filters.update(clock=clock, chance=chance, decimals=decimals, digits=digits)
-    return environment.get_template(TEMPLATE).render(
-        report=report, thumbnails=thumbnails or [{} for _ in report.datasets]
-    )
+    found = [((place, one), known[one]) for place, known in enumerate(thumbnails) for one in known]
+    pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}
+    return environment.get_template(TEMPLATE).render(report=report, pictures=pictures)
 
 
 def chance(p: float) -> str:
