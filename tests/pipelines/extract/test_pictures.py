@@ -110,18 +110,15 @@ def test_a_fixed_number_of_frames_is_taken_in_equal_steps(films: Path, tmp_path:
     assert len(rows["d"]["frames"]) == 1
 
 
-@pytest.mark.parametrize("records", ["clips", "videos", "frames"])
+@pytest.mark.parametrize("records", ["clips", "frames"])
 def test_thumbnails_are_from_the_middle_of_what_they_are_of(records: str, films: Path, tmp_path: Path) -> None:
     settings = {"thumbnails": True, "thumbnail_size": 48}
     make = frames_flags if records == "frames" else flags
     (manifest,) = extract(make(films, tmp_path / "d", **{"records": records, **settings})).manifests
     read = Manifest.load(manifest.uri)
     assert read.shards == manifest.shards
-    names = {"clips": "abcde", "videos": ["one", "two"], "frames": "acde"}[records]
+    names = {"clips": "abcde", "frames": "acde"}[records]
     found = Thumbnails(read).find([*names, "nothing"])
-    if records == "videos":  # the captions of one have times, and two is silent; there are pictures all the same
-        assert {name: (one.start, one.item_id) for name, one in found.items()} == {"one": (0, "one"), "two": (0, "two")}
-        return
     assert sorted(found) == sorted(names)
     times, end = frame_times(films / "one.mp4")
     spans = {"a": (0.0, end), "c": (0.9, 2.1), "d": (1.21, 1.25)}
@@ -133,6 +130,19 @@ def test_thumbnails_are_from_the_middle_of_what_they_are_of(records: str, films:
         assert number(jpeg(found[name].jpeg)) == samples[nearest]
         assert jpeg(found[name].jpeg).shape == (24, 48, 3)
     assert jpeg(found["e"].jpeg).shape == (48, 24, 3)
+
+
+def test_a_thumbnail_of_a_whole_video_is_from_its_middle(films: Path, tmp_path: Path) -> None:
+    rows = [{"id": one, "caption": "a film", "video": "one.mp4"} for one in "ab"] + [
+        {"id": "e", "caption": "silent", "video": "two.mkv"}
+    ]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = replace(flags(films, tmp_path / "d", thumbnails=True, records="videos"), captions=str(tmp_path / "c.jsonl"))
+    result = extract(given)
+    assert (result.manifests[0].rows, result.drops.counts) == (1, {"no_sound": 1})
+    found = Thumbnails(result.manifests[0]).find(["one"])["one"]
+    assert (found.start, found.end) == (0, pytest.approx(3.04, abs=0.1))
+    assert number(jpeg(found.jpeg)) == 4  # of 1.25 s and 1.75 s the first is nearer to the middle, 1.52 s or so
 
 
 def test_training_reads_no_thumbnail_and_pages_say_when_one_is_gone(films: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.tag_cloud import sized
 from vtr_core.retrieval.explain.values import ExplainReport, described
+from vtr_core.time_span import time_span
 
 TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
 
@@ -43,4 +44,5 @@ def page_environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, described=described, sized=sized)
+    environment.globals["time_span"] = time_span
     return environment
