@@ -73,11 +73,11 @@ def extract(flags: ExtractFlags) -> "IngestResult":
 def _source(flags: ExtractFlags) -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
     from vtr_core.data.sources.videos.annotated import DATA_SETS
     from vtr_core.data.sources.videos.inventory import Inventory
-    from vtr_core.extraction.chosen import choose
     from vtr_core.extraction.frame_source import VideoFileFrames
     from vtr_core.extraction.pictures import FrameSettings
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
 
+    chosen = _recipes(flags)
     if flags.captions is None:
         raise ConfigError(
             "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
@@ -88,20 +88,24 @@ def _source(flags: ExtractFlags) -> "VideoFileClips | VideoFileVideos | VideoFil
     inventory = Inventory(flags.videos, flags.anywhere)
     size = flags.thumbnail_size if flags.thumbnails else None
     if flags.records == "frames":
-        _check_frames(flags)
         kept = FrameSettings(flags.frame_size, flags.frame_rate, flags.frames, flags.frame_format, flags.frame_quality)
         return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=kept)
     kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
-    chosen = choose(flags.recipe, flags.weights)
     return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size)
 
 
-def _check_frames(flags: ExtractFlags) -> None:
+def _recipes(flags: ExtractFlags) -> "tuple[Chosen, ...]":
+    """The recipes with their weights; none where pictures are kept instead."""
+    from vtr_core.extraction.chosen import choose
+
+    if flags.records != "frames":
+        return choose(flags.recipe, flags.weights)
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:
         raise ConfigError(
             "--records frames keeps pictures and no features: leave out --recipe, --weights and --keep-features, or "
             "extract features to another folder"
         )
+    return ()
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:

@@ -19,6 +19,7 @@ from vtr_core.storage import Location
 SUFFIX = ".thumbnails"
 _GROUP_ROWS = 64
 """Of a row group: what is read for one picture."""
+_LAYOUT = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}
 _SCHEMA = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -38,7 +39,7 @@ def write_thumbnails(location: Location, found: Sequence[Thumbnail]) -> Thumbnai
         "jpeg": [one.jpeg for one in found],
     }
     content = io.BytesIO()
-    with pq.ParquetWriter(content, _SCHEMA, compression="none", use_dictionary=False, write_page_checksum=True) as file:
+    with pq.ParquetWriter(content, _SCHEMA, **_LAYOUT) as file:
         file.write_table(pa.table(columns, schema=_SCHEMA), row_group_size=_GROUP_ROWS)
     whole = content.getvalue()
     storage.write_bytes(location, whole)
