@@ -142,7 +142,8 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
 
     connect(worker_logs=flags.worker_logs)
     held = ray.cluster_resources()
-    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), flags.gpus_per_network)
+    share = 0.0 if flags.records == "frames" else flags.gpus_per_network  # JPEGs are made on CPUs
+    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), share)
     return partial(extract_on_ray, chosen=chosen, limits=limits, resources=resources)
 
 
