@@ -18,8 +18,8 @@ class VideoFeatures:
 
     by_recipe: dict[int, Float16[np.ndarray, "rows dim"]]
     duration: float
-    pictures: dict[int, Shaped[np.ndarray, "_ ..."]] = field(default_factory=dict)
-    """What was kept to be looked at, by position, as `pictures.py` has it."""
+    pictures: dict[int, Shaped[np.ndarray, " _"]] = field(default_factory=dict)
+    """What was kept to be looked at, by position: bytes, as `pictures.py` makes them, or None of those let go of."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
     found, pictures = {}, {}
     for recipe, chunks in sorted(by_recipe.items()):
         values = np.concatenate([part.values for part in sorted(chunks, key=lambda part: part.chunk)])
-        if len(values) and values.dtype.kind in "Ou":
+        if len(values) and values.dtype == object:
             pictures[recipe] = values
         elif len(values):
             try:

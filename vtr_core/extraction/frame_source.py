@@ -1,10 +1,12 @@
 """Extracted videos as a source of an ingest that keeps the pictures of clips themselves."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int64
 
 from vtr_core.data.records.binary_columns import MAX_CELL_BYTES
 from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
@@ -56,19 +58,30 @@ class VideoFileFrames(VideoFiles):
         for rows in _by_span(video.content.rows):
             yield from super()._spans(replace(video, content=replace(video.content, rows=tuple(rows[:1]))), duration)
 
-    def _clip(self, found: VideoFeatures, rows: Sequence[PairRow]) -> FrameClip:
-        first, pictures = rows[0], found.pictures[0]
-        start, end = span_of(first, found.duration)
-        shown = times(len(pictures), self.frames.per_second)
+    def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
+        taken: list[int] = []
+        for rows in _by_span(video.content.rows):
+            with suppress(UnusableError):  # it is dropped when it is written
+                taken += self._taken(found, *span_of(rows[0], found.duration)).tolist()
+        return {0: taken, **super()._shown(video, found)}
+
+    def _taken(self, found: VideoFeatures, start: float, end: float) -> Int64[np.ndarray, " frames"]:
+        """Which frames of the video a clip has: one at least, for a clip shorter than an interval the nearest."""
+        shown = times(len(found.pictures[0]), self.frames.per_second)
         inside = np.flatnonzero((shown >= start) & (shown < end))
-        if not len(inside):  # shorter than an interval
-            inside = np.abs(shown - (start + end) / 2).argmin(keepdims=True)
-        taken = evenly_kept(inside, self.frames.most)
-        frames = [pictures[i] if isinstance(pictures[i], bytes) else pictures[i].tobytes() for i in taken.tolist()]
+        nearest = np.array([np.abs(shown - (start + end) / 2).argmin()])
+        return evenly_kept(inside if len(inside) else nearest, self.frames.most)
+
+    def _clip(self, found: VideoFeatures, rows: Sequence[PairRow]) -> FrameClip:
+        first = rows[0]
+        start, end = span_of(first, found.duration)
+        taken = self._taken(found, start, end)
+        frames = found.pictures[0][taken].tolist()
         if sum(map(len, frames)) > MAX_CELL_BYTES:
             what = f"its {len(frames)} frames are larger than {MAX_CELL_BYTES >> 20} MiB; keep fewer (--frames)"
             raise UnusableError(Reason.DECODING_TOO_LARGE, what)
-        return FrameClip(first.clip_id, start, end, [row.caption for row in rows], shown[taken].tolist(), frames)
+        shown = times(len(found.pictures[0]), self.frames.per_second)[taken]
+        return FrameClip(first.clip_id, start, end, [row.caption for row in rows], shown.tolist(), frames)
 
 
 def _by_span(rows: Sequence[PairRow]) -> list[list[PairRow]]:

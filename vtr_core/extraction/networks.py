@@ -18,7 +18,7 @@ class Rows:
     """Its position among the chosen ones."""
     chunk: int
     values: Shaped[np.ndarray, "rows ..."]
-    """float32 (rows, dim); of pictures that are kept an object array of bytes (rows,), or their pixels."""
+    """float32 (rows, dim); of pictures that are kept an object array of bytes (rows,)."""
 
 
 class Networks:

@@ -77,13 +77,32 @@ class VideoFiles:
     def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
         """Of every span, clip by clip, the picture nearest to its middle."""
         found = self.extracted.get(video.video_id)
-        if self.thumbnail_size is None or not isinstance(found, VideoFeatures):
-            return
-        pictures = found.pictures[len(self.asked) - 1]
-        shown = times(len(pictures), THUMBNAILS_PER_SECOND)
+        if self.thumbnail_size is not None and isinstance(found, VideoFeatures):
+            pictures = found.pictures[len(self.asked) - 1]
+            for item_id, start, end, row in self._middles(video, found):
+                yield Thumbnail(item_id, start, end, pictures[row])
+
+    def trimmed(self, video: VideoEntry, found: Extracted) -> Extracted:
+        """`found` without the pictures that no row of `video` shows, so that they are not held."""
+        if isinstance(found, Unusable):
+            return found
+        pictures = {}
+        for position, rows in self._shown(video, found).items():
+            pictures[position] = np.full(len(found.pictures[position]), None)
+            pictures[position][rows] = found.pictures[position][rows]
+        return replace(found, pictures=pictures)
+
+    def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
+        """Which pictures are written, by the position of their kind."""
+        if self.thumbnail_size is None:
+            return {}
+        return {len(self.asked) - 1: [row for *_, row in self._middles(video, found)]}
+
+    def _middles(self, video: VideoEntry, found: VideoFeatures) -> Iterator[tuple[str, float, float, int]]:
+        """Id, start and end of every span, and the thumbnail nearest to its middle."""
+        shown = times(len(found.pictures[len(self.asked) - 1]), THUMBNAILS_PER_SECOND)
         for item_id, start, end in self._spans(video, found.duration):
-            nearest = int(np.abs(shown - (start + end) / 2).argmin())
-            yield Thumbnail(item_id, start, end, pictures[nearest])
+            yield item_id, start, end, int(np.abs(shown - (start + end) / 2).argmin())
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         """The clips that begin before the end of the video, each once."""

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,10 +16,13 @@ from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
 from tests.builders.small_videos import grey_video, number
 from tests.reference.video import frame_times, shown_at
+from vtr_core.data.ingest.ingest import IngestPlan, ShardTask
 from vtr_core.data.manifest import Manifest, ThumbnailFile
 from vtr_core.data.records.schema import FrameSchema
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.extraction import shards
+from vtr_core.extraction.features import Extracted, VideoFeatures
 
 VARIABLE = [0.0, 0.04, 0.5, 0.52, 0.9, 1.7, 2.0, 2.4, 2.44, 3.0]
 RATE = 5.0
@@ -143,6 +147,25 @@ def test_a_thumbnail_of_a_whole_video_is_from_its_middle(films: Path, tmp_path: 
     found = Thumbnails(result.manifests[0]).find(["one"])["one"]
     assert (found.start, found.end) == (0, pytest.approx(3.04, abs=0.1))
     assert number(jpeg(found.jpeg)) == 5  # of 1.25 s and 1.75 s the second is nearer to the middle, 1.52 s
+
+
+def test_pictures_that_no_row_shows_are_not_held(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: dict[str, Extracted] = {}
+    real = shards._write
+
+    def writing(plan: IngestPlan, task: ShardTask, extracted: dict[str, Extracted]) -> dict[str, Any]:
+        held.update(extracted)
+        return real(plan, task, extracted)
+
+    monkeypatch.setattr(shards, "_write", writing)
+    extract(frames_flags(films, tmp_path / "d", frames=2, thumbnails=True))
+    rows = pq.read_table(tmp_path / "d" / "part-00000.parquet").to_pylist()
+    written = {time for row in rows if row["video_id"] == "one" for time in row["times"]}
+    one = held["one"]
+    assert isinstance(one, VideoFeatures)
+    assert [len(pictures) for pictures in one.pictures.values()] == [16, 6]
+    assert sum(picture is not None for picture in one.pictures[0]) == len(written) < 16
+    assert sum(picture is not None for picture in one.pictures[1]) == 2  # of three spans, two of them with one middle
 
 
 def test_training_reads_no_thumbnail_and_pages_say_when_one_is_gone(films: Path, tmp_path: Path) -> None:
