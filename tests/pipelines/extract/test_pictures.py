@@ -163,8 +163,8 @@ def test_pictures_that_no_row_shows_are_not_held(films: Path, tmp_path: Path, mo
     written = {time for row in rows if row["video_id"] == "one" for time in row["times"]}
     one = held["one"]
     assert isinstance(one, VideoFeatures)
-    assert [len(pictures) for pictures in one.pictures.values()] == [16, 6]
-    assert sum(picture is not None for picture in one.pictures[0]) == len(written) < 16
+    assert [len(pictures) for pictures in one.pictures.values()] == [15, 6]
+    assert sum(picture is not None for picture in one.pictures[0]) == len(written) < 15
     assert sum(picture is not None for picture in one.pictures[1]) == 2  # of three spans, two of them with one middle
 
 
