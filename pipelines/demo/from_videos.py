@@ -43,15 +43,18 @@ def demo_from_videos(flags: "DemoFlags") -> None:
     evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
     print("\n5/5 an index of them, and a search\n")
     index(IndexFlags(finished.checkpoint, f"{data}/test", f"{out}/index"))
-    search([QUERY, "--index", f"{out}/index"])
+    page = f"{out}/hits.html"
+    search([QUERY, "--index", f"{out}/index", "--page", page])
     print(
         f"""
+pictures        {page}
 learning curve  {learning_curve_file(data, finished)}
 checkpoint      {finished.checkpoint}
 MLflow          {mlflow_page(finished)}
 
 your own data   a table of clips, clips.csv, with the columns id, caption, video; the last one names video files
-                vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --out data/mine
+                vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --thumbnails \\
+                    --out data/mine
                 vtr train {PRESET} --data data/mine --out runs/mine
                 vtr evaluate runs/mine --data data/mine/test
 """
@@ -72,4 +75,4 @@ def _extracted(data: str, flags: "DemoFlags") -> None:
     print(f"1/5 {flags.films} films of coloured shapes are rendered to {films}", flush=True)
     table = render(films, flags.films, flags.seed)
     print("\n2/5 what EfficientNet-Lite0 sees and log-mel bands hear of them, to Parquet shards")
-    report(extract(ExtractFlags(str(films), data, captions=str(table))))
+    report(extract(ExtractFlags(str(films), data, captions=str(table), thumbnails=True)))

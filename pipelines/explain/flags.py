@@ -39,7 +39,7 @@ class ExplainQueriesFlags:
     latent_weight: float | None = None
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     keyframes: str | None = None
-    """Folder of pictures, <video id>.jpg or .png."""
+    """Folder of pictures, <video id>.jpg or .png (default: the data set's thumbnails, where it has them)."""
     serve: bool = False
     """Serve a page in which queries can be typed and the transform adjusted."""
     host: str = "127.0.0.1"

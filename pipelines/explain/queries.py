@@ -48,6 +48,7 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
     from vtr_core import storage
+    from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.retrieval.explain.frames import check_frames, read_pictures
     from vtr_core.retrieval.explain.page import render_explanations
     from vtr_core.retrieval.explain.queries import asked_queries
@@ -67,7 +68,7 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
     report = explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
     shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
-    page = render_explanations(report, read_pictures(frames, shown))
+    page = render_explanations(report, read_pictures(frames, shown, Thumbnails(found.manifest)))
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
     _print(report, (out / PAGE).uri)

@@ -2,11 +2,15 @@
 
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipelines.explain.flags import ExplainQueriesFlags, Ready
     from vtr_core.serving.server import AppServer
+
+
+_KEPT_PICTURES = 512
 
 
 def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
@@ -29,7 +33,8 @@ def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
 def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
     """A server that is bound and not yet serving."""
     from vtr_core.analysis.transforms import Transform
-    from vtr_core.retrieval.explain.frames import check_frames, read_picture
+    from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.retrieval.explain.frames import Picture, check_frames, read_pictures
     from vtr_core.retrieval.explain.page import render_explorer
     from vtr_core.retrieval.explain.queries import LONGEST_QUERY
     from vtr_core.retrieval.explain.session import ExplainSession
@@ -68,5 +73,11 @@ def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
             query=flags.query[0] if flags.query else "",
         )
 
-    explorer = Explorer(session, page, lambda video: read_picture(frames, video))
+    thumbnails = Thumbnails(found.manifest)
+
+    @lru_cache(_KEPT_PICTURES)
+    def picture(video: str) -> Picture:
+        return read_pictures(frames, [video], thumbnails)[video]
+
+    explorer = Explorer(session, page, picture)
     return AppServer(flags.host, flags.port, lambda address: explorer_app(explorer, address))

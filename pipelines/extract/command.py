@@ -12,8 +12,10 @@ from vtr_core.errors import ConfigError
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
     from vtr_core.extraction.chosen import Chosen
+    from vtr_core.extraction.frame_source import VideoFileFrames
     from vtr_core.extraction.shards import Extract
-    from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+    from vtr_core.extraction.source import VideoFileClips, VideoFiles, VideoFileVideos
+    from vtr_core.video.decoders import Decoder
     from vtr_core.video.process import Decoding
 
 
@@ -45,20 +47,18 @@ def run(flags: ExtractFlags) -> None:
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes what an interrupted extraction of the same settings began."""
     from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
-    from vtr_core.extraction.chosen import choose
     from vtr_core.storage import check_writable, locate
     from vtr_core.video.decoders import chosen_decoder
 
     decoder, why = chosen_decoder(flags.decoder)
-    chosen = choose(flags.recipe, flags.weights, decoder)
-    source = _source(flags, chosen)
+    source = _source(flags, decoder)
     check_writable(locate(flags.out))
     options = IngestOptions(
         splits=flags.splits,
         seed=flags.split_seed,
         max_words=flags.max_words,
         min_count=flags.min_count,
-        videos_per_shard=flags.videos_per_shard,
+        videos_per_shard=flags.videos_per_shard or (16 if flags.records == "frames" else 128),
         strict=flags.strict,
     )
     print(f"extract: listing videos and words; {why}", flush=True)
@@ -67,18 +67,21 @@ def extract(flags: ExtractFlags) -> "IngestResult":
         print("  it is there already, complete")
         return finished(plan)
     try:
-        _run(plan, begin(plan), chosen, flags)
+        _run(plan, begin(plan), source, flags)
         return finish(plan)
     except Exception:
         abandon(plan)
         raise
 
 
-def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClips | VideoFileVideos":
+def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
     from vtr_core.data.sources.videos.annotated import DATA_SETS
     from vtr_core.data.sources.videos.inventory import Inventory
+    from vtr_core.extraction.frame_source import VideoFileFrames
+    from vtr_core.extraction.pictures import FrameSettings
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
 
+    chosen = _recipes(flags, decoder)
     if flags.captions is None:
         raise ConfigError(
             "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
@@ -86,12 +89,32 @@ def _source(flags: ExtractFlags, chosen: "tuple[Chosen, ...]") -> "VideoFileClip
         )
     if (flags.captions in DATA_SETS) != (flags.annotations is not None):
         raise ConfigError(f"--annotations goes with --captions {', '.join(DATA_SETS)}, and each of them with it")
-    kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
     inventory = Inventory(flags.videos, flags.anywhere)
-    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise)
+    size = flags.thumbnail_size if flags.thumbnails else None
+    if flags.records == "frames":
+        kept = FrameSettings(
+            flags.frame_size, flags.frame_rate, flags.frames, flags.frame_format, flags.frame_quality, decoder
+        )
+        return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=kept)
+    kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
+    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size)
 
 
-def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> None:
+def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
+    """The recipes with their weights; none where pictures are kept instead."""
+    from vtr_core.extraction.chosen import choose
+
+    if flags.records != "frames":
+        return choose(flags.recipe, flags.weights, decoder)
+    if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:
+        raise ConfigError(
+            "--records frames keeps pictures and no features: leave out --recipe, --weights and --keep-features, or "
+            "extract features to another folder"
+        )
+    return ()
+
+
+def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
     from pipelines.extract.progress import Meter
     from vtr_core.extraction.npy_files import NpyFolder
     from vtr_core.extraction.shards import write_shards
@@ -103,11 +126,11 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", chosen: "tuple[Chosen
         print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
     keep = None
     if flags.keep_features is not None:
-        folder = NpyFolder(locate(flags.keep_features), chosen)
+        folder = NpyFolder(locate(flags.keep_features), source.chosen)
         folder.claim()
         keep = folder.write
     meter = Meter()
-    for progress in write_shards(plan, tasks, extractor(chosen, flags), keep):
+    for progress in write_shards(plan, tasks, extractor(source.asked, flags), keep):
         meter.tell(progress)
 
 
@@ -125,7 +148,8 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
 
     connect(worker_logs=flags.worker_logs)
     held = ray.cluster_resources()
-    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), flags.gpus_per_network, how.decoder)
+    share = 0.0 if flags.records == "frames" else flags.gpus_per_network  # JPEGs are made on CPUs
+    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), share, how.decoder)
     return partial(extract_on_ray, chosen=chosen, how=replace(how, device=resources.device), resources=resources)
 
 

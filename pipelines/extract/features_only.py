@@ -4,6 +4,7 @@ from pipelines.extract.command import extractor
 from pipelines.extract.flags import ExtractFlags
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.videos.inventory import Inventory
+from vtr_core.errors import ConfigError
 from vtr_core.extraction.chosen import choose
 from vtr_core.extraction.npy_files import NpyFolder, write_features
 from vtr_core.storage import check_writable, locate
@@ -12,6 +13,8 @@ from vtr_core.video.decoders import chosen_decoder
 
 def features_only(flags: ExtractFlags) -> Drops:
     """Write the files, go on where an interrupted extraction stopped, and say what was dropped."""
+    if flags.thumbnails or flags.records == "frames":
+        raise ConfigError("--features-only writes .npy files alone: leave out --thumbnails and --records")
     decoder, why = chosen_decoder(flags.decoder)
     print(f"extract: {why}", flush=True)
     chosen = choose(flags.recipe, flags.weights, decoder)

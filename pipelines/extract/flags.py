@@ -25,9 +25,23 @@ class ExtractFlags:
     """Published annotation files of that data set, as for vtr ingest; videos are found by id."""
     weights: dict[str, str] = field(default_factory=dict)
     """Weight files by recipe, for instance: --weights howto-2d resnet152.pth."""
-    records: Literal["clips", "videos"] = "clips"
+    records: Literal["clips", "videos", "frames"] = "clips"
     """What a row is. clips: a clip and a caption, features pooled over time; videos: a whole video, with all feature
-    rows."""
+    rows; frames: a clip with its frames, for models that begin with pixels."""
+    frame_rate: float = 1.0
+    """With --records frames: frames per second."""
+    frames: int | None = None
+    """With --records frames: maximum number of frames of a clip, evenly spaced (default: all)."""
+    frame_size: int = 224
+    """With --records frames: width and height in pixels; the centre of the frame is kept."""
+    frame_format: Literal["jpeg", "raw"] = "jpeg"
+    """With --records frames: JPEG, or raw pixels, which take about ten times the space and need no decoding."""
+    frame_quality: int = 90
+    """With --records frames: JPEG quality, from 1 to 100."""
+    thumbnails: bool = False
+    """Also keep a small image of each clip or video, from its middle, for result and explanation pages."""
+    thumbnail_size: int = 192
+    """Longer side of a thumbnail in pixels."""
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
     """How the feature rows of a clip are pooled."""
     normalise: bool = True
@@ -48,8 +62,9 @@ class ExtractFlags:
     """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
     max_words: int = 20
     """Captions are cut after this number of words."""
-    videos_per_shard: int = 128
-    """Videos per Parquet file; an interrupted extraction resumes with the unfinished shards."""
+    videos_per_shard: int | None = None
+    """Videos per Parquet file (default: 128, with --records frames 16); an interrupted extraction resumes with the
+    unfinished shards."""
     strict: bool = False
     """Fail where a row would be dropped."""
     workers: int | None = None

@@ -221,13 +221,12 @@ def report(result: "IngestResult") -> None:
     from vtr_core.fingerprint import short
 
     for manifest in result.manifests:
-        features = ", ".join(f"{f.name} {f.dim}" for f in manifest.schema.features)
         if isinstance(manifest.schema, ImageSchema):
             print(_images_line(manifest))
             continue
         print(
             f"{manifest.uri}: {manifest.schema.label()}, {manifest.rows} rows of {manifest.videos} videos "
-            f"in {len(manifest.shards)} shards; {features}; {manifest.vocabulary.num_words} words; "
+            f"in {len(manifest.shards)} shards; {_content(manifest)}; {manifest.vocabulary.num_words} words; "
             f"fingerprint {short(manifest.fingerprint)}"
         )
     for reason, count in sorted(result.drops.counts.items()):
@@ -239,6 +238,18 @@ def report(result: "IngestResult") -> None:
     if result.drops.shortened:
         most = result.manifests[0].schema.max_words
         print(f"cut {result.drops.shortened} captions, which have more known words than --max-words {most}")
+
+
+def _content(manifest: "Manifest") -> str:
+    """What each row holds beside its captions."""
+    from vtr_core.data.records.schema import FrameSchema
+
+    schema = manifest.schema
+    if isinstance(schema, FrameSchema):
+        found = f"{schema.height} x {schema.width} RGB as {schema.encoding}"
+    else:
+        found = ", ".join(f"{feature.name} {feature.dim}" for feature in schema.features)
+    return f"{found}, thumbnails" if any(shard.thumbnails for shard in manifest.shards) else found
 
 
 def _images_line(manifest: "Manifest") -> str:

@@ -37,6 +37,8 @@ class SearchFlags:
     """Batch mode: write the rankings to this file in TREC run format."""
     judgements: str | None = None
     """Batch mode: sampled relevance judgements (topic 0 item stratum judgement), for inferred average precision."""
+    page: str | None = None
+    """Also write the results to this HTML file, with thumbnails where the data set has them."""
     json: bool = False
     """Print JSON."""
 

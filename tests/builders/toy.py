@@ -1,16 +1,18 @@
 """Sources of invented clips and videos whose content tells where it came from, and data sets made without Ray."""
 
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from PIL import Image
 
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.source import Clip, ClipSource, Drops, Video, VideoEntry, VideoSource
+from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.sources.source import AnySource, Clip, Drops, FrameClip, Video, VideoEntry
 from vtr_core.storage import locate
 
 DIM = 3
@@ -86,6 +88,60 @@ class ToyVideos:
         return [f"Caption number{c} of video number{v}" for c in range(v + 1)]
 
 
+@dataclass(frozen=True)
+class ToyFrames:
+    """Video v has `clips_of[v]` clips; clip c of it has c + 1 frames, each of one colour, and v % 3 + 1 captions."""
+
+    clips_of: Sequence[int] = (3, 1, 4, 2, 5)
+    encoding: FrameEncoding = "jpeg"
+    bad: frozenset[str] = field(default_factory=frozenset)
+    """Clips whose last frame is none."""
+    name: ClassVar[str] = "toy"
+
+    def settings(self) -> dict[str, Any]:
+        return {"clips_of": list(self.clips_of)}
+
+    def features(self) -> tuple[FeatureSpec, ...]:
+        return ()
+
+    def pictures(self) -> tuple[int, int, FrameEncoding]:
+        return 8, 16, self.encoding
+
+    def videos(self, drops: Drops) -> Sequence[VideoEntry]:
+        return [VideoEntry(f"v{v}", v) for v in range(len(self.clips_of))]
+
+    def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
+        for video in videos:
+            yield from toy_captions(video.content)
+
+    def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:
+        v = video.content
+        for c in range(self.clips_of[v]):
+            frames = [_stored(np.full((8, 16, 3), toy_colour(v, c, t), np.uint8), self.encoding) for t in range(c + 1)]
+            if f"v{v}:{c}" in self.bad:
+                frames[-1] = b"no picture"
+            times = [c + t / 100 for t in range(c + 1)]
+            yield FrameClip(f"v{v}:{c}", float(c), c + 1.0, toy_captions(v), times, frames)
+
+
+def toy_captions(v: int) -> list[str]:
+    """Those of each clip of video v."""
+    return [f"Caption number{c} of video number{v}" for c in range(v % 3 + 1)]
+
+
+def toy_colour(v: int, c: int, t: int) -> tuple[int, int, int]:
+    """Of all pixels of frame t of clip c of video v."""
+    return 40 + 37 * v % 200, 60 + 20 * c, 60 + 20 * t
+
+
+def _stored(pixels: np.ndarray, encoding: FrameEncoding) -> bytes:
+    if encoding == "raw":
+        return pixels.tobytes()
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "JPEG", quality=100)
+    return content.getvalue()
+
+
 def toy_dataset(
     folder: Path,
     clips_of: Sequence[int] = (3, 1, 4, 2, 5),
@@ -101,7 +157,7 @@ def toy_videos(folder: Path, frames_of: Sequence[int] = (3, 1, 4, 0, 5), videos_
     return written(ToyVideos(tuple(frames_of)), folder, IngestOptions(videos_per_shard=videos_per_shard))[0]
 
 
-def written(source: ClipSource | VideoSource, folder: Path, options: IngestOptions) -> list[Manifest]:
+def written(source: AnySource, folder: Path, options: IngestOptions) -> list[Manifest]:
     """Ingest `source` into `folder`, one shard after another."""
     plan = plan_ingest(source, locate(str(folder)), None, options)
     for task in begin(plan):

@@ -11,6 +11,7 @@ from pipelines.cli import run
 from tests.builders.small_videos import grey_video
 from tests.distribution.project import ROOT
 from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.records.schema import FrameSchema
 
 NUM_VIDEOS = 25
 
@@ -39,13 +40,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_they_do_what_they_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = commands()
-    assert [words[0] for words in given] == ["demo", *["extract"] * 4]
+    assert [words[0] for words in given] == ["demo", *["extract"] * 6]
     for _, *words in given[1:-1]:
         run("extract", [*words, "--workers", "0"])
     run("extract", given[-1][1:])
     assert set(splits("data/mine")) == {"train", "val", "test"}
     assert sum(Manifest.load(uri).rows for uri in splits("data/mine").values()) == NUM_VIDEOS
     assert Manifest.load("data/told").rows == 1
+    assert all(shard.thumbnails for shard in Manifest.load("data/seen").shards)
+    assert Manifest.load("data/frames").schema == FrameSchema((), 20, 224, 224, "jpeg")
     assert len(list((folder / "features" / "imagenet-lite").iterdir())) == NUM_VIDEOS
     assert "imagenet-lite: video, 1280 values" in capsys.readouterr().out
 

@@ -57,6 +57,7 @@ def test_the_demonstration_finds_held_out_films(
     assert float(found[3]) >= 60
     assert "vtr extract videos --captions clips.csv" in said
     assert "film" in said.partition("5/5")[2]
+    assert (tmp_path / "run" / "hits.html").read_text().count("data:image/jpeg;base64,") == 10
 
 
 @pytest.mark.long

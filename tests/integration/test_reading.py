@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders.toy import toy_videos
+from tests.builders.toy import ToyFrames, toy_videos, written
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.shards import OnBadShard
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
@@ -56,8 +57,17 @@ def videos(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifes
         return toy_videos(tmp_path_factory.mktemp("videos"), frames_of, videos_per_shard=20)
 
 
+@pytest.fixture(scope="module")
+def frames(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    """Clips with pictures, which the reading tasks decode."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 12)
+        source = ToyFrames([1 + v % 7 for v in range(40)])
+        return written(source, tmp_path_factory.mktemp("frames"), IngestOptions(videos_per_shard=15))[0]
+
+
 @pytest.mark.parametrize(("world_size", "first_step"), [(1, 0), (2, 3), (3, 7)])
-@pytest.mark.parametrize("kind", ["manifest", "videos"])
+@pytest.mark.parametrize("kind", ["manifest", "videos", "frames"])
 def test_the_stream_is_the_plan(kind: str, world_size: int, first_step: int, request: pytest.FixtureRequest) -> None:
     manifest = request.getfixturevalue(kind)
     whole = expected(manifest)

@@ -10,6 +10,7 @@ from tests.builders.small_videos import grey_video
 from tests.s3.proxy import Proxy
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.storage import StorageError, locate
 from vtr_core.video.pictures import Picture
 from vtr_core.video.process import Decoding, DecodingProcess, Limits
@@ -43,9 +44,16 @@ def test_videos_and_data_set_on_a_store(folder: str, tmp_path: Path) -> None:
     )
     storage.write_bytes(locate(f"{folder}/clips.csv"), f"id,caption,video\n{rows}".encode())
     flags = ExtractFlags(
-        f"{folder}/videos", f"{folder}/data", f"{folder}/clips.csv", ("log-mel",), anywhere=True, workers=0
+        f"{folder}/videos",
+        f"{folder}/data",
+        f"{folder}/clips.csv",
+        ("log-mel",),
+        anywhere=True,
+        workers=0,
+        thumbnails=True,
     )
     result = extract(flags)
     assert Manifest.load(f"{folder}/data").rows == 3
+    assert set(Thumbnails(Manifest.load(f"{folder}/data")).find("abcd")) == set("abc")
     assert sum(result.drops.counts.values()) == 1
     assert set(result.drops.counts) <= {"missing_file", "unreadable_file"}

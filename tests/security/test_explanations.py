@@ -9,9 +9,11 @@ import pytest
 from tests.builders.dual_toys import WORDS, report, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.retrieval.explain.frames import read_pictures
-from vtr_core.retrieval.explain.page import render_explanations
+from vtr_core.retrieval.explain.page import render_explanations, render_hits
 from vtr_core.retrieval.explain.report import Described
+from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.explain.values import ExplainOptions
+from vtr_core.retrieval.search.index import Hit
 
 EVIL = (
     "<script>alert(1)</script>",
@@ -43,6 +45,22 @@ def page(texts: dict[str, str]) -> str:
 def test_every_text_is_escaped(where: str, evil: str) -> None:
     found = page({where: evil})
     assert _read(found)[0] == _harmless(where)
+    assert evil in _read(found)[1]
+    assert " 49 " not in found
+
+
+def hits(texts: dict[str, str]) -> str:
+    item, tag = texts.get("item", "v:1"), Tag(texts.get("tag", "dog"), 1.0, "1 %")
+    found = [Hit(1, item, texts.get("video", "v"), 0.5, tags=(tag,), start=1.0, end=2.0)]
+    where = texts.get("scoring", "latent"), texts.get("data", "data/test")
+    return render_hits(texts.get("query", "a dog"), *where, found, read_pictures(None, [item]))
+
+
+@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize("where", ["query", "item", "video", "tag", "scoring", "data"])
+def test_every_text_of_a_page_of_hits_is_escaped(where: str, evil: str) -> None:
+    found = hits({where: evil})
+    assert _read(found)[0] == _read(hits({where: "harmless"}))[0]
     assert evil in _read(found)[1]
     assert " 49 " not in found
 

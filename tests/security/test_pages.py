@@ -1,5 +1,6 @@
 """Captions, ids and file names are text in pages, wherever they stand."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -8,6 +9,7 @@ import pytest
 
 from vtr_core.analysis.activations.top_clips import TopClips
 from vtr_core.analysis.activations.usage import UsageMeter
+from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.systems.capsules.activations.findings import ReadDataset, activation_report
 from vtr_core.systems.capsules.activations.page import render_page
 from vtr_core.systems.capsules.activations.read import Clip, DatasetActivations, ModalityActivations
@@ -32,6 +34,19 @@ def test_every_text_is_escaped(where: str, evil: str) -> None:
     harmless = render_page(_report({where: "harmless"}))
     assert _tags(page) == _tags(harmless)
     assert " 49 " not in page
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_ids_of_clips_with_pictures_are_escaped(evil: str) -> None:
+    def page(name: str) -> str:
+        report = _report({"clip id": name})
+        return render_page(
+            report, [{f"{name}{i}": Thumbnail(f"{name}{i}", 0, 1, b"\xff\xd8\xff") for i in range(CLIPS)}]
+        )
+
+    assert _tags(page(evil)) == _tags(page("harmless"))
+    assert "data:image/jpeg;base64,/9j/" in page(evil)
+    assert len(re.findall("data:image/jpeg", page(evil))) == len(set(re.findall('<symbol id="([^"]+)"', page(evil))))
 
 
 def _tags(page: str) -> list[str]:

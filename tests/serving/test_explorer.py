@@ -3,6 +3,7 @@
 import http.client
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -11,7 +12,7 @@ import pytest
 from tests.builders.dual_toys import hybrid, query, videos
 from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.frames import read_picture
+from vtr_core.retrieval.explain.frames import Picture, read_pictures
 from vtr_core.retrieval.explain.page import render_explorer
 from vtr_core.retrieval.explain.session import ExplainSession
 from vtr_core.retrieval.explain.values import ExplainOptions
@@ -52,7 +53,12 @@ def server(tmp_path: Path) -> Iterator[AppServer]:
     (tmp_path / "v3.jpg").write_bytes(JPEG)
     frames = locate(str(tmp_path))
     session = ExplainSession(videos(), hybrid(), embed, {"a dog runs": [2]}, ExplainOptions(hits=3, tags=5))
-    explorer = Explorer(session, explorer_page, lambda video: read_picture(frames, video))
+
+    def picture(video: str) -> Picture:
+        found = read_pictures(frames, [video])[video]
+        return replace(found, when="0:01–0:02") if video == "v3" else found
+
+    explorer = Explorer(session, explorer_page, picture)
     made = AppServer("127.0.0.1", 0, lambda address: explorer_app(explorer, address))
     thread = Thread(target=made.run)
     thread.start()
@@ -95,6 +101,9 @@ def test_sliders_change_ranking_and_causality(server: AppServer) -> None:
     assert plain["query"] == "a dog runs"
     assert plain["right_rank"] >= 1
     assert [hit["rank"] for hit in plain["hits"]] == [1, 2, 3]
+    assert [hit["when"] for hit in plain["hits"]] == [
+        "0:01–0:02" if hit["video_id"] == "v3" else "" for hit in plain["hits"]
+    ]
     assert sharp["causality_few"] != plain["causality_few"]
     assert [hit["score"] for hit in sharp["hits"]] != [hit["score"] for hit in plain["hits"]]
 

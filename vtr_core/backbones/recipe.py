@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float32, Shaped
+from jaxtyping import Shaped
 
 from vtr_core.video.streams import Stream
 
@@ -16,8 +16,8 @@ Modality = Literal["video", "audio"]
 class Extractor(Protocol):
     """What makes features of a chunk of a recipe's stream. Chunks do not know of each other."""
 
-    def __call__(self, values: Shaped[np.ndarray, "..."]) -> Float32[np.ndarray, "rows dim"]:
-        """The rows of a chunk, in order of time; perhaps none of a last, short one."""
+    def __call__(self, values: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "rows ..."]:
+        """The rows of a chunk, in order of time, float32 (rows, dim); perhaps none of a last, short one."""
         ...
 
 

@@ -14,6 +14,15 @@ FILE = "manifest.json"
 
 
 @dataclass(frozen=True)
+class ThumbnailFile:
+    """A Parquet file of the thumbnails of a shard's clips or videos."""
+
+    file: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Shard:
     """One Parquet file. `row_groups[g]` lists the rows of each video of row group g, in row order.
 
@@ -28,6 +37,8 @@ class Shard:
     row_groups: tuple[tuple[int, ...], ...]
     etag: str | None = None
     """ETag of the object on an S3-compatible store when it was written; not part of the fingerprint."""
+    thumbnails: ThumbnailFile | None = None
+    """The file of thumbnails beside the shard, where there is one."""
 
     @property
     def videos(self) -> int:
@@ -37,15 +48,15 @@ class Shard:
     def to_json(self) -> dict[str, Any]:
         """The shard as JSON, with one line of counts per row group."""
         value = {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
-        if self.etag is None:
-            del value["etag"]
-        return value
+        return {key: held for key, held in value.items() if held is not None}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Shard":
         """The shard that `to_json` wrote."""
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
-        shard = record(cls, {**value, "row_groups": groups})
+        beside = value.get("thumbnails")
+        thumbnails = None if beside is None else record(ThumbnailFile, beside)
+        shard = record(cls, {**value, "row_groups": groups, "thumbnails": thumbnails})
         if shard.rows != sum(map(sum, groups)) or any(count < 1 for group in groups for count in group):
             raise ValueError(f"the row groups of {shard.file} do not make {shard.rows} rows")
         return shard
@@ -217,7 +228,8 @@ def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
 def _require_plain_names(manifest: Manifest) -> None:
     """DatasetError where a file of the data set would lie outside its folder."""
     words = manifest.vocabulary
-    for name in (words.file, words.vectors or words.file, *(shard.file for shard in manifest.shards)):
+    beside = [shard.thumbnails.file for shard in manifest.shards if shard.thumbnails is not None]
+    for name in (words.file, words.vectors or words.file, *(shard.file for shard in manifest.shards), *beside):
         if not is_file_name(name):
             raise DatasetError(f"{manifest.location / FILE} names the file {name!r}, which is not in its folder")
 

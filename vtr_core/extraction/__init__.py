@@ -1,4 +1,4 @@
-"""Features of video files: recipes chosen, videos decoded and seen, in this process or as a Ray Data job, into shards.
+"""Features and pictures of video files: videos decoded and seen, in this process or as a Ray Data job, into shards.
 
 Imports backbones, video and data; only `on_ray` imports ray.
 """

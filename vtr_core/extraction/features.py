@@ -1,10 +1,10 @@
 """The features of one video, put together from the rows of its chunks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float16
+from jaxtyping import Float16, Shaped
 
 from vtr_core.data.sources.features.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -18,6 +18,8 @@ class VideoFeatures:
 
     by_recipe: dict[int, Float16[np.ndarray, "rows dim"]]
     duration: float
+    pictures: dict[int, Shaped[np.ndarray, " _"]] = field(default_factory=dict)
+    """What was kept to be looked at, by position: bytes, as `pictures.py` makes them, or None of those let go of."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,16 @@ def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where
     by_recipe: dict[int, list[Rows]] = {}
     for part in parts:
         by_recipe.setdefault(part.recipe, []).append(part)
-    found = {}
+    found, pictures = {}, {}
     for recipe, chunks in sorted(by_recipe.items()):
         values = np.concatenate([part.values for part in sorted(chunks, key=lambda part: part.chunk)])
-        if len(values):
+        if len(values) and values.dtype == object:
+            pictures[recipe] = values
+        elif len(values):
             try:
                 found[recipe] = to_float16(values, f"{where}, {names[recipe]}")
             except UnusableError as fault:
                 return Unusable(fault.reason, str(fault))
-    if not found:
+    if not found and not pictures:
         return Unusable(Reason.NO_SOUND, f"{where} has no sound, and no recipe sees its pictures")
-    return VideoFeatures(found, duration)
+    return VideoFeatures(found, duration, pictures)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Shaped
 
 from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.video.streams import Chunk
@@ -17,7 +17,8 @@ class Rows:
     recipe: int
     """Its position among the chosen ones."""
     chunk: int
-    values: Float32[np.ndarray, "rows dim"]
+    values: Shaped[np.ndarray, "rows ..."]
+    """float32 (rows, dim); of pictures that are kept an object array of bytes (rows,)."""
 
 
 class Networks:

@@ -30,8 +30,9 @@ def write_shards(
 ) -> Iterator[Progress]:
     """Extract the videos of `tasks` and write their shards and records; keep: what else to do with each video.
 
-    The features of a shard's videos are held until it is written.
+    The features of a shard's videos, and the pictures that it shows, are held until it is written.
     """
+    assert isinstance(plan.source, VideoFiles)
     videos = [(task, video) for task in tasks for video in task.videos]
     left = {task.name: len(task.videos) for task in tasks}
     held: dict[str, dict[str, Extracted]] = {}
@@ -42,7 +43,7 @@ def write_shards(
             task, video = videos[position]
             if keep is not None and isinstance(found, VideoFeatures):
                 keep(video.video_id, found)
-            held.setdefault(task.name, {})[video.video_id] = found
+            held.setdefault(task.name, {})[video.video_id] = plan.source.trimmed(video, found)
             left[task.name] -= 1
             if not left[task.name]:
                 writing = _started(writing, pool.submit(_write, plan, task, held.pop(task.name)))

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Float16
+from jaxtyping import Float, Float16, Num
 
 from vtr_core.backbones.recipe import Modality
 from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.data.sources.features.pooling import Pool, l2, pool, to_float16, window
 from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.pairs.rows import PairRow
@@ -19,6 +20,7 @@ from vtr_core.data.sources.videos.captioned import captioned_videos
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.extraction.chosen import Chosen, columns
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
 
 S = TypeVar("S", bound="VideoFiles")
 
@@ -38,18 +40,27 @@ class VideoFiles:
     chosen: tuple[Chosen, ...]
     pool: Pool = "mean_std"
     normalise: bool = True
+    thumbnail_size: int | None = None
+    """Pixels of a thumbnail's long side; None for none."""
     extracted: Mapping[str, Extracted] = field(default_factory=dict)
     """By video id."""
 
     def settings(self) -> dict[str, Any]:
         """What was given, and the recipes with their fingerprints."""
-        return {
+        said = {
             "videos": self.inventory.place,
             "anywhere": self.inventory.anywhere,
             "captions": self.captions_table,
             "annotations": self.annotations,
             "recipes": [one.settings() for one in self.chosen],
         }
+        return said if self.thumbnail_size is None else {**said, "thumbnails": self.thumbnail_size}
+
+    @property
+    def asked(self) -> tuple[Chosen, ...]:
+        """All that is made of each video: features by their recipes, then pictures."""
+        small = () if self.thumbnail_size is None else (thumbnails(self.thumbnail_size),)
+        return (*self.chosen, *small)
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The captioned videos; `VideoEntry.content` is a CaptionedVideo."""
@@ -62,6 +73,44 @@ class VideoFiles:
         """The captions of `videos`."""
         for video in videos:
             yield from (row.caption for row in video.content.rows)
+
+    def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
+        """Of every span, clip by clip, the picture nearest to its middle."""
+        found = self.extracted.get(video.video_id)
+        if self.thumbnail_size is not None and isinstance(found, VideoFeatures):
+            pictures = found.pictures[len(self.asked) - 1]
+            for item_id, start, end, row in self._middles(video, found):
+                yield Thumbnail(item_id, start, end, pictures[row])
+
+    def trimmed(self, video: VideoEntry, found: Extracted) -> Extracted:
+        """`found` without the pictures that no row of `video` shows, so that they are not held."""
+        if isinstance(found, Unusable):
+            return found
+        pictures = {}
+        for position, rows in self._shown(video, found).items():
+            pictures[position] = np.full(len(found.pictures[position]), None)
+            pictures[position][rows] = found.pictures[position][rows]
+        return replace(found, pictures=pictures)
+
+    def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
+        """Which pictures are written, by the position of their kind."""
+        if self.thumbnail_size is None:
+            return {}
+        return {len(self.asked) - 1: [row for *_, row in self._middles(video, found)]}
+
+    def _middles(self, video: VideoEntry, found: VideoFeatures) -> Iterator[tuple[str, float, float, int]]:
+        """Id, start and end of every span, and the thumbnail nearest to its middle."""
+        shown = times(len(found.pictures[len(self.asked) - 1]), THUMBNAILS_PER_SECOND)
+        for item_id, start, end in self._spans(video, found.duration):
+            yield item_id, start, end, int(np.abs(shown - (start + end) / 2).argmin())
+
+    def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
+        """The clips that begin before the end of the video, each once."""
+        seen = {row.clip_id: row for row in reversed(video.content.rows)}
+        for clip_id, row in reversed(seen.items()):
+            start, end = row.start or 0.0, duration if row.end is None else row.end
+            if start < duration:
+                yield clip_id, start, end
 
     def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
         """This source with what was extracted of some videos."""
@@ -104,10 +153,7 @@ class VideoFileClips(VideoFiles):
                     yield _without_features(row)
 
     def _clip(self, found: VideoFeatures, row: PairRow) -> Clip:
-        start, end = row.start or 0.0, found.duration if row.end is None else row.end
-        if start >= found.duration:
-            what = f"it begins at {start:g} s, and the video ends after {found.duration:g} s"
-            raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+        start, end = span_of(row, found.duration)
         whole = [one.recipe.name for one in self.chosen if one.recipe.rows_per_second is None]
         if whole and row.start is not None:
             raise UnusableError(Reason.BAD_TIME, f"{whole[0]} sees whole videos alone; leave out start and end")
@@ -157,9 +203,17 @@ class VideoFileVideos(VideoFiles):
             what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
             drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
             return None
-        kept = {i: _kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
+        kept = {i: evenly_kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
         features = {name: kept[i] for i, name in self._names.items() if i in kept}
+        if not features:
+            drops.drop(
+                Reason.NO_SOUND, f"{video.video_id} has no sound, and no recipe sees its pictures", len(captions)
+            )
+            return None
         return Video(video.video_id, captions, features)
+
+    def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
+        yield video.video_id, 0.0, duration
 
     @property
     def _names(self) -> dict[int, str]:
@@ -169,11 +223,20 @@ class VideoFileVideos(VideoFiles):
         }
 
 
+def span_of(row: PairRow, duration: float) -> tuple[float, float]:
+    """Start and end of a row in seconds; UnusableError for one that begins after the end of the video."""
+    start, end = row.start or 0.0, duration if row.end is None else row.end
+    if start >= duration:
+        what = f"it begins at {start:g} s, and the video ends after {duration:g} s"
+        raise UnusableError(Reason.OUTSIDE_FEATURES, what)
+    return start, end
+
+
 def _without_features(row: PairRow) -> Clip:
     return Clip(row.clip_id, row.start or 0.0, row.end or 0.0, row.caption, {})
 
 
-def _kept(rows: Float16[np.ndarray, "rows dim"], most: int | None) -> Float16[np.ndarray, "kept dim"]:
+def evenly_kept(rows: Num[np.ndarray, "rows ..."], most: int | None) -> Num[np.ndarray, "kept ..."]:
     """At most so many rows, in equal steps from the first to the last."""
     if most is None or len(rows) <= most:
         return rows

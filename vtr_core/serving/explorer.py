@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -40,7 +41,7 @@ class Explorer:
     page: Callable[[str], str]
     """The page with this nonce on its style and script."""
     picture: Callable[[str], Picture]
-    """The key frame of a video of the session."""
+    """The key frame of a video of the session, with its time span."""
 
 
 def explorer_app(explorer: Explorer, address: Address) -> Starlette:
@@ -54,7 +55,8 @@ def explorer_app(explorer: Explorer, address: Address) -> Starlette:
     def search(request: Request) -> Response:
         given = request.query_params
         a, b, p = (_number(name, given.get(name, default)) for name, default in (("a", "1"), ("b", "0"), ("p", "1")))
-        return JSONResponse(explorer.session.search(given.get("q", ""), a, b, p))
+        found = explorer.session.search(given.get("q", ""), a, b, p)
+        return JSONResponse({**found, "hits": [_timed(hit, explorer) for hit in found["hits"]]})
 
     def key_frame(request: Request) -> Response:
         video = request.query_params.get("video", "")
@@ -76,6 +78,10 @@ def explorer_app(explorer: Explorer, address: Address) -> Starlette:
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=guarded)],
         exception_handlers={HTTPStatus.NOT_FOUND: _nowhere},
     )
+
+
+def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
+    return {**hit, "when": explorer.picture(hit["video_id"]).when}
 
 
 async def _answered(request: Request, call_next: RequestResponseEndpoint, address: Address) -> Response:

@@ -19,9 +19,9 @@ class PictureHolder:
     def __init__(self, position: int, stream: PictureStream, span: Span) -> None:
         self._position, self._size = position, stream.chunk
         self._index = span.chunks(stream)[0]
-        self._held: list[UInt8[np.ndarray, "size size 3"]] = []
+        self._held: list[UInt8[np.ndarray, "height width 3"]] = []
 
-    def add(self, seen: UInt8[np.ndarray, "size size 3"]) -> Iterator[Chunk]:
+    def add(self, seen: UInt8[np.ndarray, "height width 3"]) -> Iterator[Chunk]:
         """The chunk that is full with a picture."""
         self._held.append(seen)
         if len(self._held) == self._size:

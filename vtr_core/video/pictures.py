@@ -1,4 +1,4 @@
-"""The picture that a network sees of a frame: upright, scaled by its short side, its middle cut out, RGB in bytes."""
+"""The picture that is kept of a frame: upright, scaled, whole or its middle cut out, RGB in bytes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -29,8 +29,23 @@ class Picture:
         return max(width * self.short_side // height, self.size), self.short_side
 
 
-def picture(frame: VideoFrame, what: Picture) -> UInt8[np.ndarray, "size size 3"]:
+@dataclass(frozen=True)
+class WholePicture:
+    """The whole frame, for people: its long side has `long_side` pixels."""
+
+    long_side: int
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the scaled frame, at least one pixel each."""
+        longest = max(width, height)
+        return max(1, round(width * self.long_side / longest)), max(1, round(height * self.long_side / longest))
+
+
+def picture(frame: VideoFrame, what: Picture | WholePicture) -> UInt8[np.ndarray, "height width 3"]:
     """`what` of a frame. A rotation that the file asks for is applied; deeper colours are reduced to 8 bits."""
+    if isinstance(what, WholePicture):
+        size = what.scaled(frame.width, frame.height)
+        return upright(frame.reformat(*size, format="rgb24", interpolation="AREA").to_ndarray(), frame.rotation)
     size = what.scaled(frame.width, frame.height)
     match what.scaler:
         case "swscale_bicubic":

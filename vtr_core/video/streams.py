@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Shaped
 
-from vtr_core.video.pictures import Picture
+from vtr_core.video.pictures import Picture, WholePicture
 from vtr_core.video.sampling import Rate, Uniform
 
 
 @dataclass(frozen=True)
 class PictureStream:
-    """Pictures at a rate, or a number of them, `chunk` of them at a time: uint8 (pictures, size, size, 3), RGB."""
+    """Pictures at a rate, or a number of them, `chunk` of them at a time: uint8 (pictures, height, width, 3), RGB."""
 
-    picture: Picture
+    picture: Picture | WholePicture
     rate: Rate | Uniform
     chunk: int = 32
 

@@ -19,7 +19,7 @@ from vtr_core.video.chunks import PictureHolder
 from vtr_core.video.decoding import decode, has_presentation_times, video_stream, whole
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import opened
-from vtr_core.video.pictures import Picture
+from vtr_core.video.pictures import Picture, WholePicture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.spans import Span
 from vtr_core.video.streams import Chunk, End, PictureStream, Stream
@@ -94,12 +94,16 @@ def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterat
         yield time, position
 
 
-def scaled(frame: UInt8[Tensor, "height width 3"], what: Picture) -> UInt8[np.ndarray, "size size 3"]:
+def scaled(
+    frame: UInt8[Tensor, "height width 3"], what: Picture | WholePicture
+) -> UInt8[np.ndarray, "shown_height shown_width 3"]:
     """`what` of an upright RGB frame, on whichever device it is: bicubic, with antialiasing."""
     height, width = frame.shape[:2]
     size = what.scaled(width, height)
     values = frame.permute(2, 0, 1)[None].float()
     found = torch.nn.functional.interpolate(values, (size[1], size[0]), mode="bicubic", antialias=True)
-    left, top = (size[0] - what.size) // 2, (size[1] - what.size) // 2
-    cut = found[0, :, top : top + what.size, left : left + what.size].round_().clamp_(0, 255)
-    return np.ascontiguousarray(cut.to(torch.uint8).permute(1, 2, 0).cpu().numpy())
+    kept = found[0]
+    if isinstance(what, Picture):
+        left, top = (size[0] - what.size) // 2, (size[1] - what.size) // 2
+        kept = kept[:, top : top + what.size, left : left + what.size]
+    return np.ascontiguousarray(kept.round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0).cpu().numpy())

@@ -8,6 +8,7 @@ import pytest
 from vtr_core.data.records.schema import (
     ClipSchema,
     FeatureSpec,
+    FrameSchema,
     Schema,
     StepSchema,
     VideoSchema,
@@ -21,7 +22,7 @@ FEATURES = (FeatureSpec("video", 4), FeatureSpec("audio", 2))
 KINDS = [ClipSchema(FEATURES, 7), VideoSchema(FEATURES, 7), StepSchema(FEATURES, 7)]
 
 
-@pytest.mark.parametrize("schema", KINDS)
+@pytest.mark.parametrize("schema", [*KINDS, FrameSchema((), 7, 8, 16, "raw")])
 def test_json_and_parquet_metadata_give_the_schema_back(schema: Schema) -> None:
     assert read_schema(schema.to_json(), "x") == schema
     assert read_schema(json.loads(schema.arrow().metadata[b"vtr"]), "x") == schema
@@ -54,8 +55,15 @@ def test_another_version_or_dtype_is_named(schema: Schema) -> None:
 
 @pytest.mark.parametrize(("value", "found"), [({}, "None/None"), ({"kind": "sounds", "version": 1}, "sounds/1")])
 def test_another_kind_is_named(value: dict[str, object], found: str) -> None:
-    with pytest.raises(SchemaMismatch, match=f"x is {found}, this code reads clips/1, videos/1, steps/1 and images/1"):
+    with pytest.raises(SchemaMismatch, match=f"x is {found}, .*clips/1, videos/1, steps/1, images/1 and frames/1"):
         read_schema(value, "x")
+
+
+def test_an_unknown_encoding_of_frames_is_named() -> None:
+    schema = FrameSchema((), 7, 8, 16, "jpeg")
+    changed = {**schema.to_json(), "frames": {"height": 8, "width": 16, "encoding": "webp"}}
+    with pytest.raises(SchemaMismatch, match="x: frames are stored as 'webp', this code reads jpeg, raw"):
+        read_schema(changed, "x")
 
 
 def test_clips_are_required() -> None:

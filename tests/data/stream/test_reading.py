@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders.toy import toy_dataset, toy_videos
+from tests.builders.toy import ToyFrames, toy_dataset, toy_videos, written
 from vtr_core.config.batch import BatchConfig
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
@@ -21,11 +22,14 @@ def batches(manifest: Manifest, extra_captions: int = 0) -> list[Columns]:
     return list(assemble(reader, plan.row_groups, planned, extra_captions, "skip", max_frames=4))
 
 
-@pytest.mark.parametrize("kind", ["clips", "clips and candidates", "videos"])
+@pytest.mark.parametrize("kind", ["clips", "clips and candidates", "videos", "frames"])
 def test_a_block_gives_back_its_batches(kind: str, tmp_path: Path) -> None:
     if kind == "videos":
         given = batches(toy_videos(tmp_path, (3, 1, 2, 0, 5, 1, 2)))
         assert len({batch["video"].shape for batch in given}) > 1
+    elif kind == "frames":
+        given = batches(written(ToyFrames(bad=frozenset({"v2:0"})), tmp_path, IngestOptions())[0])
+        assert sum(len(batch["replaced"]) for batch in given) > 0
     else:
         given = batches(toy_dataset(tmp_path)[0], 2 if "candidates" in kind else 0)
     found = list(_decode(_encode(given)))

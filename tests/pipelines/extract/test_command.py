@@ -315,7 +315,7 @@ def test_ray_gives_what_one_process_gives(
     """Also in more runs of Ray Data than one."""
     monkeypatch.setattr(on_ray, "VIDEOS_A_RUN", 5)
     captions = table(tmp_path, *GOOD, *BAD)
-    here = extract(flags(films, captions, tmp_path / "here"))
-    there = extract(replace(flags(films, captions, tmp_path / "ray"), workers=None))
+    here = extract(flags(films, captions, tmp_path / "here", thumbnails=True))
+    there = extract(replace(flags(films, captions, tmp_path / "ray", thumbnails=True), workers=None))
     assert [one.fingerprint for one in here.manifests] == [one.fingerprint for one in there.manifests]
     assert here.drops.counts == there.drops.counts

@@ -153,6 +153,14 @@ def test_clips_of_a_joint_space_have_the_scores_of_the_evaluation(
     np.testing.assert_allclose([hit["score"] for hit in hits], np.sort(scores)[::-1], atol=1e-5)
     assert hits[0]["item_id"] in {f"v{v}:{c}" for v in range(4) for c in range(4)}
     assert hits[0]["item_id"].split(":")[0] == hits[0]["video_id"]
+    assert all(hit["start"] == float(hit["item_id"].split(":")[1]) == hit["end"] - 1 for hit in hits)
+    search(SearchFlags("video number3", index=str(tmp_path / "i"), k=3, page=str(tmp_path / "hits.html")))
+    said = capsys.readouterr().out
+    assert all(f"{hit['item_id']}  0:0{hit['start']:.0f}–0:0{hit['end']:.0f}" in said for hit in hits[:3])
+    page = (tmp_path / "hits.html").read_text()
+    assert page.count("data:image/svg+xml") == 3  # of a data set without thumbnails
+    with pytest.raises(ConfigError, match="--page is for one query"):
+        search(SearchFlags(index=str(tmp_path / "i"), topics="t.txt", page="p.html"))
     with pytest.raises(ConfigError, match="which has one space and no concepts"):
         search(SearchFlags("video number3", index=str(tmp_path / "i"), space="latent"))
 

@@ -1,12 +1,16 @@
 """Key frames: a file of the right kind, or a placeholder."""
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.builders.toy import toy_videos
+from vtr_core.data.records.thumbnail import Thumbnail
+from vtr_core.data.shards.thumbnails import Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
-from vtr_core.retrieval.explain.frames import LARGEST_IMAGE, check_frames, read_picture, read_pictures
+from vtr_core.retrieval.explain.frames import LARGEST_IMAGE, check_frames, read_pictures
 from vtr_core.storage import locate
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 picture", b"\x89PNG\r\n picture"
@@ -24,7 +28,7 @@ def test_pictures_are_those_of_their_videos(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"<svg onload=alert(1)>", b"", PNG, JPEG + bytes(LARGEST_IMAGE)])
 def test_what_is_no_picture_is_not_shown(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "v0.jpg").write_bytes(content)
-    assert read_picture(locate(str(tmp_path)), "v0").content == b""
+    assert read_pictures(locate(str(tmp_path)), ["v0"])["v0"].content == b""
 
 
 @pytest.mark.parametrize("video", ["../secret", "a/b", "..", "", "x\x00y"])
@@ -33,12 +37,12 @@ def test_an_id_names_no_file_elsewhere(video: str, tmp_path: Path) -> None:
     (tmp_path / "frames").mkdir()
     (tmp_path / "frames" / "a").mkdir()
     (tmp_path / "frames" / "a" / "b.jpg").write_bytes(JPEG)
-    assert read_picture(locate(str(tmp_path / "frames")), video).content == b""
+    assert read_pictures(locate(str(tmp_path / "frames")), [video])[video].content == b""
 
 
 def test_placeholders_differ_and_do_not_change() -> None:
-    one, other = read_picture(None, "video1"), read_picture(None, "video2")
-    assert one.placeholder == read_picture(None, "video1").placeholder
+    one, other = read_pictures(None, ["video1"])["video1"], read_pictures(None, ["video2"])["video2"]
+    assert one.placeholder == read_pictures(None, ["video1"])["video1"].placeholder
     assert one.placeholder != other.placeholder
 
 
@@ -46,3 +50,27 @@ def test_a_folder_must_be_there(tmp_path: Path) -> None:
     check_frames(None)
     with pytest.raises(InputError, match="does not exist"):
         check_frames(locate(str(tmp_path / "none")))
+
+
+def test_thumbnails_stand_in_for_files_and_tell_the_time_span(tmp_path: Path) -> None:
+    """Looked up in many row groups of two files; what is no JPEG is not shown."""
+    manifest = toy_videos(tmp_path / "d", (1, 1, 1))
+    of = [[Thumbnail(f"v{i}", 0, 61.4, JPEG + bytes([i])) for i in range(150)], [Thumbnail("w", 5, 5, PNG)]]
+    shards = [
+        replace(shard, thumbnails=write_thumbnails(locate(str(tmp_path / "d" / f"{i}.thumbnails")), of[i]))
+        for i, shard in enumerate(manifest.shards)
+    ]
+    thumbnails = Thumbnails(replace(manifest, shards=tuple(shards)))
+    assert thumbnails
+    assert not Thumbnails(manifest)
+    found = read_pictures(None, ["v149", "w", "gone", "v3", "v70"], thumbnails)
+    assert [(one.item_id, one.content[-1:], one.when) for one in found.values()] == [
+        ("v149", bytes([149]), "0:00–1:01"),
+        ("w", b"", ""),
+        ("gone", b"", ""),
+        ("v3", bytes([3]), "0:00–1:01"),
+        ("v70", bytes([70]), "0:00–1:01"),
+    ]
+    (tmp_path / "v3.jpg").write_bytes(JPEG)
+    (own,) = read_pictures(locate(str(tmp_path)), ["v3"], thumbnails).values()
+    assert (own.content, own.when) == (JPEG, "0:00–1:01")

@@ -7,7 +7,7 @@ from itertools import groupby
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
-from vtr_core.data.records.schema import ClipSchema, ImageSchema, StepSchema, VideoSchema
+from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.errors import SchemaMismatch
 
 
@@ -21,13 +21,13 @@ class VideoCaptions:
 
 
 def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
-    """The videos of a `videos` or `clips` data set in file order; of clips, the captions of all clips of a video.
+    """The videos of a `videos`, `clips` or `frames` data set in file order, each with the captions of all its clips.
 
     Raises SchemaMismatch for another record kind, DamagedShard for a file that cannot be read.
     """
     match manifest.schema:
-        case VideoSchema():
-            return _of_videos(manifest)
+        case VideoSchema() | FrameSchema():
+            return _of_lists(manifest)
         case ClipSchema():
             return _of_clips(manifest)
         case StepSchema():
@@ -42,12 +42,13 @@ def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
             )
 
 
-def _of_videos(manifest: Manifest) -> Iterator[VideoCaptions]:
+def _of_lists(manifest: Manifest) -> Iterator[VideoCaptions]:
     reader = RowGroupReader(manifest, ["video_id", "video_key", "captions"])
     for place in row_groups(manifest):
         columns = reader.read_arrow(place)
-        for video_id, key, captions in zip(*(columns[name].to_pylist() for name in reader.columns), strict=True):
-            yield VideoCaptions(video_id, key, tuple(captions))
+        rows = zip(*(columns[name].to_pylist() for name in reader.columns), strict=True)
+        for (video_id, key), clips in groupby(rows, lambda row: row[:2]):
+            yield VideoCaptions(video_id, key, tuple(caption for _, _, told in clips for caption in told))
 
 
 def _of_clips(manifest: Manifest) -> Iterator[VideoCaptions]:

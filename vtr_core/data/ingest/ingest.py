@@ -10,6 +10,7 @@ import numpy as np
 from vtr_core import storage
 from vtr_core.config.record import record
 from vtr_core.data.ingest.clips import clip_groups
+from vtr_core.data.ingest.frames import frame_groups
 from vtr_core.data.ingest.images import image_groups
 from vtr_core.data.ingest.steps import step_groups
 from vtr_core.data.ingest.videos import video_groups
@@ -17,10 +18,21 @@ from vtr_core.data.manifest import FILE as MANIFEST
 from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.face_pairs import save_pairs
-from vtr_core.data.records.schema import ClipSchema, ImageSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
+from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.shards.writing import GroupTable, write_shard
-from vtr_core.data.sources.source import ClipSource, Drops, ImageSource, StepSource, VideoEntry, VideoSource
+from vtr_core.data.sources.source import (
+    AnySource,
+    ClipSource,
+    Drops,
+    FrameSource,
+    ImageSource,
+    StepSource,
+    ThumbnailSource,
+    VideoEntry,
+    VideoSource,
+)
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
@@ -29,7 +41,6 @@ from vtr_core.text.tokens.vocabulary import Tokenizer, word_counts
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
 
-AnySource = ClipSource | VideoSource | StepSource | ImageSource
 CountWords = Callable[[AnySource, Sequence[VideoEntry], Tokenizer], Counter[str]]
 
 
@@ -151,6 +162,8 @@ def _schema(source: AnySource, max_words: int) -> Schema:
             return StepSchema(source.features(), max_words)
         case ImageSource():
             return ImageSchema(source.features(), max_words, *source.shape())
+        case FrameSource():
+            return FrameSchema(source.features(), max_words, *source.pictures())
         case _:
             assert_never(source)
 
@@ -203,12 +216,19 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
     folder = plan.folder(task.split)
     try:
         shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
+        if isinstance(plan.source, ThumbnailSource):
+            shard = _with_thumbnails(plan.source, task, shard, folder / f"{task.file}{SUFFIX}")
     except OSError as error:  # those of reading the source are errors of our own by now
         raise _not_written(folder / task.file, error) from error
     dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
     done = {"shard": shard.to_json(), **dropped}
     _write(plan.record(task), done)
     return done
+
+
+def _with_thumbnails(source: ThumbnailSource, task: ShardTask, shard: Shard, place: Location) -> Shard:
+    found = [one for video in task.videos for one in source.thumbnails(video)]
+    return replace(shard, thumbnails=write_thumbnails(place, found)) if found and shard.rows else shard
 
 
 def _write(place: Location, value: Mapping[str, Any]) -> None:
@@ -238,6 +258,9 @@ def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTa
         case ImageSchema():
             assert isinstance(plan.source, ImageSource)
             return image_groups(plan.source, plan.schema, task.videos)
+        case FrameSchema():
+            assert isinstance(plan.source, FrameSource)
+            return frame_groups(plan.source, plan.schema, plan.words.vocabulary, task.videos, drops)
         case _:
             assert_never(plan.schema)
 

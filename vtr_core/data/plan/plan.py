@@ -7,7 +7,7 @@ rows; where a row is a whole video, as many of its captions. The position in thi
 so a run continues at any step, on any number of workers, with the batches it would have seen.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ from jaxtyping import Int64
 
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import ImageSchema, Schema, VideoSchema
+from vtr_core.data.records.schema import FrameSchema, ImageSchema, Schema, VideoSchema
 from vtr_core.errors import DatasetError
 
 
@@ -92,13 +92,17 @@ class BatchVideos:
         return np.unique(self.group).tolist()
 
     def sample(self, schema: Schema, clips_per_video: int, seed: int) -> BatchPlan:
-        """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each.
+        """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each; of clips
+        with several captions both.
 
         They are drawn without replacement where there are enough, with it otherwise.
         """
         if isinstance(schema, VideoSchema):
             return self._captions(clips_per_video, seed)
-        return self._clips(clips_per_video, seed)
+        clips = self._clips(clips_per_video, seed)
+        if isinstance(schema, FrameSchema):
+            return replace(clips, draws=self._draws(clips_per_video, seed))
+        return clips
 
     def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
         generator = np.random.default_rng([seed, self.step])
@@ -107,11 +111,13 @@ class BatchVideos:
         return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
 
     def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        return BatchPlan(self.step, group, row, tuple(self.groups), self._draws(captions_per_video, seed))
+
+    def _draws(self, captions_per_video: int, seed: int) -> CaptionDraws:
         seeds = np.random.default_rng([seed, self.step]).integers(2**63, size=len(self.group))
         turns = np.tile(np.arange(captions_per_video), len(self.group))
-        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
-        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns)
-        return BatchPlan(self.step, group, row, tuple(self.groups), draws)
+        return CaptionDraws(np.repeat(seeds, captions_per_video), turns)
 
 
 def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
@@ -150,6 +156,11 @@ class Plan:
             raise DatasetError(
                 f"{manifest.uri} is {manifest.schema.label()}, whose captions have no times, so there are no bags of "
                 f"those nearest in time; leave out --batch.candidates {batch.candidates}, or train on clips"
+            )
+        if isinstance(manifest.schema, FrameSchema) and batch.candidates > 1:
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}, of which no bags of captions are made; leave out "
+                f"--batch.candidates {batch.candidates}"
             )
         if isinstance(manifest.schema, ImageSchema) and batch.candidates > 1:
             raise DatasetError(

@@ -52,8 +52,13 @@ def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequen
         found = [_without(damaged, reader, places, batch) for batch in batches]
         filled, more = fill([batch for batch, _ in found])
         if not more:
-            return ({**columns, "replaced": counts} for columns, (_, counts) in zip(filled, found, strict=True))
+            return (_counted(columns, counts) for columns, (_, counts) in zip(filled, found, strict=True))
         damaged |= more
+
+
+def _counted(columns: Columns, counts: np.ndarray) -> Columns:
+    """With the rows of bad row groups among those that were replaced."""
+    return {**columns, "replaced": np.concatenate([counts, columns.get("replaced", counts[:0])])}
 
 
 def _without(

@@ -11,7 +11,9 @@ from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.records.binary_columns import as_rows
 from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
+    FRAMES,
     PIXELS,
+    FrameSchema,
     ImageSchema,
     Schema,
     VideoSchema,
@@ -32,10 +34,12 @@ def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
     """The columns that training reads: features, of clips with their presence, tokens and keys, no strings.
 
     With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
-    but clips, whole videos and images.
+    but clips, whole videos, images and frames.
     """
     if isinstance(schema, ImageSchema):
         return [PIXELS, "clip_key", "video_key"]
+    if isinstance(schema, FrameSchema):
+        return [FRAMES, "tokens", "clip_key", "video_key", "caption_keys"]
     if isinstance(schema, VideoSchema):
         return [*(feature.name for feature in schema.features), "tokens", "video_key", "caption_keys"]
     clips = require_clips(schema, "the data set")

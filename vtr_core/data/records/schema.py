@@ -7,7 +7,7 @@ per column chunk either way. Their dtype and dimension are in the schema's metad
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,10 @@ TOKEN_DTYPE = np.dtype(np.int32)
 CAPTION_VECTORS = "text"
 """A feature of this name of whole videos has a vector for each caption, in their order, instead of each frame."""
 PIXEL_DTYPE = np.dtype(np.uint8)
+FrameEncoding = Literal["jpeg", "raw"]
+"""How the pictures of `frames` are stored."""
+FRAMES = "frames"
+"""The column of a clip's pictures, and in a batch that of their values."""
 PIXELS = "pixels"
 """The column of an image's values, row by row, of a pixel its colours."""
 MAX_SIZE = 2**24
@@ -84,12 +88,28 @@ IMAGE_COLUMNS = (
 """Columns of every `images` shard beside the pixels. Keys are the 64-bit hashes of image id and subject."""
 
 
+FRAME_COLUMNS = (
+    ("clip_id", pa.string()),
+    ("clip_key", pa.int64()),
+    ("video_id", pa.string()),
+    ("video_key", pa.int64()),
+    ("start", pa.float64()),
+    ("end", pa.float64()),
+    ("captions", pa.list_(pa.field("element", pa.string(), nullable=False))),
+    ("caption_keys", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+    ("tokens", pa.binary()),
+    ("times", pa.list_(pa.field("element", pa.float64(), nullable=False))),
+    (FRAMES, pa.list_(pa.field("element", pa.binary(), nullable=False))),
+)
+"""Columns of every `frames` shard. A cell of tokens is (captions, max_words) int32; times in seconds, one a frame."""
+
+
 def array_dtype(column: str) -> np.dtype:
     """The dtype of the values in a column's binary cells: tokens, pixels, and features everywhere else."""
     match column:
         case "tokens" | "candidate_tokens":
             return TOKEN_DTYPE
-        case "pixels":
+        case "pixels" | "frames":
             return PIXEL_DTYPE
         case _:
             return FEATURE_DTYPE
@@ -249,6 +269,41 @@ class ImageSchema(RecordSchema):
         return cls(plain.features, plain.max_words, pixels["height"], pixels["width"], pixels["channels"])
 
 
+@dataclass(frozen=True)
+class FrameSchema(RecordSchema):
+    """`frames/1`: one row per clip with all its captions and its pictures, RGB, each with its time in the video."""
+
+    kind = "frames"
+    version = 1
+
+    height: int = 1
+    width: int = 1
+    encoding: FrameEncoding = "jpeg"
+    """jpeg: a cell is a list of JPEG files; raw: of their pixels, (height, width, 3) uint8."""
+
+    def _fields(self) -> list[pa.Field]:
+        return [pa.field(name, kind, nullable=False) for name, kind in FRAME_COLUMNS]
+
+    def to_json(self) -> dict[str, object]:
+        """The schema as the manifest and the Parquet metadata hold it."""
+        pictures = {"height": self.height, "width": self.width, "encoding": self.encoding}
+        return {**super().to_json(), FRAMES: pictures}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], where: str) -> "FrameSchema":
+        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or encoding."""
+        plain, pictures = super().from_json(value, where), value[FRAMES]
+        known: tuple[FrameEncoding, ...] = get_args(FrameEncoding)
+        encoding = next((one for one in known if one == pictures["encoding"]), None)
+        if encoding is None:
+            found = pictures["encoding"]
+            raise SchemaMismatch(f"{where}: frames are stored as {found!r}, this code reads {', '.join(known)}")
+        for name in ("height", "width"):
+            _require_size(name, pictures[name])
+        _require_size("a frame", pictures["height"] * pictures["width"] * 3)
+        return cls(plain.features, plain.max_words, pictures["height"], pictures["width"], encoding)
+
+
 def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
     """A binary column of frames and their number for each feature."""
     fields = []
@@ -258,7 +313,7 @@ def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
     return fields
 
 
-Schema = ClipSchema | VideoSchema | StepSchema | ImageSchema
+Schema = ClipSchema | VideoSchema | StepSchema | ImageSchema | FrameSchema
 
 
 def read_schema(value: dict[str, Any], where: str) -> Schema:
@@ -272,9 +327,11 @@ def read_schema(value: dict[str, Any], where: str) -> Schema:
             return StepSchema.from_json(value, where)
         case ImageSchema.kind:
             return ImageSchema.from_json(value, where)
+        case FrameSchema.kind:
+            return FrameSchema.from_json(value, where)
         case _:
-            known = ", ".join(kind.label() for kind in (ClipSchema, VideoSchema, StepSchema))
-            raise _mismatch(value, where, f"{known} and {ImageSchema.label()}")
+            known = ", ".join(kind.label() for kind in (ClipSchema, VideoSchema, StepSchema, ImageSchema))
+            raise _mismatch(value, where, f"{known} and {FrameSchema.label()}")
 
 
 def require_clips(schema: Schema, where: str) -> ClipSchema:
@@ -290,6 +347,11 @@ def require_clips(schema: Schema, where: str) -> ClipSchema:
         raise SchemaMismatch(
             f"{where} is {schema.label()}, images of subjects; this reads {ClipSchema.label()}; "
             "images are for vtr train siamese-att and vtr evaluate <checkpoint> --task verification"
+        )
+    if isinstance(schema, FrameSchema):
+        raise SchemaMismatch(
+            f"{where} is {schema.label()}, pictures of clips; this reads {ClipSchema.label()}: "
+            "extract features with vtr extract … --records clips --out <another folder>"
         )
     raise SchemaMismatch(
         f"{where} is {schema.label()}, whole videos with their frames; this model reads {ClipSchema.label()}: "
@@ -314,6 +376,16 @@ def require_images(schema: Schema, where: str) -> ImageSchema:
     raise SchemaMismatch(
         f"{where} is {schema.label()}; Siamese networks read {ImageSchema.label()}, images of subjects: make them with "
         "vtr ingest faces, olivetti or lfw"
+    )
+
+
+def require_frames(schema: Schema, where: str) -> FrameSchema:
+    """`schema` if it is of frames; SchemaMismatch, with the remedy, for another kind at `where`."""
+    if isinstance(schema, FrameSchema):
+        return schema
+    raise SchemaMismatch(
+        f"{where} is {schema.label()}; this reads {FrameSchema.label()}, pictures of clips: make them with "
+        "vtr extract … --records frames"
     )
 
 

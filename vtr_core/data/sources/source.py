@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float16, UInt8
 
 from vtr_core.data.records.face_pairs import PairList
-from vtr_core.data.records.schema import FeatureSpec
+from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.data.records.timed_label import TimedLabel
 from vtr_core.errors import InputError
 
@@ -69,6 +70,19 @@ class FaceImage:
     pixels: UInt8[np.ndarray, "height width channels"]
 
 
+@dataclass(frozen=True)
+class FrameClip:
+    """One row to be: a clip with all its captions, at least one, and its pictures, each with its time in the video."""
+
+    clip_id: str
+    start: float
+    end: float
+    captions: Sequence[str]
+    times: Sequence[float]
+    frames: Sequence[bytes]
+    """JPEG files, or pixels."""
+
+
 @dataclass
 class Drops:
     """Counts what was dropped by reason and keeps the first few examples; `strict` makes any drop an InputError.
@@ -95,8 +109,8 @@ class Drops:
 class Source(Protocol):
     """An adapter for one kind of raw data. It is pickled to the ingest's tasks, so it holds settings, not data.
 
-    Every source is a ClipSource, a VideoSource, a StepSource or an ImageSource; the kind of records that an ingest
-    writes follows.
+    Every source is a ClipSource, a VideoSource, a StepSource, an ImageSource or a FrameSource; the kind of records
+    that an ingest writes follows.
     """
 
     name: ClassVar[str]
@@ -146,6 +160,28 @@ class StepSource(Source, Protocol):
 
 
 @runtime_checkable
+class FrameSource(Source, Protocol):
+    """A source of `frames`: one row per clip, with its pictures."""
+
+    def pictures(self) -> tuple[int, int, FrameEncoding]:
+        """Height and width of every picture, and how it is stored."""
+        ...
+
+    def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:
+        """The clips of one video; whatever cannot be used is dropped and counted."""
+        ...
+
+
+@runtime_checkable
+class ThumbnailSource(Protocol):
+    """A source that also has small pictures, or may have."""
+
+    def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
+        """Those of a video's rows, each id once."""
+        ...
+
+
+@runtime_checkable
 class ImageSource(Source, Protocol):
     """A source of `images`: one row per image; its videos are the subjects."""
 
@@ -160,3 +196,6 @@ class ImageSource(Source, Protocol):
     def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
         """The pairs that verification is judged by, of the subjects of one split."""
         ...
+
+
+AnySource = ClipSource | VideoSource | StepSource | ImageSource | FrameSource

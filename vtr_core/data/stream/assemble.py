@@ -11,7 +11,8 @@ from vtr_core.data.plan.runs import Run
 from vtr_core.data.reading.replacing import Damaged, Places, read_groups, readable
 from vtr_core.data.reading.row_groups import TIMES, Columns, RowGroupReader
 from vtr_core.data.records.frames import MAX_FRAMES
-from vtr_core.data.records.schema import VideoSchema
+from vtr_core.data.records.schema import FrameSchema, VideoSchema
+from vtr_core.data.stream.assemble_frames import fill_frames
 from vtr_core.data.stream.assemble_videos import fill_videos
 from vtr_core.data.stream.pooled import pooled
 
@@ -27,7 +28,7 @@ def assemble(
     """The rows of each planned batch, in order. Every row group is read once, all of them before the first batch.
 
     With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`. Of
-    whole videos it has the first `max_frames` frames: see `fill_videos`.
+    whole videos it has the first `max_frames` frames: see `fill_videos`; of clips with pictures see `fill_frames`.
 
     A row group that cannot be read or verified is a DamagedShard. With "skip", each of its rows is replaced by a row of
     the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does not
@@ -39,6 +40,8 @@ def assemble(
     def fill(planned: Sequence[BatchPlan]) -> tuple[Iterator[Columns], Damaged]:
         if isinstance(schema, VideoSchema):
             return fill_videos(reader, schema, places, planned, max_frames, tolerant)
+        if isinstance(schema, FrameSchema):
+            return fill_frames(reader, schema, places, planned, max_frames, tolerant)
         return _fill_clips(reader, places, planned, extra_captions, tolerant)
 
     yield from readable(fill, reader, places, batches) if tolerant else fill(batches)[0]

@@ -25,8 +25,8 @@ from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.records.frames import is_kept_column, is_mean_column, mean_column
-from vtr_core.data.records.schema import array_dtype
+from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_column, mean_column
+from vtr_core.data.records.schema import FRAMES, array_dtype
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import VtrError
 
@@ -119,7 +119,7 @@ def _item(manifest: Manifest, plan: Plan, batches: Sequence[BatchVideos]) -> dic
     places = {group: plan.row_groups[group] for batch in batches for group in batch.groups}
     shards = sorted({place.shard for place in places.values()})
     return {
-        "shards": [asdict(replace(manifest.shards[shard], row_groups=())) for shard in shards],
+        "shards": [asdict(replace(manifest.shards[shard], row_groups=(), thumbnails=None)) for shard in shards],
         "places": {group: [shards.index(place.shard), place.index] for group, place in places.items()},
         "batches": [[b.step, b.group.tolist(), b.first_row.tolist(), b.rows.tolist()] for b in batches],
     }
@@ -197,6 +197,8 @@ def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
     for name, values in columns.items():
         if mean_column(name) in columns:  # frames of whole videos, as many as the longest has here
             columns[name] = values.reshape(rows, -1, columns[mean_column(name)].shape[1])
+    if FRAMES in columns:  # pictures of clips, as many as the longest has here
+        columns[FRAMES] = columns[FRAMES].reshape(rows, int(columns[kept_column(FRAMES)].max()), -1)
     if "candidate_tokens" in columns:
         columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
     return columns

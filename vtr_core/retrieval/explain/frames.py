@@ -1,13 +1,16 @@
-"""Key frames of videos as pictures inside a page: files that people have, or a placeholder."""
+"""Key frames as pictures inside a page: files that people have, thumbnails of the data set, or placeholders."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vtr_core import storage
+from vtr_core.data.records.thumbnail import Thumbnail
+from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, is_file_name
+from vtr_core.time_span import time_span
 
 LARGEST_IMAGE = 2_000_000
 """Bytes; a page holds many."""
@@ -20,17 +23,19 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """The key frame of a video: its bytes, or none for a placeholder in a colour of its own."""
+    """The key frame of a video or clip: its bytes, or none for a placeholder in a colour of its own."""
 
     number: int
-    video_id: str
+    item_id: str
     media_type: str = ""
     content: bytes = b""
+    when: str = ""
+    """The time span that it is from, for people; nothing where that is not known."""
 
     @property
     def hue(self) -> int:
         """The placeholder's colour, in degrees: the same for the same video everywhere."""
-        return key64(self.video_id) % 360
+        return key64(self.item_id) % 360
 
     @property
     def href(self) -> str:
@@ -56,19 +61,29 @@ def check_frames(folder: Location | None) -> None:
         raise InputError(f"--keyframes {folder} does not exist; it is a folder of <video id>.jpg or .png files")
 
 
-def read_pictures(folder: Location | None, video_ids: Iterable[str]) -> dict[str, Picture]:
-    """The picture of each video, numbered from 0; a placeholder where the folder has no usable file of it."""
-    distinct = dict.fromkeys(video_ids)
-    return {video_id: read_picture(folder, video_id, number) for number, video_id in enumerate(distinct)}
+def read_pictures(
+    folder: Location | None, item_ids: Iterable[str], thumbnails: Thumbnails | None = None
+) -> dict[str, Picture]:
+    """The picture of each video or clip, numbered from 0.
+
+    Those of the folder come first, then thumbnails, then placeholders. A file counts that has the first bytes of its
+    kind and is not too large.
+    """
+    distinct = dict.fromkeys(item_ids)
+    known: Mapping[str, Thumbnail] = {} if thumbnails is None else thumbnails.find(distinct)
+    return {one: _picture(folder, one, number, known.get(one)) for number, one in enumerate(distinct)}
 
 
-def read_picture(folder: Location | None, video_id: str, number: int = 0) -> Picture:
-    """The picture of one video. A file counts that has the first bytes of its kind and is not too large."""
+def _picture(folder: Location | None, item_id: str, number: int, known: Thumbnail | None) -> Picture:
+    when = "" if known is None else time_span(known.start, known.end)
     for suffix, (media_type, start) in _KINDS.items():
-        name = f"{video_id}.{suffix}"
+        name = f"{item_id}.{suffix}"
         if folder is None or not is_file_name(name) or not storage.exists(folder / name):
             continue
         content = storage.read_bytes(folder / name)
         if content.startswith(start) and len(content) <= LARGEST_IMAGE:
-            return Picture(number, video_id, media_type, content)
-    return Picture(number, video_id)
+            return Picture(number, item_id, media_type, content, when)
+    media_type, start = _KINDS["jpg"]
+    if known is not None and known.jpeg.startswith(start) and len(known.jpeg) <= LARGEST_IMAGE:
+        return Picture(number, item_id, media_type, known.jpeg, when)
+    return Picture(number, item_id, when=when)

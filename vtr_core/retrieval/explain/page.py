@@ -1,6 +1,6 @@
-"""The page of explanations: one HTML file that needs nothing else and runs no script."""
+"""The pages of explanations and of hits: HTML files that need nothing else and run no script."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import jinja2
@@ -9,8 +9,9 @@ from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.tag_cloud import sized
 from vtr_core.retrieval.explain.values import ExplainReport, described
+from vtr_core.time_span import time_span
 
-TEMPLATE, EXPLORER = "explanations.html", "explorer.html"
+TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
 
 
 def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) -> str:
@@ -19,6 +20,12 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
     pictures: by video id, one for every hit.
     """
     return page_environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
+
+
+def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:
+    """What a search found as HTML, everything escaped. pictures: by item id, one for every hit."""
+    values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures}
+    return page_environment().get_template(HITS).render(values)
 
 
 def render_explorer(**values: object) -> str:
@@ -37,4 +44,5 @@ def page_environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, described=described, sized=sized)
+    environment.globals["time_span"] = time_span
     return environment

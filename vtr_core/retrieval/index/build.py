@@ -57,7 +57,7 @@ def _joint(loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend:
     return VideoIndex(
         record=_record(loaded, manifest, "joint", tensors, similarity, backend),
         tensors=tensors,
-        items=tuple(Item(*pair) for pair in zip(clips.item_id, clips.video_id, strict=True)),
+        items=tuple(Item(*found) for found in zip(clips.item_id, clips.video_id, clips.start, clips.end, strict=True)),
         candidates=build_graph(whole) if backend == "faiss" else None,
     )
 

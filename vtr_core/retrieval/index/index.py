@@ -7,7 +7,7 @@ no index. Nothing in it is unpickled.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -69,6 +69,9 @@ class Item:
 
     item_id: str
     video_id: str
+    start: float | None = None
+    end: float | None = None
+    """Where a clip is in its video, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _bytes(tensor: Tensor) -> bytes:
 
 def save_index(location: Location, index: VideoIndex) -> IndexRecord:
     """Write an index, in place of one that is there; a reader sees all of it or none. The record with its files."""
-    items = {"items": [[item.item_id, item.video_id] for item in index.items], "concepts": list(index.concepts)}
+    items = {"items": [list(astuple(item)) for item in index.items], "concepts": list(index.concepts)}
     content = {
         VECTORS: safetensors.numpy.save({name: np.ascontiguousarray(v) for name, v in index.tensors.items()}),
         ITEMS: (json.dumps(items) + "\n").encode(),
@@ -143,12 +146,17 @@ def load_index(location: Location) -> VideoIndex:
     try:
         tensors = safetensors.numpy.load(content[VECTORS])
         listed = parse_json(content[ITEMS])
-        items = tuple(Item(str(item), str(video)) for item, video in listed["items"])
+        items = tuple(_item(*item) for item in listed["items"])
         index = VideoIndex(found, tensors, items, tuple(map(str, listed["concepts"])), content.get(CANDIDATES))
         _check_rows(index)
     except Exception as error:  # whatever the parsers meet in a file that someone else made
         raise _damaged(location, error) from error
     return index
+
+
+def _item(item_id: object, video_id: object, *times: float | None) -> Item:
+    """An item as it is listed; older indices list no times."""
+    return Item(str(item_id), str(video_id), *(None if time is None else float(time) for time in times))
 
 
 def _check_rows(index: VideoIndex) -> None:

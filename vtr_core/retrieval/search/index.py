@@ -17,7 +17,7 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.explain.hits import percent, strongest
 from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.index.faiss import Graph
-from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, model_fingerprint
+from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.search.joint import joint_scores
 from vtr_core.retrieval.search.search import (
@@ -63,6 +63,9 @@ class Hit:
     concept: float | None = None
     tags: tuple[Tag, ...] = ()
     """The concepts that contribute most, with their share of the decision."""
+    start: float | None = None
+    end: float | None = None
+    """Where a clip is in its video, in seconds; None where that is not known."""
 
     def to_json(self) -> dict[str, Any]:
         """The hit as JSON; a tag is its name and its share."""
@@ -233,9 +236,13 @@ class JointSearcher(Searcher):
         found = order if chosen is None else chosen[order]
         items = self._index.items
         return tuple(
-            Hit(rank, items[position].item_id, items[position].video_id, float(scores[place]))
+            _clip_hit(rank, items[position], float(scores[place]))
             for rank, (place, position) in enumerate(zip(order, found, strict=True), start=1)
         )
+
+
+def _clip_hit(rank: int, item: Item, score: float) -> Hit:
+    return Hit(rank, item.item_id, item.video_id, score, start=item.start, end=item.end)
 
 
 def _graph(index: VideoIndex, name: str) -> Graph | None:

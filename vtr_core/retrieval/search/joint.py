@@ -25,6 +25,9 @@ class JointClips:
 
     item_id: tuple[str, ...]
     video_id: tuple[str, ...]
+    start: tuple[float | None, ...]
+    """In seconds, of clips of a video; None of whole videos."""
+    end: tuple[float | None, ...]
     vectors: dict[str, Float32[np.ndarray, "clips dim"]]
     present: dict[str, Bool[np.ndarray, " clips"]]
 
@@ -36,27 +39,34 @@ def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
         raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; there is nothing to find")
     first = first_of_clips(rows)
     kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
-    clip_id, video_id = _ids(manifest, rows.video_key)
+    clip_id, video_id, start, end = _described(manifest, rows.video_key)
     return JointClips(
         item_id=tuple(map(str, clip_id[kept])),
         video_id=tuple(map(str, video_id[kept])),
+        start=tuple(start[kept].tolist()),
+        end=tuple(end[kept].tolist()),
         vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
         present={name: rows.present[name][kept] for name in names},
     )
 
 
-def _ids(manifest: Manifest, video_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
-    """The ids of each row's clip and video. A whole video, which has a row for each caption, is its own clip."""
+def _described(manifest: Manifest, video_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, ...]:
+    """The ids of each row's clip and video, and where the clip begins and ends.
+
+    A whole video, which has a row for each caption, is its own clip; its times are None.
+    """
     whole = isinstance(manifest.schema, VideoSchema)
-    names = ("video_key", "video_id") if whole else ("clip_id", "video_id")
+    names = ("video_key", "video_id") if whole else ("clip_id", "video_id", "start", "end")
     reader = RowGroupReader(manifest, names)
     read = [reader.read_arrow(place) if whole else reader.read(place) for place in row_groups(manifest)]
-    first, video_id = (np.concatenate([np.asarray(columns[name]) for columns in read]) for name in names)
+    found = tuple(np.concatenate([np.asarray(columns[name]) for columns in read]) for name in names)
     if not whole:
-        return first, video_id
-    order = np.argsort(first)
-    video_id = video_id[order[np.searchsorted(first, video_key, sorter=order)]]
-    return video_id, video_id
+        return found
+    key, video_id = found
+    order = np.argsort(key)
+    video_id = video_id[order[np.searchsorted(key, video_key, sorter=order)]]
+    unknown = np.full(len(video_id), None)
+    return video_id, video_id, unknown, unknown
 
 
 def joint_scores(

@@ -1,14 +1,21 @@
 """The page on capsules: one HTML file that needs nothing else."""
 
+from collections.abc import Mapping, Sequence
+
 import jinja2
 
+from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.systems.capsules.activations.report import ActivationReport
+from vtr_core.time_span import clock
 
 TEMPLATE = "activations.html"
 
 
-def render_page(report: ActivationReport) -> str:
-    """The report as HTML. Every text of a data set is escaped: names, ids and captions may hold anything."""
+def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thumbnail]] = ()) -> str:
+    """The report as HTML. Every text of a data set is escaped: names, ids and captions may hold anything.
+
+    thumbnails: of each data set, by clip id, those that there are.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("vtr_core.systems.capsules", "templates"),
         autoescape=True,
@@ -17,14 +24,9 @@ def render_page(report: ActivationReport) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(clock=clock, chance=chance, decimals=decimals, digits=digits)
-    return environment.get_template(TEMPLATE).render(report=report)
-
-
-def clock(seconds: float) -> str:
-    """Minutes and seconds, m:ss, with hours only where there are some."""
-    whole = round(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+    found = [((place, one), known[one]) for place, known in enumerate(thumbnails) for one in known]
+    pictures = {key: {"number": number, "href": one.href} for number, (key, one) in enumerate(found)}
+    return environment.get_template(TEMPLATE).render(report=report, pictures=pictures)
 
 
 def chance(p: float) -> str:

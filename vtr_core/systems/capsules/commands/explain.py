@@ -10,6 +10,7 @@ from pipelines.arguments import parse, print_help, wants_help
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.data.records.thumbnail import Thumbnail
     from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.load import LoadedModel
@@ -77,7 +78,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     report = _report(loaded, manifests, options)
-    page = render_page(report)
+    page = render_page(report, [_thumbnails(report, place, one) for place, one in enumerate(manifests)])
     out = locate(flags.out)
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
@@ -86,6 +87,15 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     names = [dataset.name for dataset in report.datasets]
     log_run(flags.experiment, "explain", loaded, names, lambda run: _log_report(run, manifests, report, page))
     return report
+
+
+def _thumbnails(report: "ActivationReport", place: int, manifest: "Manifest") -> "dict[str, Thumbnail]":
+    """The pictures of the clips of one data set that the page shows."""
+    from vtr_core.data.shards.thumbnails import Thumbnails
+
+    parts = [part for capsule in report.capsules for part in capsule.modalities]
+    cells = [cell for part in parts for cell in part.cells if cell.dataset == place]
+    return Thumbnails(manifest).find(clip.clip_id for cell in cells for clip in cell.clips)
 
 
 def _options(flags: ExplainFlags) -> "ReportOptions":

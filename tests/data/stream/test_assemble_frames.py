@@ -1,0 +1,192 @@
+"""Batches of pictures hold the frames and captions that a loop over rows and frames finds, whoever reads them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.builders.toy import ToyFrames, toy_captions, toy_colour, written
+from vtr_core.config.batch import BatchConfig
+from vtr_core.data.batches.pictures import PictureBatch, picture_batch
+from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import BatchPlan, Part, Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.records.schema import FrameEncoding, require_frames
+from vtr_core.data.shards import writing
+from vtr_core.data.shards.checks import usable
+from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.shards.writing import caption_key
+from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.stream.direct import read_directly
+from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.fingerprint import key64
+
+MAX_FRAMES = 3
+CLIPS_OF = (3, 1, 4, 2, 5, 2, 3)
+BATCH = BatchConfig(videos=4, clips_per_video=2, window=2, max_frames=MAX_FRAMES)
+
+
+def manifest_of(folder: Path, encoding: FrameEncoding = "jpeg", bad: frozenset[str] = frozenset()) -> Manifest:
+    """Two videos or so in a row group, three in a shard."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "MAX_GROUP_ROWS", 6)
+        return written(ToyFrames(CLIPS_OF, encoding, bad), folder, IngestOptions(videos_per_shard=3))[0]
+
+
+def read(manifest: Manifest, batches: list[BatchPlan], skip: bool = False) -> list[Columns]:
+    plan, reader = Plan(manifest, BATCH, seed=3), RowGroupReader(manifest, training_columns(manifest.schema))
+    return list(assemble(reader, plan.row_groups, batches, 0, "skip" if skip else "fail", MAX_FRAMES))
+
+
+def clips(manifest: Manifest, plan: Plan, batch: BatchPlan) -> Iterator[tuple[int, int]]:
+    """Video and number of the clip of each planned row."""
+    ids = RowGroupReader(manifest, ["clip_id"])
+    names = [ids.read_arrow(place)["clip_id"].to_pylist() for place in plan.row_groups]
+    for group, row in zip(batch.group, batch.row, strict=True):
+        video, clip = names[group][row][1:].split(":")
+        yield int(video), int(clip)
+
+
+def evenly(count: int) -> list[int]:
+    """Which of so many frames a batch takes."""
+    return list(range(count)) if count <= MAX_FRAMES else [int(i * (count - 1) / (MAX_FRAMES - 1)) for i in range(3)]
+
+
+@pytest.mark.parametrize("encoding", ["jpeg", "raw"])
+def test_every_row_is_the_planned_clip_with_a_caption_of_it(encoding: FrameEncoding, tmp_path: Path) -> None:
+    manifest = usable(manifest_of(tmp_path, encoding).uri, require_frames)
+    plan, words = Plan(manifest, BATCH, seed=3), WordTable.load(manifest).vocabulary
+    for number in range(2 * plan.windows_per_epoch):
+        batches = plan.window(number)
+        for batch, columns in zip(batches, read(manifest, batches), strict=True):
+            found = list(clips(manifest, plan, batch))
+            assert batch.draws is not None
+            pictures = picture_batch(columns, 8, 16)
+            longest = max(min(c + 1, MAX_FRAMES) for _, c in found)
+            assert pictures.frames.shape == (8, longest, 3, 8, 16)
+            assert pictures.frames.dtype == torch.uint8
+            for i, (v, c) in enumerate(found):
+                taken = evenly(c + 1)
+                colours = [toy_colour(v, c, t) for t in taken] + [(0, 0, 0)] * (longest - len(taken))
+                assert pictures.mask[i].tolist() == [k < len(taken) for k in range(longest)]
+                for k, colour in enumerate(colours):
+                    wanted = torch.tensor(colour)[:, None, None]
+                    assert (pictures.frames[i, k].int() - wanted).abs().max() <= (3 if encoding == "jpeg" else 0)
+                told = toy_captions(v)
+                caption = told[batch.draws.caption(i, len(told))]
+                assert columns["tokens"][i].tolist() == words.encode(caption, 20).tolist()
+                assert columns["caption_key"][i] == caption_key(caption)
+                assert (columns["clip_key"][i], columns["video_key"][i]) == (key64(f"v{v}:{c}"), key64(f"v{v}"))
+
+
+def test_captions_of_a_clip_that_is_drawn_again_differ(tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path)
+    plan = Plan(manifest, BATCH, seed=3)
+    seen = Counter[int]()
+    for number in range(8):
+        for columns in read(manifest, plan.window(number)):
+            rows = columns["clip_key"] == key64("v1:0")  # the only clip of its video, with two captions
+            if rows.any():
+                seen[len(set(columns["caption_key"][rows].tolist()))] += 1
+    assert list(seen) == [2]
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("world", [2, 3])
+def test_the_parts_of_all_workers_are_the_batch(world: int, skip: bool, tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path, bad=frozenset({"v2:3", "v4:0", "v4:1"}) if skip else frozenset())
+    plan = Plan(manifest, BATCH, seed=3)
+    batches = [batch for number in range(4) for batch in plan.window(number)]
+    parts = [read(manifest, [batch.part(rank, world) for batch in batches], skip) for rank in range(world)]
+    for step, whole in enumerate(read(manifest, batches, skip)):
+        for name in ("tokens", "caption_key", "clip_key", "video_key", "frames.kept"):
+            np.testing.assert_array_equal(np.concatenate([part[step][name] for part in parts]), whole[name])
+        rows = [row for part in parts for row in part[step]["frames"]]
+        for row, expected in zip(rows, whole["frames"], strict=True):
+            np.testing.assert_array_equal(row, expected[: len(row)])
+            assert not expected[len(row) :].any()
+        if skip:
+            assert sum(part[step]["replaced"][:, 1].sum() for part in parts) == whole["replaced"][:, 1].sum()
+
+
+def test_a_clip_with_a_bad_picture_gives_its_place_to_the_next_one(tmp_path: Path) -> None:
+    good, bad = manifest_of(tmp_path / "good"), manifest_of(tmp_path / "bad", bad=frozenset({"v4:0", "v4:1"}))
+    plan = Plan(good, BATCH, seed=3)
+    batches = [batch for number in range(4) for batch in plan.window(number)]
+    hits = 0
+    for batch, before, after in zip(batches, read(good, batches), read(bad, batches, skip=True), strict=True):
+        rows = np.isin(before["clip_key"], [key64("v4:0"), key64("v4:1")])
+        assert after["replaced"][:, 1].sum() == rows.sum()
+        assert set(after["replaced"][:, 0].tolist()) == set(batch.group[rows].tolist())
+        assert (after["clip_key"][rows] == key64("v4:2")).all()
+        np.testing.assert_array_equal(after["clip_key"][~rows], before["clip_key"][~rows])
+        hits += rows.sum()
+    assert hits
+    with pytest.raises(DamagedShard, match=r"row group \d+, row \d+: a frame is no JPEG that can be decoded"):
+        read(bad, batches)
+
+
+def test_a_row_group_without_any_picture_is_an_error(tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path, "raw", frozenset({f"v1:{c}" for c in range(1)} | {f"v0:{c}" for c in range(3)}))
+    plan = Plan(manifest, BatchConfig(videos=len(CLIPS_OF), clips_per_video=1), seed=3)
+    with pytest.raises(DamagedShard, match=r"a frame has 10 bytes, not those of 8 × 16 pixels; restore or rebuild it"):
+        read(manifest, plan.window(0), skip=True)
+
+
+def test_what_frames_are_not_for(tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path)
+    with pytest.raises(SchemaMismatch, match="frames/1, pictures of clips; this reads clips/1"):
+        manifest.require_clips()
+    with pytest.raises(DatasetError, match=r"frames/1, of which no bags .*leave out --batch.candidates 3"):
+        Plan(manifest, BatchConfig(videos=2, candidates=3), 0)
+
+
+class Tower(nn.Module):
+    """A convolution over the frames of a clip, and the mean of its words, in one space."""
+
+    def __init__(self, num_words: int) -> None:
+        super().__init__()
+        self.see = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        self.project = nn.Linear(16, 16)
+        self.words = nn.Embedding(num_words, 16, padding_idx=0)
+
+    def forward(self, batch: PictureBatch) -> torch.Tensor:
+        """The similarity of every caption with every clip."""
+        seen = self.see(batch.frames.flatten(0, 1).float() / 255).unflatten(0, batch.mask.shape)
+        clips = (seen * batch.mask[..., None]).sum(1) / batch.mask.sum(1, keepdim=True)
+        clips = functional.normalize(self.project(clips), dim=1)
+        return 10 * functional.normalize(self.words(batch.tokens).sum(1), dim=1) @ clips.T
+
+
+def test_a_tower_learns_from_the_stream_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """The loss falls far below chance; from step k on the stream gives what it gave."""
+    manifest = manifest_of(tmp_path)
+    schema = require_frames(manifest.schema, manifest.uri)
+    batch = BatchConfig(videos=4, clips_per_video=1, window=2, max_frames=MAX_FRAMES)
+    reader = RowGroupReader(manifest, training_columns(schema))
+    torch.manual_seed(0)
+    tower = Tower(manifest.vocabulary.num_words + 1)
+    optimizer = torch.optim.Adam(tower.parameters(), 0.01)
+    losses, seen = [], []
+    stream = read_directly(reader, Plan(manifest, batch, 0), Part(0, 1), 0)
+    for _, columns in zip(range(150), stream, strict=False):
+        seen.append(columns)
+        scores = tower(picture_batch(columns, schema.height, schema.width))
+        loss = functional.cross_entropy(scores, torch.arange(len(scores)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert np.mean(losses[-20:]) < 0.6 * np.mean(losses[:5])
+    resumed = read_directly(reader, Plan(manifest, batch, 0), Part(0, 1), 97)
+    for before, after in zip(seen[97:], resumed, strict=False):
+        assert before.keys() == after.keys()
+        for name, values in before.items():
+            np.testing.assert_array_equal(after[name], values)

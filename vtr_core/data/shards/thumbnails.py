@@ -1,0 +1,96 @@
+"""Thumbnails of a data set: small JPEGs in files of their own beside the shards, which training never reads."""
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vtr_core import storage
+from vtr_core.data.manifest import Manifest, ThumbnailFile
+from vtr_core.data.records.thumbnail import Thumbnail
+from vtr_core.errors import DatasetError
+from vtr_core.storage import Location
+
+SUFFIX = ".thumbnails"
+_GROUP_ROWS = 64
+"""Of a row group: what is read for one picture."""
+_LAYOUT = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}
+_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("start", pa.float64(), nullable=False),
+        pa.field("end", pa.float64(), nullable=False),
+        pa.field("jpeg", pa.binary(), nullable=False),
+    ]
+)
+
+
+def write_thumbnails(location: Location, found: Sequence[Thumbnail]) -> ThumbnailFile:
+    """Write the thumbnails of one shard to `location`."""
+    columns = {
+        "id": [one.item_id for one in found],
+        "start": [one.start for one in found],
+        "end": [one.end for one in found],
+        "jpeg": [one.jpeg for one in found],
+    }
+    content = io.BytesIO()
+    with pq.ParquetWriter(content, _SCHEMA, **_LAYOUT) as file:
+        file.write_table(pa.table(columns, schema=_SCHEMA), row_group_size=_GROUP_ROWS)
+    whole = content.getvalue()
+    storage.write_bytes(location, whole)
+    return ThumbnailFile(location.name, len(whole), hashlib.sha256(whole).hexdigest())
+
+
+@dataclass
+class Thumbnails:
+    """The thumbnails of a data set by id; files are looked through only as far as needed, from several threads, too."""
+
+    manifest: Manifest
+    _places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """The file and row of each id that was seen."""
+    _looked_through: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def __bool__(self) -> bool:
+        """Whether the data set has any."""
+        return any(shard.thumbnails for shard in self.manifest.shards)
+
+    def find(self, ids: Iterable[str]) -> dict[str, Thumbnail]:
+        """The thumbnails of those ids that have one; DatasetError where a file is missing or damaged."""
+        wanted = dict.fromkeys(ids)
+        with self._lock:
+            files = [shard.thumbnails for shard in self.manifest.shards if shard.thumbnails is not None]
+            while self._looked_through < len(files) and not wanted.keys() <= self._places.keys():
+                self._look_through(files[self._looked_through])
+                self._looked_through += 1
+        by_file: dict[str, list[int]] = {}
+        for file, row in (self._places[one] for one in wanted if one in self._places):
+            by_file.setdefault(file, []).append(row)
+        return {found.item_id: found for file, rows in by_file.items() for found in self._read(file, rows)}
+
+    def _look_through(self, file: ThumbnailFile) -> None:
+        ids = self._table(file.file, None, ["id"])["id"].to_pylist()
+        for row, one in enumerate(ids):
+            self._places.setdefault(one, (file.file, row))
+
+    def _read(self, file: str, rows: Sequence[int]) -> Iterator[Thumbnail]:
+        for group in sorted({row // _GROUP_ROWS for row in rows}):
+            table = self._table(file, group, _SCHEMA.names).to_pylist()
+            for row in rows:
+                if row // _GROUP_ROWS == group:
+                    found = table[row % _GROUP_ROWS]
+                    yield Thumbnail(found["id"], found["start"], found["end"], found["jpeg"])
+
+    def _table(self, name: str, group: int | None, columns: Sequence[str]) -> Any:
+        place = self.manifest.location / name
+        try:
+            with place.filesystem.open_input_file(place.path) as source:
+                file = pq.ParquetFile(source, page_checksum_verification=True)
+                return file.read(columns) if group is None else file.read_row_group(group, columns)
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetError(f"{place} cannot be read ({error}); restore or rebuild the data set") from error

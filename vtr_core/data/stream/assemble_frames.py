@@ -1,0 +1,147 @@
+"""Batches of clips as pictures: decoded where they are read, padded, with one caption of each row's clip.
+
+The pictures of all batches of a window are held as they are stored, and decoded batch by batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int32, UInt8
+
+from vtr_core.data.plan.plan import BatchPlan
+from vtr_core.data.reading.replacing import Damaged, Places, read_groups
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.records.frames import kept_column
+from vtr_core.data.records.pictures import BadPicture, decoded
+from vtr_core.data.records.schema import FRAMES, PIXEL_DTYPE, TOKEN_DTYPE, FrameSchema
+from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.stream.pooled import pooled
+
+
+def fill_frames(
+    reader: RowGroupReader,
+    schema: FrameSchema,
+    places: Places,
+    batches: Sequence[BatchPlan],
+    max_frames: int,
+    tolerant: bool = False,
+) -> tuple[Iterator[Columns], Damaged]:
+    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one.
+
+    Columns: `frames` uint8 (rows, longest, height · width · 3), zeros after a row's own; int64 `frames.kept` (rows,);
+    `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption; int64 `clip_key` and `video_key`. Of
+    a clip with more than `max_frames` pictures as many are taken, in equal steps from the first to the last.
+
+    A clip with a picture that cannot be decoded is a DamagedShard. `tolerant`: the next clip of its row group, in
+    cyclic order, is in its place, whatever the number of workers, and `replaced` counts it (row group, rows).
+    """
+    held: list[list[_Clip]] = [[] for _ in batches]
+    damaged: Damaged = {}
+    read = read_groups(
+        lambda number: _Group(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
+    )
+    for group, runs in read:
+        for run in runs:
+            held[run.batch] += [group.clip(row, max_frames) for row in run.row.tolist()]
+    filling = _Filling(reader, schema, places, max_frames, tolerant)
+    return (filling.batch(batch, clips) for batch, clips in zip(batches, held, strict=True)), damaged
+
+
+@dataclass(frozen=True)
+class _Clip:
+    """A row as it is stored, of its pictures those that a batch takes."""
+
+    group: int
+    row: int
+    frames: list[bytes]
+    tokens: Int32[np.ndarray, "captions max_words"]
+    caption_keys: list[int]
+    clip_key: int
+    video_key: int
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row group as it was read."""
+
+    number: int
+    columns: dict[str, pa.Array]
+    schema: FrameSchema
+
+    def clip(self, row: int, max_frames: int) -> _Clip:
+        """One of its rows."""
+        columns = self.columns
+        frames = columns[FRAMES][row].values
+        count = len(frames)
+        taken = range(count) if count <= max_frames else np.linspace(0, count - 1, max_frames).astype(int).tolist()
+        return _Clip(
+            group=self.number,
+            row=row,
+            frames=[frames[i].as_py() for i in taken],
+            tokens=as_sequences(columns["tokens"][row : row + 1], self.schema.max_words, TOKEN_DTYPE).vectors,
+            caption_keys=columns["caption_keys"][row].as_py(),
+            clip_key=columns["clip_key"][row].as_py(),
+            video_key=columns["video_key"][row].as_py(),
+        )
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """What makes batches of clips."""
+
+    reader: RowGroupReader
+    schema: FrameSchema
+    places: Places
+    max_frames: int
+    tolerant: bool
+
+    def batch(self, plan: BatchPlan, clips: Sequence[_Clip]) -> Columns:
+        """The columns of a batch."""
+        shown = [self._readable(clip) for clip in clips]
+        longest = max(len(pixels) for _, pixels in shown)
+        height, width = self.schema.height, self.schema.width
+        frames = pooled((len(shown), longest, height * width * 3), PIXEL_DTYPE)
+        for target, (_, pixels) in zip(frames, shown, strict=True):
+            target[: len(pixels)] = pixels.reshape(len(pixels), -1)
+            target[len(pixels) :] = 0
+        assert plan.draws is not None, "the plan of another data set"
+        told = [plan.draws.caption(row, len(clip.caption_keys)) for row, (clip, _) in enumerate(shown)]
+        found = list(zip([clip for clip, _ in shown], told, strict=True))
+        columns = {
+            FRAMES: frames,
+            kept_column(FRAMES): np.array([len(pixels) for _, pixels in shown], np.int64),
+            "tokens": np.stack([clip.tokens[caption] for clip, caption in found]),
+            "caption_key": np.array([clip.caption_keys[caption] for clip, caption in found], np.int64),
+            "clip_key": np.array([clip.clip_key for clip, _ in found], np.int64),
+            "video_key": np.array([clip.video_key for clip, _ in found], np.int64),
+        }
+        bad = [clip.group for clip, (instead, _) in zip(clips, shown, strict=True) if instead is not clip]
+        if bad:
+            columns["replaced"] = np.stack(np.unique(bad, return_counts=True), axis=1).astype(np.int64)
+        return columns
+
+    def _readable(self, clip: _Clip) -> tuple[_Clip, UInt8[np.ndarray, "frames height width 3"]]:
+        """The clip, or what is in its place, with its pixels."""
+        try:
+            return clip, decoded(clip.frames, self.schema)
+        except BadPicture as fault:
+            error = self._damaged(clip, fault)
+            if not self.tolerant:
+                raise error from fault
+        group = _Group(clip.group, self.reader.read_arrow(self.places[clip.group]), self.schema)
+        rows = len(group.columns["clip_key"])
+        for step in range(1, rows):
+            instead = group.clip((clip.row + step) % rows, self.max_frames)
+            try:
+                return instead, decoded(instead.frames, self.schema)
+            except BadPicture:
+                continue
+        raise error
+
+    def _damaged(self, clip: _Clip, fault: BadPicture) -> DamagedShard:
+        place = self.places[clip.group]
+        file = self.reader.manifest.location / self.reader.manifest.shards[place.shard].file
+        return DamagedShard(f"{file}, row group {place.index}, row {clip.row}: {fault}; restore or rebuild it")
