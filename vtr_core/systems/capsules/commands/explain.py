@@ -27,23 +27,23 @@ class ExplainFlags:
     data: tuple[str, ...]
     """One or more data sets."""
     out: str
-    """Folder for activations.html and activations.json; an earlier page there is replaced."""
+    """Output folder of activations.html and activations.json; existing files are replaced."""
     capsules: bool = False
     """Show the clips and the concepts that each capsule responds to."""
     top: int = 4
-    """Clips shown of each capsule, per modality and data set."""
+    """Clips shown per capsule, modality and data set."""
     active_share: float = 0.1
-    """A capsule counts as active on this share of clips: its own strongest ones."""
+    """Share of clips on which a capsule counts as active: those with its highest activations."""
     min_videos: int = 5
-    """Videos whose captions must hold a word for it to count as a concept."""
+    """Minimum number of videos whose captions mention a word, for it to be a concept."""
     concepts: int = 8
-    """Concepts shown of each capsule, at most."""
+    """Maximum number of concepts shown per capsule."""
     false_discoveries: float = 0.05
     """False discovery rate among the concepts shown (Benjamini and Hochberg)."""
     max_rows: int = 100_000
-    """Clips sampled of each data set for the concepts; the strongest clips are those of the whole data set."""
+    """Clips sampled per data set for the concepts; the top clips are those of the whole data set."""
     seed: int = 0
-    """Of that sample."""
+    """Random seed of that sample."""
     experiment: str = "vtr"
     """MLflow experiment."""
 

@@ -23,17 +23,17 @@ class TablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
     preset: str = "capsule-howto"
-    """The base whose variants are the rows; a small one makes small tables."""
+    """Base preset, whose variants are the rows; a small one makes small tables."""
     test: tuple[str, ...] = ()
-    """Retrieval sets as name=URI; youcook2 and msrvtt fill the paper's columns, other names have their own."""
+    """Retrieval sets as name=URI; youcook2 and msrvtt fill the paper's columns, others get columns of their own."""
     steps: tuple[str, ...] = ()
     """Localisation sets as name=URI; crosstask and mining_youtube fill the paper's columns."""
     synthetic: bool = False
-    """Make a synthetic world and its steps, and small tables on them: no data needed."""
+    """Make synthetic data sets of clips and steps, and small tables on them; no data needed."""
     seeds: int = 5
-    """Trainings of every row."""
+    """Number of training seeds per row."""
     benchmark: str = "benchmarks/results/routing.json"
-    """Result of `python -m benchmarks.routing`, for the columns of time and memory."""
+    """Result of `python -m benchmarks.routing`, for the time and memory columns."""
 
 
 def main(argv: Sequence[str]) -> None:

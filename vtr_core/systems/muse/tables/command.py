@@ -22,15 +22,15 @@ class TablesFlags(PaperTablesFlags):
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
     preset: str = "muse-msrvtt"
-    """The base whose variants are the rows; a small one makes small tables."""
+    """Base preset, whose variants are the rows; a small one makes small tables."""
     test: tuple[str, ...] = ()
-    """Test sets as name=URI; msrvtt fills the paper's columns, other names have their own."""
+    """Test sets as name=URI; msrvtt fills the paper's columns, others get columns of their own."""
     synthetic: bool = False
-    """Make the synthetic world of small things, and small tables on it: no data needed."""
+    """Make a synthetic data set of small objects, and small tables on it; no data needed."""
     out: str = "runs/tables-muse"
-    """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
+    """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
     benchmark: str = "benchmarks/results/muse.json"
-    """Result of `python -m benchmarks.muse`, for the column of memory."""
+    """Result of `python -m benchmarks.muse`, for the memory column."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -19,33 +19,33 @@ class CausalityFlags:
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: str
-    """Validation data, on which the transform is searched."""
+    """Validation data set, on which the transform is searched."""
     test: str
-    """Data set that all figures are of; no choice depends on it."""
+    """Test data set of all reported figures; no choice depends on it."""
     out: str
-    """Folder for transform.json, causality.json, report.html and figures/."""
+    """Output folder of transform.json, causality.json, report.html and figures/."""
     train: str | None = None
-    """Training data, for the detectors that failed to learn even there."""
+    """Training data set, to find concept detectors that fail on training data, too."""
     concepts: str | None = None
     """Concept table with the labels of these data sets (default: the folder concepts of --train, else of --data)."""
     search: Literal["coordinate", "tune"] = "coordinate"
     """coordinate: one parameter after another, accuracy first, as the thesis does. tune: both at once with NSGA-II, in
     this process: a point costs milliseconds, a Ray trial for each would cost a thousand times as much."""
     points: int = 1000
-    """Transforms that --search tune measures."""
+    """Number of transforms that --search tune evaluates."""
     tolerance: float = 0.001
     """Validation mAP, in [0, 1], that may be lost against the best one found for the sake of causality; the result is
     never worse than the model as it was trained."""
     score: Literal["concept", "hybrid"] = "concept"
-    """Whose mAP counts in the search: that of the concepts alone, or of the hybrid score."""
+    """The search maximises the mAP of concept space alone, or of the hybrid score."""
     captions_per_video: int | None = None
-    """Search on so many captions of each validation video, drawn with the seed, instead of all of them."""
+    """Random captions per validation video that the search uses (default: all)."""
     top_k: tuple[int, ...] = (1, 2, 4, 8, 10, 16, 30, 64, 128, 256)
-    """Numbers of concepts for the figure on scoring with the strongest ones of each pair only."""
+    """Values of k for the figure of mAP with the top k concepts of each pair only."""
     top_k_captions: int = 1000
-    """Captions of the test data for that figure, which sorts the concepts of every pair."""
+    """Number of test captions for that figure, which sorts the concepts of every pair."""
     seed: int = 0
-    """Of random pairs, of drawn captions, and of --search tune."""
+    """Random seed of sampled pairs and captions, and of --search tune."""
     experiment: str = "vtr"
     """MLflow experiment."""
 

@@ -18,19 +18,19 @@ class ComplementarityFlags:
     """What to compare, on what."""
 
     checkpoints: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Checkpoint folders, run folders, whose best checkpoints are taken, or models:/NAME@ALIAS, registered ones."""
+    """Checkpoint folders, run folders (their best checkpoints are used), or registered models, models:/NAME@ALIAS."""
     data: str
-    """Data set that all figures are of."""
+    """Data set to evaluate on."""
     out: str
-    """Folder for complementarity.json, report.html and figures/."""
+    """Output folder of complementarity.json, report.html and figures/."""
     captions_per_video: int | None = None
-    """Captions of each video that take part, drawn with the seed (default: all)."""
+    """Random captions per video that are used (default: all)."""
     ridge: float = 1e-3
-    """Of the canonical correlations, as a share of the mean variance of a dimension."""
+    """Ridge regularisation of the canonical correlations, as a share of the mean variance of a dimension."""
     samples: int = 20_000
-    """Captions, or videos, that canonical correlations are fitted on, and as many that are held out, at most."""
+    """Maximum number of captions, or videos, that canonical correlations are fitted on; as many are held out."""
     seed: int = 0
-    """Of drawn captions, and of which videos are held out."""
+    """Random seed of sampled captions and of held-out videos."""
     experiment: str = "vtr"
     """MLflow experiment."""
 
