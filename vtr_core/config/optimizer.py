@@ -15,6 +15,9 @@ class OptimizerConfig(Settings):
     learning_rate: PositiveFloat = 1e-3
     learner_factor: PositiveFloat = 1.0
     """What the rate is multiplied by for what learns over given tokens: MUSE's pyramid, temporal scales and learner."""
+    temperature_factor: PositiveFloat = 1.0
+    """What the rate is multiplied by for log(1/τ), a temperature that the loss learns: it is one number, which has to
+    come from 100 to 10 or back within a training, and a step of Adam moves it by the rate alone."""
     full_rate_width: PositiveInt | None = None
     """Matrices that read more numbers than this have the rate times this over that many, so that one step of Adam moves
     what a layer gives by about as much, however wide it is (Yang et al. 2022, Table 3). None: one rate for all."""
