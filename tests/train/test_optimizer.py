@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.losses.objectives.temperature import Temperature
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
@@ -84,6 +86,18 @@ def test_what_learns_over_tokens_has_a_rate_of_its_own() -> None:
     assert len(rates) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
         assert rates[id(parameter)] == (0.3 if name.startswith("beside") else 0.3 * 10.0), name
+
+
+@pytest.mark.parametrize("factor", [1.0, 10.0])
+def test_a_temperature_has_a_rate_of_its_own(factor: float) -> None:
+    """With factor 1 it stays in the group that it had before there was one, whose state still loads."""
+    temperature = Temperature(InfoNceConfig(learnable_temperature=True))
+    model = nn.ModuleList([nn.Linear(2, 2), temperature])
+    optimizer = build_optimizer(model, OptimizerConfig(temperature_factor=factor))
+    set_learning_rate(optimizer, 0.3)
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    assert [rates[id(p)] for p in model.parameters()] == [0.3, 0.3, pytest.approx(0.3 * factor)]
+    assert len(optimizer.param_groups) == (2 if factor == 1 else 3)
 
 
 def test_a_state_without_factors_is_taken_and_the_configured_ones_stay() -> None:

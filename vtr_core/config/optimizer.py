@@ -15,6 +15,9 @@ class OptimizerConfig(Settings):
     learning_rate: PositiveFloat = 1e-3
     learner_factor: PositiveFloat = 1.0
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
+    temperature_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a learned log(1/τ): one number that has to go from 100 to 10 or back within a
+    training, while a step of Adam moves it by the learning rate alone."""
     full_rate_width: PositiveInt | None = None
     """Fan-in up to which a matrix has the full learning rate; a wider one has the rate times this over its fan-in, so
     that a step of Adam changes its outputs by about as much (Yang et al. 2022, Table 3). None: one rate for all."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.losses.objectives.temperature import Temperature
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
@@ -23,21 +24,28 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
     Biases, norms, word vectors and the decays A of state space models have no weight decay. What learns over given
-    tokens has the rate `learner_factor` times as high. The step is torch's fused one, which goes over weights,
-    gradients and moments once.
+    tokens has the rate `learner_factor` times as high, a learned temperature `temperature_factor` times. The step is
+    torch's fused one, which goes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
-    learners = {id(p) for module in model.modules() if isinstance(module, _LEARNERS) for p in module.parameters()}
+    learners = _within(model, _LEARNERS)
+    # With the same rate they stay in the groups that earlier checkpoints have.
+    temperatures = _within(model, (Temperature,)) if config.temperature_factor != 1 else set()
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    base = [parameter for parameter in trained if id(parameter) not in learners]
+    base = [parameter for parameter in trained if id(parameter) not in learners | temperatures]
     learning = [parameter for parameter in trained if id(parameter) in learners]
+    scaling = [parameter for parameter in trained if id(parameter) in temperatures]
     groups = [
         {
             "params": chosen,
             "weight_decay": config.weight_decay if decays else 0.0,
             "rate_factor": factor * width_factor,
         }
-        for parameters, factor in ((base, 1.0), (learning, config.learner_factor))
+        for parameters, factor in (
+            (base, 1.0),
+            (learning, config.learner_factor),
+            (scaling, config.temperature_factor),
+        )
         for decays in (True, False)
         for width_factor, chosen in _by_width(
             [p for p in parameters if (p.ndim >= 2 and id(p) not in exempt) == decays],
@@ -46,6 +54,11 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     ]
     used = [group for group in groups if group["params"]]
     return AdamW(used, lr=config.learning_rate, amsgrad=config.amsgrad, fused=True)
+
+
+def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> set[int]:
+    """The ids of the parameters of modules of these kinds."""
+    return {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
 
 
 def _by_width(
