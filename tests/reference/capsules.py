@@ -49,14 +49,20 @@ def self_attention(module, poses, activations):
             heads.append(sum(weight * value[j][own] for j, weight in enumerate(weights)))
         vote = torch.cat(heads)
         routed.append(_norm(module.norm_poses, vote + _mlp(module.mlp, _norm(module.norm_votes, vote))))
-    return routed, _softmax([_linear(module.activations.linear, pose)[0] for pose in routed])
+    return routed, _softmax(_logits(module.activations, routed, activations))
 
 
 def unrouted(module, poses, activations):
     """The same without routing."""
     inputs = [pose * activation for pose, activation in zip(poses, activations, strict=True)]
     routed = [_norm(module.norm_poses, _mlp(module.mlp, x)) for x in inputs]
-    return routed, _softmax([_linear(module.activations.linear, pose)[0] for pose in routed])
+    return routed, _softmax(_logits(module.activations, routed, activations))
+
+
+def _logits(module, routed, activations):
+    """Of the secondary activations of one row."""
+    logits = [_linear(module.linear, pose)[0] for pose in routed]
+    return [z + module.carried_presence * torch.log(p) for z, p in zip(logits, activations, strict=True)]
 
 
 def project(module, poses, activations):

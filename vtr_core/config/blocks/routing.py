@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from vtr_core.config.model_inputs import Probability
 from vtr_core.config.settings import PositiveInt, Settings
@@ -19,6 +19,9 @@ class SelfAttentionRouting(Settings):
     initial_gain: PositiveFloat = 1.0
     """Factor of the initial query and key weights, so that attention logits have standard deviation gain²; with torch's
     initialisation both layers of queries, keys and values are used, whose attention is nearly uniform at 1."""
+    carried_presence: NonNegativeFloat = 0.0
+    """γ: γ log pᵢ of the primary activation is added to the secondary logits, so that a capsule's activation reflects
+    how much of it the features show; 0 is the paper's Equation 2."""
     mlp_dim: PositiveInt = 1024
     """Hidden width of the MLP after the attention."""
     dropout: Probability = 0.1
@@ -31,6 +34,8 @@ class NoRouting(Settings):
     kind: Literal["none"] = "none"
     pose_dim: PositiveInt = 256
     """d2, the dimension of the poses after the MLP."""
+    carried_presence: NonNegativeFloat = 0.0
+    """γ, as self-attention has it."""
     mlp_dim: PositiveInt = 1024
     """Hidden width of the MLP."""
     dropout: Probability = 0.1

@@ -15,6 +15,7 @@ from vtr_core.nn.capsules.projection import CapsuleProjection
 from vtr_core.nn.capsules.routing.dynamic import Dynamic
 from vtr_core.nn.capsules.routing.em import Em
 from vtr_core.nn.capsules.routing.no_routing import Unrouted
+from vtr_core.nn.capsules.routing.secondary import SecondaryActivations
 from vtr_core.nn.capsules.routing.self_attention import SelfAttention
 from vtr_core.nn.capsules.routing.set_transformer import SetTransformer
 from vtr_core.nn.initialization import (
@@ -91,7 +92,7 @@ def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
         case Unrouted():
             keep_size(_linear(routing.mlp[0]), given=SIGMOID_SIZE)
             keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
-            keep_size(routing.activations.linear)
+            _activations(routing.activations)
         case SetTransformer():
             _set_transformer(routing, config.num_capsules)
         case Dynamic():
@@ -114,7 +115,12 @@ def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
     keep_size(_linear(routing.value[1]), given=_attended_size(config.num_capsules))
     keep_size(_linear(routing.mlp[0]))
     keep_size(_linear(routing.mlp[2]), given=GELU_SIZE)
-    keep_size(routing.activations.linear)
+    _activations(routing.activations)
+
+
+def _activations(activations: SecondaryActivations) -> None:
+    """Logits deviate by about 1 in all: log p of a sigmoid deviates by 0.5, and W_p adds little where that is there."""
+    keep_size(activations.linear, wanted=0.3 if activations.carried_presence else 1.0)
 
 
 def _set_transformer(routing: SetTransformer, num_capsules: int) -> None:

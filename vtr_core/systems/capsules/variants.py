@@ -32,6 +32,7 @@ def _routing(kind: str, model: CapsuleNetConfig) -> Changes:
     }
     if kind in _ONE_TO_ONE and isinstance(model.routing, SelfAttentionRouting | NoRouting):
         changes["model.routing.mlp_dim"] = model.routing.mlp_dim
+        changes["model.routing.carried_presence"] = model.routing.carried_presence
     if kind == "em":  # its activations do not sum to 1
         changes["model.activation_scale"] = "none"
     return changes
@@ -91,6 +92,7 @@ def _published(model: CapsuleNetConfig) -> Changes:
     }
     if isinstance(model.routing, SelfAttentionRouting):
         changes |= {"model.routing.num_heads": 1, "model.routing.initial_gain": 1.0}
+        changes["model.routing.carried_presence"] = 0.0
     return changes
 
 

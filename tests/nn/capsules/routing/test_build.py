@@ -23,7 +23,12 @@ ONE_TO_ONE = {
         SelfAttentionRouting(pose_dim=POSE_DIM, mlp_dim=16, num_heads=4),
         capsules.self_attention,
     ),
+    "self_attention, presence carried": (
+        SelfAttentionRouting(pose_dim=POSE_DIM, mlp_dim=16, carried_presence=2.0),
+        capsules.self_attention,
+    ),
     "none": (NoRouting(pose_dim=POSE_DIM, mlp_dim=16), capsules.unrouted),
+    "none, presence carried": (NoRouting(pose_dim=POSE_DIM, mlp_dim=16, carried_presence=0.5), capsules.unrouted),
 }
 PAIRWISE = {
     "dynamic": (DynamicRouting(pose_dim=POSE_DIM), routing.dynamic),
@@ -117,7 +122,7 @@ def test_only_without_routing_do_capsules_not_hear_each_other(name):
     changed = given.poses.clone()
     changed[:, 0] += 1
     others = module(given).poses[:, 1:]
-    assert torch.equal(others, module(Capsules(changed, given.activations)).poses[:, 1:]) == (name == "none")
+    assert torch.equal(others, module(Capsules(changed, given.activations)).poses[:, 1:]) == name.startswith("none")
 
 
 @pytest.mark.parametrize("name", list(ALL))

@@ -14,8 +14,8 @@ class Unrouted(nn.Module):
         super().__init__()
         self.mlp = pose_mlp(primary_dim, config.mlp_dim, config.pose_dim, config.dropout)
         self.norm_poses = nn.LayerNorm(config.pose_dim)
-        self.activations = SecondaryActivations(config.pose_dim)
+        self.activations = SecondaryActivations(config.pose_dim, config.carried_presence)
 
     def forward(self, capsules: Capsules) -> Capsules:
         """The secondary capsules."""
-        return self.activations(self.norm_poses(self.mlp(capsules.weighted_poses())))
+        return self.activations(self.norm_poses(self.mlp(capsules.weighted_poses())), capsules.activations)

@@ -5,6 +5,9 @@ from torch import Tensor, nn
 
 from vtr_core.nn.capsules.capsules import Capsules
 
+_PRESENCE_FLOOR = 1e-6
+"""Least primary activation whose logarithm is taken."""
+
 
 def pose_mlp(in_dim: int, hidden_dim: int, out_dim: int, dropout: float) -> nn.Sequential:
     """Two linear layers with GELU between them and dropout behind them, applied to every capsule by itself."""
@@ -14,13 +17,22 @@ def pose_mlp(in_dim: int, hidden_dim: int, out_dim: int, dropout: float) -> nn.S
 class SecondaryActivations(nn.Module):
     """Activations of given poses, a softmax over the capsules: they compete, and sum to 1.
 
-    p̂ᵢ = exp(x̂ᵢ W_p + b_p) / Σⱼ exp(x̂ⱼ W_p + b_p)        (Duarte et al., Eq. 2 with x̂ for x)
+    p̂ᵢ = exp(zᵢ) / Σⱼ exp(zⱼ),  zᵢ = x̂ᵢ W_p + b_p + γ log pᵢ        (Duarte et al., Eq. 2 with x̂ for x; γ = 0 there)
+
+    With γ > 0 secondary capsule i goes on from primary capsule i, which looks at features with weights of its own,
+    where W_p is shared by all capsules and sees what attention made of them. It needs routing that is one to one.
     """
 
-    def __init__(self, pose_dim: int) -> None:
+    def __init__(self, pose_dim: int, carried_presence: float = 0.0) -> None:
         super().__init__()
+        self.carried_presence = carried_presence
         self.linear = nn.Linear(pose_dim, 1)
 
-    def forward(self, poses: Float[Tensor, "batch capsules dim"]) -> Capsules:
-        """The poses with their activations."""
-        return Capsules(poses=poses, activations=self.linear(poses).squeeze(-1).softmax(dim=1))
+    def forward(
+        self, poses: Float[Tensor, "batch capsules dim"], presence: Float[Tensor, "batch capsules"] | None = None
+    ) -> Capsules:
+        """The poses with their activations; presence: the primary activations p, where they are carried on."""
+        logits = self.linear(poses).squeeze(-1)
+        if self.carried_presence and presence is not None:
+            logits = logits + self.carried_presence * presence.clamp(min=_PRESENCE_FLOOR).log()
+        return Capsules(poses=poses, activations=logits.softmax(dim=1))

@@ -17,7 +17,7 @@ class SelfAttention(nn.Module):
     Q, K, V = h_Q(p x), h_K(p x), h_V(p x)                  two linear layers each, d1 → d2 → d2, nothing between them
     V′ = softmax(Q Kᵀ / √(d2 / heads)) V                    per head, heads concatenated
     x̂ = LayerNorm(V′ + MLP(LayerNorm(V′)))                  MLP d2 → mlp_dim → d2, GELU, dropout
-    p̂ = softmax over the capsules of x̂ W_p + b_p
+    p̂ = softmax over the capsules of x̂ W_p + b_p            see `SecondaryActivations`
 
     Two linear layers with nothing between them are one linear map, so they are multiplied with each other before they
     meet the batch: the same values and gradients, for half the work and without the layer between in memory.
@@ -35,12 +35,12 @@ class SelfAttention(nn.Module):
         self.norm_votes = nn.LayerNorm(config.pose_dim)
         self.mlp = pose_mlp(config.pose_dim, config.mlp_dim, config.pose_dim, config.dropout)
         self.norm_poses = nn.LayerNorm(config.pose_dim)
-        self.activations = SecondaryActivations(config.pose_dim)
+        self.activations = SecondaryActivations(config.pose_dim, config.carried_presence)
 
     def forward(self, capsules: Capsules) -> Capsules:
         """The secondary capsules."""
         votes = self._attend(capsules.weighted_poses())
-        return self.activations(self.norm_poses(votes + self.mlp(self.norm_votes(votes))))
+        return self.activations(self.norm_poses(votes + self.mlp(self.norm_votes(votes))), capsules.activations)
 
     def _attend(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch capsules pose"]:
         maps = [_product(*layers) for layers in (self.query, self.key, self.value)]
