@@ -3,6 +3,7 @@
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
 from vtr_core.backbones.weights import packaged
+from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream, Stream
 
@@ -20,8 +21,9 @@ def _taken(stream: Stream) -> str:
             how_many = f"{rate:g} frame{'' if rate == 1 else 's'} a second"
         case PictureStream(rate=Uniform(count=count)):
             how_many = f"{count} frames of a whole video, in equal steps"
-    size = stream.picture.size
-    return f"{how_many}, {size} x {size} from the middle of a short side of {stream.picture.short_side}"
+    cut = stream.picture
+    assert isinstance(cut, Picture)  # a whole picture is for people, not for a network
+    return f"{how_many}, {cut.size} x {cut.size} from the middle of a short side of {cut.short_side}"
 
 
 def described(recipe: Recipe) -> str:

@@ -40,7 +40,8 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
     """DatasetError unless every data set is there and whole, and a model of the preset `base` can read it."""
     from vtr_core.data.manifest import training_sets
-    from vtr_core.data.reading.steps import usable_steps
+    from vtr_core.data.records.schema import require_steps
+    from vtr_core.data.shards.checks import usable
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.models import system_of
     from vtr_core.run.presets import preset
@@ -52,7 +53,7 @@ def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence
         usable_data(config.model, judged)
     space = system_of(config.model).implementation().retrieval
     for one in test_sets:
-        found = usable_steps(one.uri) if one.kind == "localization" else usable_data(config.model, one.uri)
+        found = usable(one.uri, require_steps) if one.kind == "localization" else usable_data(config.model, one.uri)
         if space is not None:
             space.check(config, found)
 
