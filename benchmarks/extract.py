@@ -226,7 +226,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
     by_ray = f", by Ray Data **{found['ray_share_of_limit']:.2f}**" if rays else ""
     return f"""# Extraction beside its limit, and beside others
 
-{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}, {figures["cores"]} cores; av \
+{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}; av \
 {figures["versions"]["av"]}, torch {figures["versions"]["torch"]}; medians of {figures["repeats"]} rounds, load \
 {found["load"]:.1f} in the middle of them. `{figures["command"]}`
 
@@ -239,9 +239,10 @@ def markdown(figures: Mapping[str, Any]) -> str:
 {rays}
 The limit is both alone, perfectly overlapped on all cores. Extraction reaches **{found["share_of_limit"]:.2f}** of it \
 on the clock{by_ray}, and spends **{found["share_of_processor"]:.2f}** of its processor time on nothing else. On a \
-machine that does other work the first is of what was left of it: a load of {figures["cores"]} is this work alone.
+machine that does other work the first is of what was left of it: a load of {figures["cores"]} is this work alone, and \
+of a busier machine only processor times are to be believed.
 {_peers_table(found, figures["peers"])}
-| peak memory, GB | process | decoder |
+| peak memory, GB | process | decoder, its start as a copy of the process included |
 |---|---:|---:|
 {held}
 """
