@@ -267,8 +267,8 @@ Others, files of their own checkouts with the same network in their place for on
 
 Per second of processor time it is **{best:.2f}** times as fast as the best of them (the goal was 2). That flatters it \
 where the machine is busy: their networks have a thread for each core, whose waiting for each other counts as \
-processor time, and this project's have one. By hand, bound to one core with one thread, two films of 30 s took Curator 3.0 s of \
-processor time and this project 2.5: **1.2 times**, for the network takes most of either.
+processor time, and this project's have one. By hand, bound to one core with one thread, two films of 30 s took \
+Curator 3.0 s of processor time and this project 2.5: **1.2 times**, for the network takes most of either.
 """
 
 
