@@ -212,6 +212,7 @@ def markdown(figures: dict[str, Any]) -> str:
         "as one value, as the ingest read it before; the others are what it does now.",
         "",
         *_planning([row for row in rows if row["stage"] == "planned"]),
+        *([figures["remark"], ""] if "remark" in figures else []),
         f"{figures['device']}; " + ", ".join(f"{name} {value}" for name, value in figures["versions"].items()),
         f"`{figures['command']}`.",
     ]
