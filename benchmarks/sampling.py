@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.howto_manifest import made_data_set
+from benchmarks.howto_ingest.manifest import made_data_set
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest

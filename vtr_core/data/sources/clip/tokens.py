@@ -66,14 +66,19 @@ class ClipTokens(CaptionListing):
             features[CAPTION_VECTORS] = to_float16(_of_captions(vectors, listed, dim, where), where)
         return features
 
+    @cached_property
+    def _texts(self) -> Location | None:
+        """Located where the command runs: a task may have another working directory."""
+        return None if self.text_folder is None else locate(self.text_folder)
+
     def _vectors(self, video_id: str, place: Location, found: ClipFile) -> tuple[str, FeatureArray]:
         """The vectors of all captions that the video was given, and the file that they are from."""
-        if self.text_folder is None:
+        if self._texts is None:
             if found.text is None:
                 what = f"{place} has no array {CAPTION_VECTORS}, others have; give each, or a --text-folder"
                 raise UnusableError(Reason.WRONG_COUNT, what)
             return f"{place}, {CAPTION_VECTORS}", found.text
-        file = locate(self.text_folder) / f"{video_id}.npy"
+        file = self._texts / f"{video_id}.npy"
         vectors = parse_npy(read_file(file), str(file))
         check_caption_vectors(vectors, str(file))
         return str(file), vectors
@@ -109,7 +114,7 @@ class ClipTokens(CaptionListing):
     def _layout_of(self, file: str) -> tuple[int, bool]:
         found = read_clip_file(self._location / file, self.grid)
         dim = found.frames.shape[1] // num_tokens(self.grid)
-        return dim, self.text_folder is not None or found.text is not None
+        return dim, self._texts is not None or found.text is not None
 
 
 def _of_captions(vectors: FeatureArray, listed: ListedVideo, dim: int, where: str) -> FeatureArray:

@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent.parent / "results"
 CAPTIONS, SECONDS, WORDS, BODIES = 113, 4.0, 6, 2000
 VALUES, VIDEOS_PER_SHARD = 8, 256
 DRAWN_WORDS = 300_000
@@ -180,7 +180,7 @@ def _ingested(videos: int, folder: Path) -> dict[str, Any]:
 
 def _planned(videos: int, folder: Path) -> dict[str, Any]:
     """Seconds of each part, in order."""
-    from benchmarks.howto_manifest import plan_an_epoch
+    from benchmarks.howto_ingest.manifest import plan_an_epoch
 
     return plan_an_epoch(folder, videos, VIDEOS_PER_SHARD, CAPTIONS, VALUES)
 
@@ -212,6 +212,7 @@ def markdown(figures: dict[str, Any]) -> str:
         "as one value, as the ingest read it before; the others are what it does now.",
         "",
         *_planning([row for row in rows if row["stage"] == "planned"]),
+        *([figures["remark"], ""] if "remark" in figures else []),
         f"{figures['device']}; " + ", ".join(f"{name} {value}" for name, value in figures["versions"].items()),
         f"`{figures['command']}`.",
     ]
@@ -243,7 +244,3 @@ def _planning(rows: Sequence[dict[str, Any]]) -> list[str]:
         ),
         "",
     ]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
