@@ -1,0 +1,111 @@
+"""With fresh weights what differs between rows reaches every output of every preset, and gradients every layer.
+
+Presets themselves are looked at with their own sizes; what variants change, in the small preset of their system, which
+has the same layers. What is out of bounds is named here with its reason, and nothing else may be.
+"""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from vtr_core.run.made_batch import KINDS, FeatureKind, made_signal
+from vtr_core.run.models import reads_images
+from vtr_core.run.presets import PRESETS, preset
+from vtr_core.systems.captioning.presets import CAPTION_BASES, CAPTION_VARIANTS
+from vtr_core.systems.dual.presets import DUAL_BASES, DUAL_VARIANTS
+from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
+from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS
+
+QUICK = ("hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny", "muse-msrvtt-tiny")
+BASES = ("capsule-howto", *DUAL_BASES, *MUSE_BASES, *SIAMESE_BASES, *CAPTION_BASES)
+LARGE = "muse-msrvtt"
+"""Its 2,040 tokens a row take seconds each."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Faults that presets of these names have by design; both are regular expressions of the whole."""
+
+    presets: str
+    faults: str
+    reason: str
+
+
+ALLOWED = (
+    Allowed(
+        "muse-msrvtt",
+        "text_video: similarities deviate by 4.*",
+        "1/τ begins at CLIP's 100, for CLIP's vectors; cosines of independent directions in 512 dimensions deviate by "
+        "1/√512, a little more than those of CLIP's captions with other videos",
+    ),
+    Allowed(
+        "muse-.*-published",
+        ".*: (gradient|similarities|share).*",
+        "the published code's pyramid, gates and weights are torch's",
+    ),
+    Allowed(
+        "muse-msrvtt-tiny-mamba-out",
+        "temporal.*: gradient.*",
+        "two convolutions of width 7 reach 6 tokens, and those of scales in time lie farther from the frames",
+    ),
+    Allowed(
+        "muse-msrvtt-tiny-scan-v1",
+        r"temporal\.2.*: gradient 0\.00[5-9].*",
+        "the one token of 8 frames is the farthest from the frames, and both directions share what carries it there",
+    ),
+    Allowed(
+        "hybrid-msrvtt(-tiny)?-causal",
+        ".*_concept: share.*",
+        "concepts begin rare: a score's mean is logit(0.1), and its differences are beside it",
+    ),
+)
+
+
+def unexpected(name: str, kind: FeatureKind, rows: int) -> list[str]:
+    """Faults that nothing allows."""
+    faults = made_signal(preset(name), kind, rows).faults()
+    allowed = [one.faults for one in ALLOWED if re.fullmatch(one.presets, name)]
+    return [fault for fault in faults if not any(re.fullmatch(pattern, fault) for pattern in allowed)]
+
+
+def kinds(name: str) -> tuple[FeatureKind, ...]:
+    """Of features; images have one."""
+    return ("standardized",) if reads_images(preset(name).model) else tuple(KINDS)
+
+
+def looks(names: tuple[str, ...]) -> list[tuple[str, FeatureKind]]:
+    return [(name, kind) for name in names for kind in kinds(name)]
+
+
+VARIANTS = [
+    *(f"hybrid-msrvtt-tiny-{name}" for name in DUAL_VARIANTS),
+    *(f"muse-msrvtt-tiny-{name}" for name in MUSE_VARIANTS),
+    *(f"muse-tokens-tiny-{name}" for name in MUSE_VARIANTS if name not in ("scales-4", "scales-5", "layers-16")),
+    *(f"siamese-att-small-{name}" for name in SIAMESE_VARIANTS),
+    *(f"caption-msrvtt-tiny-{name}" for name in CAPTION_VARIANTS),
+]
+
+
+def test_every_system_is_looked_at() -> None:
+    """A capsule preset is looked at in `test_signal.py` with every routing, too."""
+    small = {name.rsplit("-tiny", 1)[0].split("-")[0] for name in QUICK}
+    assert {name.split("-")[0] for name in PRESETS} == {*small, "capsule"}
+    assert set(BASES) | set(VARIANTS) <= set(PRESETS)
+
+
+@pytest.mark.parametrize(("name", "kind"), looks(QUICK))
+def test_a_signal_arrives(name: str, kind: FeatureKind) -> None:
+    assert unexpected(name, kind, 16) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "kind"), looks(tuple(name for name in BASES if name not in QUICK)))
+def test_a_signal_arrives_at_a_presets_own_size(name: str, kind: FeatureKind) -> None:
+    assert unexpected(name, kind, 6 if name == LARGE else 16) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_signal_arrives_in_variants(name: str) -> None:
+    assert unexpected(name, kinds(name)[0], 16) == []
