@@ -22,7 +22,7 @@ def capsule_howto() -> TrainConfig:
     to mean 0, activations that weight the primary poses (the paper's Figure 1), a short warm-up and clipped gradients.
 
     Its activations hardly depend on the clip where one matrix is enough. Where what a feature means depends on the rest
-    of the clip, `model.routing.carried_presence` 2 makes them do so: see benchmarks/results/capsule_activations.md.
+    of the clip, `model.routing.carried_presence` 2 makes them do so.
     """
     return TrainConfig(
         preset="capsule-howto",
