@@ -20,6 +20,9 @@ def capsule_howto() -> TrainConfig:
 
     Beside the published settings, which do not learn (variant `published`): features standardised, pooled words brought
     to mean 0, activations that weight the primary poses (the paper's Figure 1), a short warm-up and clipped gradients.
+
+    Its activations hardly depend on the clip where one matrix is enough. Where what a feature means depends on the rest
+    of the clip, `model.routing.carried_presence` 2 makes them do so.
     """
     return TrainConfig(
         preset="capsule-howto",
