@@ -102,7 +102,7 @@ class ClipTokens(CaptionListing):
         names = " or ".join(f"{video_id}{suffix}" for suffix in _SUFFIXES)
         return UnusableError(Reason.MISSING_FILE, f"there is no file {names} in {self._location}")
 
-    @property
+    @cached_property
     def _location(self) -> Location:
         return locate(self.token_folder)
 
