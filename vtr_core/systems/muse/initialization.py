@@ -32,6 +32,8 @@ def initialize(model: Muse) -> None:
         assert isinstance(scale, TemporalScale)
         _convolutions(scale)
     for layer in model.learner.layers:
+        assert isinstance(layer.gate, nn.Linear)
+        assert isinstance(layer.mixer, nn.Module)
         keep_size(layer.gate)
         _mixer(layer.mixer)
     if model.words is not None:
