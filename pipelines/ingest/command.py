@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import IngestOptions, IngestPlan, IngestResult, ShardTask
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.word_table import WordTable
 
 Records = Literal["clips", "videos"]
-Tokenizer = Literal["words", "alphanumeric"]
 HELP = """\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
@@ -66,13 +66,22 @@ class IngestFlags:
     """word2vec (binary or text) or GloVe file; without one, vectors are learned in training."""
     vocabulary: str | None = None
     """Take words and vectors from this data set instead."""
-    min_count: int = 1
-    """Occurrences that a word needs (without a word-vector file)."""
+    preset: str | None = None
+    """Make captions into words as this preset of vtr train asks, such as hybrid-msrvtt-published, and as the flags
+    below say where it asks nothing."""
+    min_count: int | None = None
+    """Occurrences in the training captions that a word needs (default: 1)."""
     tokenizer: Tokenizer | None = None
     """What cuts captions into words, for good: runs of letters of any alphabet, digits and apostrophes (words, the
     default), or of A-Z, a-z and 0-9 alone (alphanumeric), as the published dual encoders do."""
-    max_words: int = 20
-    """Words kept of a caption."""
+    unknown_words: UnknownWords | None = None
+    """What becomes of words outside the vocabulary: dropped (the default), or each one a token, <unk>, which dual
+    encoders read."""
+    tagger: str | None = None
+    """Give every word its part of speech, measure/verb, by this tagger: default (comes with vtr), spacy:NAME or
+    spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
+    max_words: int | Literal["longest"] | None = None
+    """Words kept of a caption, or as many as the longest one has (default: 20)."""
     videos_per_shard: int = 256
     """Videos in a Parquet file."""
     strict: bool = False
@@ -114,20 +123,12 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
-    from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import check_writable, locate
 
     check_writable(locate(flags.out))
     words = _given_words(flags)
-    options = IngestOptions(
-        splits=flags.splits,
-        seed=flags.split_seed,
-        max_words=flags.max_words,
-        min_count=flags.min_count,
-        tokenizer=flags.tokenizer or "words",
-        videos_per_shard=flags.videos_per_shard,
-        strict=flags.strict,
-    )
+    options = ingest_options(flags)
     print(f"ingest {source.name}: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
     if is_complete(plan):
@@ -141,6 +142,49 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         raise
 
 
+def ingest_options(flags: IngestFlags) -> "IngestOptions":
+    """What the flags decide; ConfigError where one of them contradicts the preset."""
+    from vtr_core.data.ingest.ingest import IngestOptions
+
+    words: dict[str, Any] = {
+        "tokenizer": flags.tokenizer,
+        "min_count": flags.min_count,
+        "unknown": flags.unknown_words,
+        "uncut": None if flags.max_words is None else flags.max_words == "longest",
+        "tagged": None if flags.tagger is None else True,
+    }
+    for name, asked in _asked(flags.preset).items():
+        if words[name] not in (None, asked):
+            raise ConfigError(
+                f"--preset {flags.preset} asks for {name} = {asked}, not {words[name]}; leave out that flag"
+            )
+        words[name] = asked
+    if isinstance(flags.max_words, int):
+        if flags.max_words < 1:
+            raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
+        max_words: int | None = flags.max_words
+    else:
+        max_words = None if words["uncut"] else 20
+    return IngestOptions(
+        splits=flags.splits,
+        seed=flags.split_seed,
+        max_words=max_words,
+        min_count=words["min_count"] or 1,
+        tokenizer=words["tokenizer"] or "words",
+        unknown=words["unknown"] or "dropped",
+        tagger=flags.tagger or ("default" if words["tagged"] else None),
+        videos_per_shard=flags.videos_per_shard,
+        strict=flags.strict,
+    )
+
+
+def _asked(name: str | None) -> dict[str, Any]:
+    """What a preset asks of captions."""
+    from vtr_core.run.presets import preset
+
+    return {} if name is None else preset(name).captions.asked
+
+
 def _given_words(flags: IngestFlags) -> "WordTable | None":
     """The words of the data set that --vocabulary names."""
     from vtr_core.data.manifest import Manifest
@@ -150,6 +194,8 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
+    if flags.tagger is not None:
+        raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
     words = WordTable.load(Manifest.load(flags.vocabulary))
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
@@ -223,7 +269,7 @@ def report(result: "IngestResult") -> None:
             print(f"dropped {count} × {reason}, for instance {example}")
     if result.drops.shortened:
         most = result.manifests[0].schema.max_words
-        print(f"cut {result.drops.shortened} captions, which have more known words than --max-words {most}")
+        print(f"cut {result.drops.shortened} captions, which have more words than --max-words {most}")
 
 
 def _images_line(manifest: "Manifest") -> str:

@@ -62,12 +62,15 @@ class VocabularyRecord:
     word_dim: int | None = None
     vectors_sha256: str | None = None
     """Of the file of vectors; older data sets do not have it."""
+    made: dict[str, Any] | None = None
+    """How captions became words, as `CaptionText` has it; older data sets do not say."""
 
     def to_json(self) -> dict[str, Any]:
         """The record as it is written."""
         value = asdict(self)
-        if self.vectors_sha256 is None:
-            del value["vectors_sha256"]
+        for later in ("vectors_sha256", "made"):
+            if value[later] is None:
+                del value[later]
         return value
 
 

@@ -6,6 +6,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
+from vtr_core.run.text_fit import check_concepts
 from vtr_core.storage import Location, locate
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint.files import Checkpoint
@@ -40,6 +41,7 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str
     table = ConceptTable.load(found.uri)
     table.require(wanted)
     table.require_dataset(data.uri, data.fingerprint)
+    check_concepts(config, table.head, found.uri, folder)
     return found.uri
 
 

@@ -1,12 +1,13 @@
 """An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, assert_never
 
 import numpy as np
 
 from vtr_core import storage
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.config.record import record
 from vtr_core.data.ingest.clips import clip_groups
 from vtr_core.data.ingest.images import image_groups
@@ -17,13 +18,14 @@ from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.face_pairs import save_pairs
 from vtr_core.data.records.schema import ClipSchema, ImageSchema, Schema, StepSchema, VideoSchema
-from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.data.sources.source import ClipSource, Drops, ImageSource, StepSource, VideoEntry, VideoSource
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
-from vtr_core.text.tokens.vocabulary import Tokenizer
+from vtr_core.text.tokens.vocabulary import words_of
+from vtr_core.text.tokens.word_tags import WordTags
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
@@ -37,12 +39,16 @@ class IngestOptions:
     """Shares of videos, for instance {"train": .8, "val": .2}; empty: the source's own splits, if it has any."""
     seed: int = 0
     """Of the split and of the order of videos."""
-    max_words: int = 20
-    """Words kept of a caption."""
+    max_words: int | None = 20
+    """Words kept of a caption; None: as many as the longest one has."""
     min_count: int = 1
-    """Occurrences that a word needs."""
+    """Occurrences in the training captions that a word needs."""
     tokenizer: Tokenizer = "words"
     """What cuts captions into words."""
+    unknown: UnknownWords = "dropped"
+    """What becomes of words outside the vocabulary."""
+    tagger: str | None = None
+    """What gives words their part of speech, `measure/verb` (None: they have none)."""
     videos_per_shard: int = 256
     """Videos in a Parquet file."""
     strict: bool = False
@@ -83,8 +89,9 @@ class IngestPlan:
     @property
     def fingerprint(self) -> str:
         """Equal for ingests that would write the same data set."""
-        options = {**asdict(self.options), "strict": None}
-        del options["tokenizer"]  # the words' fingerprint tells it
+        options = {**asdict(self.options), "strict": None, "max_words": self.schema.max_words}
+        for told in ("tokenizer", "unknown", "tagger"):  # by the words' fingerprint
+            del options[told]
         videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
         return fingerprint(
             [self.source.name, self.source.settings(), self.schema.to_json(), self.words.fingerprint, options, videos]
@@ -113,21 +120,33 @@ def plan_ingest(
 ) -> IngestPlan:
     """List the videos, split and shuffle them, and settle the vocabulary.
 
-    It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions.
+    It is `words`, or that of the training captions, with vectors of the file `word_vectors` where one is given.
     """
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
         raise DatasetError(f"{_given(source)} holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
-    schema = _schema(source, options.max_words)
-    if words is None and word_vectors is not None:
-        words = WordTable.from_vectors(word_vectors, source.captions(videos), options.tokenizer)
+    tokenizer = options.tokenizer if words is None else words.vocabulary.tokenizer
+    schema = _schema(source, options.max_words or _longest(source.captions(videos), tokenizer))
     if words is None:
-        told = source.captions(by_split.get("train", videos))
-        words = WordTable.from_captions(told, options.min_count, options.tokenizer)
+        words = _words(source.captions(by_split.get("train", videos)), options, word_vectors)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)
+
+
+def _words(captions: Iterable[str], options: IngestOptions, word_vectors: str | None) -> WordTable:
+    tags = None if options.tagger is None else WordTags.of(options.tagger)
+    wording = Wording(options.min_count, options.tokenizer, options.unknown, tags)
+    uncut = options.max_words is None
+    if word_vectors is None:
+        return WordTable.from_captions(captions, wording, uncut)
+    return WordTable.from_vectors(word_vectors, captions, wording, uncut)
+
+
+def _longest(captions: Iterable[str], tokenizer: Tokenizer) -> int:
+    """The most words that a caption has; 1 where none has any."""
+    return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 
 
 def _schema(source: ClipSource | VideoSource | StepSource | ImageSource, max_words: int) -> Schema:

@@ -3,21 +3,49 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
 from jaxtyping import Float32
 
 from vtr_core import storage
+from vtr_core.config.caption_text import CaptionText, Tokenizer, UnknownWords
 from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.tokens.vocabulary import Tokenizer, Vocabulary, words_of
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.text.tokens.word_tags import WordTags, bare_word
 from vtr_core.text.vectors.word_vectors import read_word_vectors
 
 WORDS = "vocabulary.json"
 VECTORS = "word_vectors.safetensors"
+_SEED = 0
+"""Of the vectors of words that a word-vector file does not know."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How captions become words."""
+
+    min_count: int = 1
+    """Occurrences that a word needs."""
+    tokenizer: Tokenizer = "words"
+    unknown: UnknownWords = "dropped"
+    tags: WordTags | None = None
+
+    def made(self, uncut: bool) -> dict[str, Any]:
+        """What a manifest says of it."""
+        tagger = None if self.tags is None else self.tags.tagger
+        made = CaptionText(
+            tokenizer=self.tokenizer,
+            min_count=self.min_count,
+            unknown=self.unknown,
+            uncut=uncut,
+            tagged=tagger is not None,
+        )
+        return made.asked | ({} if tagger is None else {"tagger": tagger})
 
 
 @dataclass(frozen=True)
@@ -26,18 +54,38 @@ class WordTable:
 
     vocabulary: Vocabulary
     vectors: Float32[np.ndarray, "words dim"] | None = None
+    made: dict[str, Any] | None = None
+    """What a manifest says of how captions became words; None where an older one says nothing."""
 
     @classmethod
-    def from_captions(cls, captions: Iterable[str], min_count: int = 1, tokenizer: Tokenizer = "words") -> "WordTable":
+    def from_captions(cls, captions: Iterable[str], wording: Wording = Wording(), uncut: bool = False) -> "WordTable":
         """Every word of the captions with `min_count` occurrences; its vector is to be learned."""
-        return cls(Vocabulary.from_captions(captions, min_count, tokenizer))
+        words = Vocabulary.from_captions(captions, wording.min_count, wording.tokenizer, wording.unknown, wording.tags)
+        return cls(words, made=wording.made(uncut))
 
     @classmethod
-    def from_vectors(cls, uri: str, captions: Iterable[str], tokenizer: Tokenizer = "words") -> "WordTable":
-        """The words of the captions that the word-vector file at `uri` knows, with its vectors."""
-        wanted = {word for caption in captions for word in words_of(caption, tokenizer)}
-        found = read_word_vectors(uri, wanted)
-        return cls(Vocabulary(tuple(found.words), tokenizer), found.vectors)
+    def from_vectors(
+        cls, uri: str, captions: Iterable[str], wording: Wording = Wording(), uncut: bool = False
+    ) -> "WordTable":
+        """The words of `from_captions`, with their vectors in the word-vector file at `uri`.
+
+        A word that the file does not know is left out, or, where unknown words are `<unk>`, gets a vector of its own
+        from U(−1, 1), as the published code of dual encoding draws it. `measure/verb` has the vector of `measure`.
+        """
+        table = cls.from_captions(captions, wording, uncut)
+        words = table.vocabulary.words
+        found = read_word_vectors(uri, {bare_word(word) for word in words} if wording.tags else set(words))
+        row = {word: number for number, word in enumerate(found.words)}
+        bare = [bare_word(word) if wording.tags else word for word in words]
+        if wording.unknown == "dropped":
+            kept = [number for number, word in enumerate(bare) if word in row]
+            vocabulary = replace(table.vocabulary, words=tuple(words[number] for number in kept))
+            return replace(table, vocabulary=vocabulary, vectors=found.vectors[[row[bare[number]] for number in kept]])
+        vectors = np.random.default_rng(_SEED).uniform(-1, 1, (len(words), found.vectors.shape[1])).astype(np.float32)
+        for number, word in enumerate(bare):
+            if word in row:
+                vectors[number] = found.vectors[row[word]]
+        return replace(table, vectors=vectors)
 
     @classmethod
     def load(cls, manifest: Manifest) -> "WordTable":
@@ -47,9 +95,8 @@ class WordTable:
         vocabulary = Vocabulary.from_json(_content(place), str(place))
         if vocabulary.fingerprint != record.fingerprint or len(vocabulary) != record.num_words:
             raise DatasetError(f"{place} is not the vocabulary that the manifest names; restore or rebuild it")
-        if record.vectors is None:
-            return cls(vocabulary)
-        return cls(vocabulary, _read_vectors(manifest.location / record.vectors, record))
+        vectors = None if record.vectors is None else _read_vectors(manifest.location / record.vectors, record)
+        return cls(vocabulary, vectors, record.made)
 
     @property
     def fingerprint(self) -> str:
@@ -60,7 +107,7 @@ class WordTable:
     def save(self, folder: Location) -> VocabularyRecord:
         """Write the table into a data set's folder and return its record for the manifest."""
         storage.write_bytes(folder / WORDS, self.vocabulary.to_json())
-        words = VocabularyRecord(WORDS, len(self.vocabulary), self.vocabulary.fingerprint)
+        words = VocabularyRecord(WORDS, len(self.vocabulary), self.vocabulary.fingerprint, made=self.made)
         if self.vectors is None:
             return words
         content = safetensors.numpy.save({"vectors": self.vectors})

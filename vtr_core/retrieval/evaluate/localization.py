@@ -118,7 +118,7 @@ def _scored(using: SecondModel, video: StoredSteps, texts: Side) -> ScoredVideo:
 
 
 def _texts(using: SecondModel, steps: Sequence[str]) -> Side:
-    tokens = np.stack([using.vocabulary.encode(step, using.max_words) for step in steps])
+    tokens = using.vocabulary.encode_all(steps, using.max_words)
     return _side(using, {}, tokens, (TEXT,))
 
 

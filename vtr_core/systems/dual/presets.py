@@ -6,6 +6,7 @@ from typing import Any
 
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.caption_text import PUBLISHED_CAPTIONS
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.config.override import override
@@ -107,8 +108,14 @@ def _heterogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
 
 
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
-    """What padding and repeated captions do in the published code."""
-    return {"model.compat": "hybrid_space", "loss.compat": "hybrid_space"}
+    """What padding and repeated captions do in the published code, and how the thesis makes words and concepts."""
+    return {
+        "model.compat": "hybrid_space",
+        "loss.compat": "hybrid_space",
+        "captions": PUBLISHED_CAPTIONS.model_dump(),
+        "concepts.parts": "n,v,j,a,p,c",
+        "concepts.stop_words": "nltk",
+    }
 
 
 DUAL_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(

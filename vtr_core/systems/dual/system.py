@@ -83,6 +83,7 @@ DUAL = System(
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,
+    reads_unknown_words=True,
     num_concepts=_num_concepts,
     usual_features=_usual_features,
     granularity=margin_setting,
