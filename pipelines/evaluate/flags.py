@@ -31,6 +31,11 @@ class EvaluateFlags:
     published), query, or train (training batches) (default: as in training)."""
     latent_weight: float | None = None
     """Of a dual encoder: α of α · latent + (1 − α) · concept (default: as in training)."""
+    queries: Literal["all", "ambiguous"] = "all"
+    """Of a dual encoder: ambiguous gives also the figures of the captions with a word that the corpus uses as several
+    parts of speech, against their videos alone (subset C of the thesis), as the concept table has them."""
+    concepts: str | None = None
+    """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
     normalize: tuple[Normalization, ...] = ()
     """Also figures with a correction at test time: dual_softmax uses all test queries, query_bank other captions."""
     dual_softmax_temperature: float = 0.01

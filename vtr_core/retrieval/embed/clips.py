@@ -143,7 +143,7 @@ def _chunks(manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGrou
         group = reader.read(place)
         if not known:
             captions = group.pop("caption")
-            group["tokens"] = vocabulary.encode_all(captions, manifest.schema.max_words)
+            group["tokens"] = vocabulary.encode_all(captions.tolist(), manifest.schema.max_words)
         rows = len(group["clip_key"])
         for first in range(0, rows, max_rows):
             yield {name: array[first : first + max_rows] for name, array in group.items()}

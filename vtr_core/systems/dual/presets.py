@@ -107,6 +107,34 @@ def _heterogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     return {"loss.concept_weight": 0.0}
 
 
+def _pos_text(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Figure 3.3: words with their part of speech in the bag of words and in the embedding."""
+    return {"captions.tagged": True}
+
+
+def _pos_concepts(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Figure 3.2: concepts with their part of speech."""
+    return {"concepts.pos": True}
+
+
+def _pos(model: HybridEncoderConfig) -> Changes:
+    """Table 3.2, a dual encoder with PoS tags, by whatever tagger made its data: in text and in concepts."""
+    return {**_pos_text(model), **_pos_concepts(model)}
+
+
+def _concept_pos(model: HybridEncoderConfig) -> Changes:
+    """Tables 3.2 to 3.4, concept-only training with PoS tags."""
+    return {**_concept(model), **_pos(model)}
+
+
+def _concept_pos_text(model: HybridEncoderConfig) -> Changes:
+    return {**_concept(model), **_pos_text(model)}
+
+
+def _concept_pos_concepts(model: HybridEncoderConfig) -> Changes:
+    return {**_concept(model), **_pos_concepts(model)}
+
+
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     """What padding and repeated captions do in the published code, and how the thesis makes words and concepts."""
     return {
@@ -131,6 +159,12 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "causal": _causal,
         "homogeneous": _homogeneous,
         "heterogeneous": _heterogeneous,
+        "pos": _pos,
+        "pos-text": _pos_text,
+        "pos-concepts": _pos_concepts,
+        "concept-pos": _concept_pos,
+        "concept-pos-text": _concept_pos_text,
+        "concept-pos-concepts": _concept_pos_concepts,
         "published": _published,
     }
 )
