@@ -11,6 +11,7 @@ from tune_spaces.transforms import tune_transforms
 from vtr_core import storage
 from vtr_core.analysis.causality_search import coordinate_search, pareto_front
 from vtr_core.analysis.concept_space import ConceptSpace
+from vtr_core.analysis.thesis_search import thesis_search
 from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
@@ -152,7 +153,12 @@ def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, laten
     match flags.search:
         case "coordinate":
             best = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
+            wider = None
+        case "thesis":
+            best = thesis_search(objective, objective.identity, flat=flags.tolerance).best
+            wider = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
         case "tune":
+            wider = None
             tune_transforms(objective, space.similarity, flags.points, flags.seed)
             best = _most_causal(objective, flags.tolerance)
         case _:
@@ -163,6 +169,7 @@ def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, laten
         tolerance=flags.tolerance,
         start=objective(objective.identity),
         best=best,
+        wider=wider,
         front=pareto_front(objective.measured),
         measured=objective.measured,
         captions=len(part.text),

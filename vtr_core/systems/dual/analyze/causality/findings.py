@@ -26,6 +26,8 @@ class SearchFindings:
     captions: int
     videos: int
     seconds: float
+    wider: Measured | None = None
+    """What the search over all parameters together ends at, beside the thesis's."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Findings:
                 "seconds": round(self.search.seconds, 3),
                 "start": asdict(self.search.start),
                 "best": asdict(self.search.best),
+                "wider": None if self.search.wider is None else asdict(self.search.wider),
                 "front": [asdict(one) for one in self.search.front],
                 "measured": [asdict(one) for one in self.search.measured],
             },
