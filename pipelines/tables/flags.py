@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class PaperTablesFlags:
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
-    only: tuple[int, ...] = ()
+    only: tuple[int | str, ...] = ()
     """Numbers of the tables (default: all)."""
     preset: str = ""
     """The base whose variants are the rows; a small one makes small tables."""
