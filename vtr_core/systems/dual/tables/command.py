@@ -26,7 +26,7 @@ class TablesFlags(PaperTablesFlags):
     tagged: tuple[str, ...] = ()
     """Such folders whose words and concepts carry parts of speech: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER."""
     size: tuple[str, ...] = ()
-    """Data for Table 3.1, sets or folders of splits: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI; --data is msrvtt."""
+    """For Table 3.1 data sets, or folders of splits: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI."""
     rows: tuple[str, ...] = ()
     """Train the rows of these variants alone, such as concept or concept-pos-spacy (default: all of the tables)."""
     out: str = "runs/tables-thesis"
