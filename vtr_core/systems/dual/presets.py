@@ -136,13 +136,18 @@ def _concept_pos_concepts(model: HybridEncoderConfig) -> Changes:
 
 
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
-    """What padding and repeated captions do in the published code, and how the thesis makes words and concepts."""
+    """What padding and repeated captions do in the published code, its epochs and its schedule, and how the thesis
+    makes words and concepts. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video
+    twice in a batch."""
     return {
         "model.compat": "hybrid_space",
         "loss.compat": "hybrid_space",
         "captions": PUBLISHED_CAPTIONS.model_dump(),
         "concepts.parts": "n,v,j,a,p,c",
         "concepts.stop_words": "nltk",
+        "batch.captions": "every",
+        "batch.remainder": "filled",
+        "optimizer.plateau": "old_rate",
     }
 
 
