@@ -23,6 +23,12 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   synthetic   a deterministic world of narrated videos, of any size; --records videos: of described videos, with frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
 
+whole videos whose features are a BigFile (feature.bin, shape.txt, id.txt), as the published dual encoders have them:
+
+  bigfile   any collection, with a file of captions or without
+  tgif      TGIF: the release's table of sentences and its lists of splits
+  trecvid   TRECVID's shots to be searched (IACC.3, V3C1), and TV2016TRAIN
+
 whole videos with tokens of patches, for MUSE:
 
   clip_frames  computed by a model of open_clip from folders of JPEG or PNG frames (the extra clip)

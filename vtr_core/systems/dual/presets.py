@@ -135,6 +135,17 @@ def _concept_pos_concepts(model: HybridEncoderConfig) -> Changes:
     return {**_concept(model), **_pos_concepts(model)}
 
 
+def _binary(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Section 3.2.1: the hybrid with binary labels."""
+    return {"loss.labels": "binary"}
+
+
+def _interpretable(model: HybridEncoderConfig) -> Changes:
+    """Table 3.4, interpretable embedding in its single task (Wu and Ngo 2020): concepts with binary labels, learned by
+    detection alone. Theirs has 11,147 concepts (--model.num_concepts) and its own visual features."""
+    return {**_concept(model), **_binary(model), "loss.ranks_concepts": False}
+
+
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     """What padding and repeated captions do in the published code, its epochs and its schedule, and how the thesis
     makes words and concepts. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video
@@ -170,6 +181,8 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "concept-pos": _concept_pos,
         "concept-pos-text": _concept_pos_text,
         "concept-pos-concepts": _concept_pos_concepts,
+        "binary": _binary,
+        "interpretable": _interpretable,
         "published": _published,
     }
 )

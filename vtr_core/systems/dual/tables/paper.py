@@ -151,7 +151,7 @@ TABLE_3_4 = Table(
     tuple(Column("avs", str(year), str(year), 2) for year in (*range(2016, 2022), "overall")),
     (
         Row("512-d Dual Encoding (re-run)", (11.3, 17.18, 8.6, 8.19, 10.23, 10.17, 10.98), "concept"),
-        Row("Interpretable Embedding, ST concept", (13.4, 13.7, 6.8, 10.4, None, None, 11.1)),
+        Row("Interpretable Embedding, ST concept", (13.4, 13.7, 6.8, 10.4, None, None, 11.1), "interpretable"),
         Row("512-d (TT)", (11.07, 18.12, 8.66, 7.46, 11.38, 11.16, 11.31), "concept-pos-treetagger"),
     ),
 )

@@ -53,6 +53,7 @@ TRAININGS: Mapping[str, Training] = MappingProxyType(
         **_tagged("", "pos"),
         "concept": Training("concept"),
         **_tagged("concept-", "concept-pos"),
+        "interpretable": Training("interpretable"),
         "concept-256": Training("concept-256"),
         "cosine": Training("cosine"),
         "cosine-256": Training("cosine-256"),
