@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.train.events import counts_line, event_line
+from vtr_core.config.data_sets import JOINED, joined_uris
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
 from vtr_core.errors import ConfigError
@@ -38,7 +39,8 @@ class TrainFlags:
     """Where a run reads and writes; settings of the run itself are given as --a.b value."""
 
     data: str
-    """Data set to train on, or a folder with the splits train and val."""
+    """Data set to train on, or a folder with the splits train and val; or several, --data A B, which are trained on as
+    one: with the same features and the vocabulary of the first."""
     validation: str | None = None
     """Data set that chooses the best checkpoint (default: the split val beside train, if there is one)."""
     concepts: str | None = None
@@ -100,8 +102,19 @@ def _new(argv: Sequence[str]) -> None:
     if wants_help(rest):
         print_help(prog, TrainFlags, config)
         return
-    flags, changes = parse_with_changes(TrainFlags, rest, prog)
+    flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
     _print_end(train(override(config, changes), flags))
+
+
+def with_joined_data(argv: Sequence[str]) -> list[str]:
+    """The words with those that follow --data, up to the next flag, as the one word "A + B"."""
+    found: list[str] = []
+    for word in argv:
+        if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
+            found[-1] = f"{found[-1]}{JOINED}{word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -144,7 +157,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     check_writable(folder.location)
     folder.require_free()
     record = RunRecord(
-        data=data.location.uri,
+        data=data.uri,
         validation=validation.location.uri if validation else None,
         data_fingerprint=data.fingerprint,
         tracking_uri=redact(default_tracking_uri()),
@@ -196,9 +209,10 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
     from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.run.inputs import usable_data
 
-    inner = splits(flags.data)
-    data = usable_data(config.model, inner.get("train", flags.data), config.on_bad_shard)
-    validation = flags.validation or inner.get("val")
+    inner = {uri: splits(uri) for uri in joined_uris(flags.data)}
+    trained = JOINED.join(found.get("train", uri) for uri, found in inner.items())
+    data = usable_data(config.model, trained, config.on_bad_shard)
+    validation = flags.validation or next((found["val"] for found in inner.values() if "val" in found), None)
     judged = usable_data(config.model, validation) if validation else None
     if reads_images(config.model) and judged is not None:
         require_other_subjects(data, judged, "training and validation")

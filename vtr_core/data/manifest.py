@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vtr_core import storage
+from vtr_core.config.data_sets import JOINED, joined_uris
 from vtr_core.config.record import record
 from vtr_core.data.records.schema import Schema, read_schema, require_clips
 from vtr_core.errors import DatasetError
@@ -28,6 +29,8 @@ class Shard:
     row_groups: tuple[tuple[int, ...], ...]
     etag: str | None = None
     """Of the object on an S3-compatible store, when it was written; no part of the content."""
+    folder: str | None = None
+    """Of a shard of several joined data sets, the URI of its own; never written, nor read from a file."""
 
     @property
     def videos(self) -> int:
@@ -37,6 +40,7 @@ class Shard:
     def to_json(self) -> dict[str, Any]:
         """The shard as JSON, with one line of counts per row group."""
         value = {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
+        del value["folder"]
         if self.etag is None:
             del value["etag"]
         return value
@@ -45,7 +49,7 @@ class Shard:
     def from_json(cls, value: dict[str, Any]) -> "Shard":
         """The shard that `to_json` wrote."""
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
-        shard = record(cls, {**value, "row_groups": groups})
+        shard = record(cls, {**value, "row_groups": groups, "folder": None})
         if shard.rows != sum(map(sum, groups)) or any(count < 1 for group in groups for count in group):
             raise ValueError(f"the row groups of {shard.file} do not make {shard.rows} rows")
         return shard
@@ -108,13 +112,19 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """sha256 of the content: equal for equal data sets wherever they lie."""
+        if JOINED in self.uri:
+            return fingerprint(list(self.source["parts"].values()))
         shards = [replace(shard, etag=None).to_json() for shard in self.shards]
         return fingerprint({**self.to_json(), "shards": shards})
 
     @property
     def location(self) -> Location:
-        """The folder of the data set."""
-        return locate(self.uri)
+        """The folder of the data set, of several joined ones that of the first, whose vocabulary is that of all."""
+        return locate(joined_uris(self.uri)[0])
+
+    def place(self, shard: Shard) -> Location:
+        """The file of one of its shards."""
+        return (self.location if shard.folder is None else locate(shard.folder)) / shard.file
 
     def require_clips(self) -> "Manifest":
         """This data set, if it is one of clips; SchemaMismatch, with the remedy, for any other kind."""
@@ -143,10 +153,14 @@ class Manifest:
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
-        """The manifest of the data set at `uri`.
+        """The manifest of the data set at `uri`, or of several, "A + B", one after another.
 
-        Raises DatasetError where there is none or it is damaged, SchemaMismatch for another kind or version.
+        Raises DatasetError where there is none or it is damaged, or where several do not go together, SchemaMismatch
+        for another kind or version.
         """
+        parts = joined_uris(uri)
+        if len(parts) > 1:
+            return _joined([cls.load(part) for part in parts])
         location = locate(uri)
         if not storage.exists(location / FILE):
             raise DatasetError(f"{location} is not a data set: it has no {FILE}{_advice(location)}")
@@ -181,6 +195,28 @@ class _Made:
 
     source: dict[str, Any]
     dropped: dict[str, int]
+
+
+def _joined(parts: list[Manifest]) -> Manifest:
+    """Several data sets as one; DatasetError unless they have the same kind of rows and the same vocabulary."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.schema != first.schema:
+            raise DatasetError(
+                f"{part.uri} has other columns or lengths of captions than {first.uri}; ingest both with the same "
+                "features and --max-words"
+            )
+        if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
+            raise DatasetError(
+                f"{part.uri} has another vocabulary than {first.uri}; ingest it with --vocabulary {first.uri}"
+            )
+    return Manifest(
+        uri=JOINED.join(part.uri for part in parts),
+        schema=first.schema,
+        vocabulary=first.vocabulary,
+        shards=tuple(replace(shard, folder=part.uri) for part in parts for shard in part.shards),
+        source={"adapter": "joined", "parts": {part.uri: part.fingerprint for part in parts}},
+    )
 
 
 def splits(uri: str) -> dict[str, str]:

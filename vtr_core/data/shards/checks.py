@@ -3,6 +3,7 @@
 import pyarrow.fs as pafs
 
 from vtr_core import storage
+from vtr_core.config.data_sets import joined_uris
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
 from vtr_core.data.records.schema import require_images, require_videos
@@ -16,13 +17,13 @@ def usable_clips(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     With "skip" the files are not looked at before they are read. Raises StorageError where its store cannot be read,
     DatasetError or SchemaMismatch.
     """
-    storage.check_readable(storage.locate(uri))
+    _check_readable(uri)
     return _complete(Manifest.load(uri).require_clips(), on_bad_shard)
 
 
 def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     """The same of a data set of whole videos, `videos`, for models that read frames."""
-    storage.check_readable(storage.locate(uri))
+    _check_readable(uri)
     manifest = Manifest.load(uri)
     require_videos(manifest.schema, manifest.uri)
     return _complete(manifest, on_bad_shard)
@@ -30,10 +31,15 @@ def usable_videos(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
 
 def usable_images(uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     """The same of a data set of images, `images`, for Siamese networks."""
-    storage.check_readable(storage.locate(uri))
+    _check_readable(uri)
     manifest = Manifest.load(uri)
     require_images(manifest.schema, manifest.uri)
     return _complete(manifest, on_bad_shard)
+
+
+def _check_readable(uri: str) -> None:
+    for part in joined_uris(uri):
+        storage.check_readable(storage.locate(part))
 
 
 def _complete(manifest: Manifest, on_bad_shard: OnBadShard) -> Manifest:
@@ -49,6 +55,11 @@ def check_files(manifest: Manifest) -> None:
     That is compared only where the data set still lies where it was written, at the same URI of the same endpoint: an
     ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes alone.
     """
+    parts = joined_uris(manifest.uri)
+    if len(parts) > 1:
+        for part in parts:
+            check_files(Manifest.load(part))
+        return
     folder = manifest.location
     objects = storage.listing(folder)
     for shard in manifest.shards:
