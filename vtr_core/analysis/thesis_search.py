@@ -68,12 +68,12 @@ def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Trans
     grid = GRIDS[coordinate]
 
     def most_accurate(places: Sequence[int]) -> int:
-        return max(places, key=lambda place: _rank(measure(_moved(at, coordinate, grid[place]))))
+        return max(places, key=lambda place: _rank(measure(moved(at, coordinate, grid[place]))))
 
     coarse = most_accurate(range(0, len(grid), _COARSE))
     near = range(max(0, coarse - _COARSE + 1), min(len(grid), coarse + _COARSE))
-    best = measure(_moved(at, coordinate, grid[most_accurate(near)]))
-    kept = measure(_moved(at, coordinate, _value(start, coordinate)))
+    best = measure(moved(at, coordinate, grid[most_accurate(near)]))
+    kept = measure(moved(at, coordinate, _value(start, coordinate)))
     return kept if best.accuracy - kept.accuracy <= flat else best
 
 
@@ -81,7 +81,8 @@ def _rank(one: Measured) -> tuple[float, float]:
     return one.accuracy, one.causality
 
 
-def _moved(at: Transform, coordinate: Coordinate, value: float) -> Transform:
+def moved(at: Transform, coordinate: Coordinate, value: float) -> Transform:
+    """A transform with another value of one parameter."""
     match coordinate:
         case "power":
             return replace(at, power=value)

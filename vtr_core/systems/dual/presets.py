@@ -107,6 +107,29 @@ def _heterogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     return {"loss.concept_weight": 0.0}
 
 
+def _equal(model: HybridEncoderConfig) -> Changes:
+    """Section 4.4: K + K dimensions, so that two spaces of one size are compared (512 + 512)."""
+    return {"model.latent_dim": model.num_concepts}
+
+
+def _equal_latent(model: HybridEncoderConfig) -> Changes:
+    """Table 4.1, latent independent: of two such trainings the scores are added."""
+    return {**_equal(model), "model.num_concepts": None}
+
+
+def _equal_homogeneous(model: HybridEncoderConfig) -> Changes:
+    return {**_equal(model), **_homogeneous(model)}
+
+
+def _equal_heterogeneous(model: HybridEncoderConfig) -> Changes:
+    return {**_equal(model), **_heterogeneous(model)}
+
+
+def _latent_alone(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Table 4.1, the hybrid's latent space trained alone."""
+    return {"model.num_concepts": None}
+
+
 def _pos_text(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     """Figure 3.3: words with their part of speech in the bag of words and in the embedding."""
     return {"captions.tagged": True}
@@ -175,6 +198,11 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "causal": _causal,
         "homogeneous": _homogeneous,
         "heterogeneous": _heterogeneous,
+        "latent-alone": _latent_alone,
+        "equal": _equal,
+        "equal-latent": _equal_latent,
+        "equal-homogeneous": _equal_homogeneous,
+        "equal-heterogeneous": _equal_heterogeneous,
         "pos": _pos,
         "pos-text": _pos_text,
         "pos-concepts": _pos_concepts,

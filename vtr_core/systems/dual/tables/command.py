@@ -8,7 +8,7 @@ from pipelines.arguments import parse_with_changes, print_help, wants_help
 from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
 from vtr_core.systems.dual.tables.paper import PAPER, SET
-from vtr_core.systems.dual.tables.trainings import FUSED, TAGGERS, TRAININGS
+from vtr_core.systems.dual.tables.trainings import FUSED, SINGLE, TAGGERS, TRAININGS
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import Sweep, TestSet
@@ -74,7 +74,7 @@ def _run(
     """Train and measure the rows whose data is there; of the others why not, by variant."""
     not_run = {}
     for variant in wanted:
-        source = "latent-small" if variant == FUSED else variant
+        source = SINGLE if variant == FUSED else variant
         tagger = TRAININGS[source].tagger or ""
         if tagger not in folders:
             not_run[variant] = _how_to(tagger, flags.preset)
@@ -123,7 +123,7 @@ def _fuse(flags: TablesFlags, folder: str) -> None:
     for pair in range(flags.seeds // 2):
         place = locate(figures_file(run_folder(flags.out, FUSED, pair), test))
         if not storage.exists(place):
-            runs = [run_folder(flags.out, "latent-small", seed) for seed in (2 * pair, 2 * pair + 1)]
+            runs = [run_folder(flags.out, SINGLE, seed) for seed in (2 * pair, 2 * pair + 1)]
             first, second = (find_checkpoint(locate(run)).uri for run in runs)
             storage.write_json(
                 place, {"uri": test.uri, "figures": flat(fused((first, second), test.uri), SET), "chance": {}}

@@ -169,25 +169,25 @@ TABLE_4_1 = Table(
         Row(
             "latent independent 512",
             (10.88, 29.06, 39.73, 19.25, 20.15, 19.42, 42.91, 55.2, 7.95, 9.3, 197.21),
-            "latent-small",
+            "equal-latent",
             _LATENT,
         ),
         Row(
             "latent-latent coupled homogeneous, one space",
             (11.17, 29.83, 40.58, 18.1, 20.63, 19.95, 43.77, 56.31, 7.6, 9.57, 201.61),
-            "homogeneous",
+            "equal-homogeneous",
             _LATENT,
         ),
         Row(
             "latent-latent coupled heterogeneous, one space",
             (11.37, 30.25, 41.11, 17.8, 20.93, 19.85, 43.7, 56.26, 7.6, 9.63, 202.54),
-            "heterogeneous",
+            "equal-heterogeneous",
             _LATENT,
         ),
         Row(
             "latent-concept coupled heterogeneous, one space",
             (11.42, 30.29, 41.16, 17.7, 21.0, 19.65, 43.24, 55.84, 7.9, 9.57, 201.6),
-            "hybrid-small",
+            "equal",
             _LATENT,
         ),
         Row(
@@ -200,19 +200,19 @@ TABLE_4_1 = Table(
         Row(
             "latent-latent coupled homogeneous",
             (11.41, 30.31, 41.16, 17.7, 20.98, 20.3, 44.57, 56.85, 7.1, 9.8, 204.6),
-            "homogeneous",
+            "equal-homogeneous",
             _BOTH,
         ),
         Row(
             "latent-latent coupled heterogeneous",
             (11.78, 31.12, 42.28, 16.2, 21.6, 21.23, 45.65, 58.08, 7, 10.36, 210.14),
-            "heterogeneous",
+            "equal-heterogeneous",
             _BOTH,
         ),
         Row(
             "latent-concept coupled heterogeneous",
             (11.76, 30.98, 42.1, 16.4, 21.52, 20.25, 44.74, 57.48, 7.1, 10.09, 207.31),
-            "hybrid-small",
+            "equal",
             _BOTH,
         ),
     ),

@@ -8,7 +8,6 @@ from typing import Any
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.systems.dual.config import HybridEncoderConfig
 
 TAGGERS: Mapping[str, str] = MappingProxyType(
     {
@@ -18,29 +17,20 @@ TAGGERS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The thesis's taggers by name, and what asks `vtr ingest` and `vtr concepts` for them."""
-FUSED = "latent-small-fused"
-"""Two trainings of `latent-small`, whose scores are added."""
+SINGLE, FUSED = "equal-latent", "equal-latent-fused"
+"""A latent space alone, and two trainings of it whose scores are added."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """One way of training; `same_dim`: the latent space is as large as the concept space."""
+    """One way of training: a variant of the base, and whose tags its data has."""
 
     variant: str
-    same_dim: bool = False
-    no_concepts: bool = False
     tagger: str | None = None
 
     def config(self, base: str, changes: Mapping[str, Any]) -> TrainConfig:
         """The whole configuration, with `changes` of all runs."""
-        config = preset(f"{base}-{self.variant}" if self.variant else base)
-        assert isinstance(config.model, HybridEncoderConfig)
-        own: dict[str, Any] = {}
-        if self.same_dim:
-            own["model.latent_dim"] = config.model.num_concepts
-        if self.no_concepts:
-            own["model.num_concepts"] = None
-        return override(config, {**own, **changes})
+        return override(preset(f"{base}-{self.variant}" if self.variant else base), changes)
 
 
 def _tagged(prefix: str, variant: str) -> dict[str, Training]:
@@ -58,11 +48,11 @@ TRAININGS: Mapping[str, Training] = MappingProxyType(
         "cosine": Training("cosine"),
         "cosine-256": Training("cosine-256"),
         "latent": Training("latent"),
-        "latent-alone": Training("", no_concepts=True),
-        "latent-small": Training("", same_dim=True, no_concepts=True),
-        "homogeneous": Training("homogeneous", same_dim=True),
-        "heterogeneous": Training("heterogeneous", same_dim=True),
-        "hybrid-small": Training("", same_dim=True),
+        "latent-alone": Training("latent-alone"),
+        "equal": Training("equal"),
+        "equal-latent": Training("equal-latent"),
+        "equal-homogeneous": Training("equal-homogeneous"),
+        "equal-heterogeneous": Training("equal-heterogeneous"),
     }
 )
 """By the name of a row's variant."""

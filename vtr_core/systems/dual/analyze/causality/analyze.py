@@ -20,10 +20,16 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
 from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
-from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, split_report
+from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, histogram, split_report
 from vtr_core.systems.dual.analyze.causality.figures import figures
 from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
-from vtr_core.systems.dual.analyze.causality.report import curves_by_set, inferences, top_k_precision
+from vtr_core.systems.dual.analyze.causality.report import (
+    curves_by_set,
+    inferences,
+    swept_curves,
+    swept_top_k,
+    top_k_precision,
+)
 from vtr_core.systems.dual.analyze.causality.tables import printed
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
@@ -134,6 +140,8 @@ def _findings(
         },
         detectors=None if table is None else _detectors(sets, spaces, table, search, loaded.concepts, flags),
         left_out={one.name: one.left_out for one in sets},
+        sweeps=swept_curves(test),
+        top_k_sweep=swept_top_k(test, ks, flags.top_k_captions, flags.seed),
     )
 
 
@@ -199,4 +207,12 @@ def _detectors(
         for data, space in zip(sets, spaces, strict=True)
     }
     fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if flags.train else None
-    return DetectorFindings(list(reports.values()), fates)
+    shown = [names[0] for names in (fates or {}).values() if names]
+    histograms = {
+        name: {
+            data.name: histogram(data, space, table, concepts.index(name))
+            for data, space in zip(sets, spaces, strict=True)
+        }
+        for name in shown
+    }
+    return DetectorFindings(list(reports.values()), fates, histograms)
