@@ -13,8 +13,8 @@ from vtr_core.data.ingest.clips import clip_groups
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import ClipSchema, FeatureSpec
-from vtr_core.data.shards.checks import usable_clips
+from vtr_core.data.records.schema import ClipSchema, FeatureSpec, require_clips
+from vtr_core.data.shards.checks import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.shards.writing import write_shard
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
@@ -32,7 +32,7 @@ def plan_an_epoch(folder: Path, videos: int, per_shard: int, clips: int, values:
     made_data_set(folder, videos, per_shard, clips, (FeatureSpec("video", values),))
     parts: dict[str, float] = {}
     manifest = _timed(parts, "manifest is loaded", lambda: Manifest.load(str(folder)))
-    _timed(parts, "shards are looked at", lambda: usable_clips(str(folder)))
+    _timed(parts, "shards are looked at", lambda: usable(str(folder), require_clips))
     config = preset("capsule-howto")
     plan = _timed(parts, "plan is made", lambda: Plan(manifest, config.batch, config.seed))
     reader = RowGroupReader(manifest, training_columns(manifest.schema))
