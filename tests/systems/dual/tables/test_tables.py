@@ -76,7 +76,7 @@ def test_every_row_is_a_training_and_every_training_a_row() -> None:
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        ({"only": ("3.9",)}, r"there are tables 3\.1, 3\.2"),
+        ({"only": ("3.9",)}, r"the paper has tables 3\.1, 3\.2"),
         ({"test": ("msrvtt=x",)}, "leave out --test"),
         ({"rows": ("none",)}, "--rows none: the tables' rows are"),
         ({"tagged": ("brill=x",)}, "write NAME=URI, with a name of treetagger, wordnet, spacy"),
