@@ -19,6 +19,7 @@ from pipelines.commands import COMMANDS
 from pipelines.evaluate.command import TASKS
 from pipelines.tables.command import PAPERS
 from tune_spaces.build import SPACES
+from vtr_core.config.settings import Settings
 from vtr_core.data.sources.all import SOURCES
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
@@ -85,12 +86,19 @@ def _of_parser(options: Any, config: Any, of_preset: Set[str]) -> Iterator[str]:
         parser = tyro.extras.get_parser(options, config=config)
     for action in parser._actions:
         name = " ".join(action.option_strings) or f"<{action.dest.rpartition('.')[2]}>"
-        if name == "-h --help" or name.removeprefix("--").partition(".")[0].replace("-", "_") in of_preset:
+        if name == "-h --help" or _is_setting(name, of_preset):
             continue
         values = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar or ""
         _, told, default = (action.help or "").rpartition("(default: ")
         noted = f"{told}{default}" if told else "(required)"
         yield " ".join(f"{name} {values} {noted}".split())
+
+
+def _is_setting(flag: str, of_preset: Set[str]) -> bool:
+    """Whether a flag is one of the preset's settings; a group of settings has no flag of its own, but `--concepts` is
+    one of the command beside the group's `--concepts.parts`."""
+    group, dot, _ = flag.removeprefix("--").replace("-", "_").partition(".")
+    return group in of_preset and (bool(dot) or not isinstance(TrainConfig.model_fields[group].default, Settings))
 
 
 def _settings() -> Iterator[str]:

@@ -157,7 +157,7 @@ def _counted(videos: int, folder: Path) -> dict[str, Any]:
     from vtr_core.data.sources.source import Drops
 
     source = HowTo100M(features_2d=str(folder), annotations=str(folder / "captions.json"))
-    counts: Counter[str] = count_on_ray(IngestFlags(str(folder / "out")))(source, source.videos(Drops()), "words")
+    counts: Counter[str] = count_on_ray(IngestFlags(str(folder / "out")))(source, source.videos(Drops()), "words", None)
     assert counts.total() == videos * CAPTIONS * WORDS
     return {"words": len(counts)}
 

@@ -21,7 +21,11 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.systems.dual.tables.measure import Sets, measure
 
+EXPERIMENT = "msrvtt-dual"
+_SPACES = ("latent", "concept", "two spaces")
+"""Ways of scoring that the page has under another name where there are concepts."""
 RESULTS = Path(__file__).parent.parent / "results"
 SMALLER: Mapping[str, object] = {
     "model.inputs.word_dim": 128,
@@ -82,15 +86,6 @@ class Flags:
     """Rows to train (default: all); the page needs all of them and is written when none is left out."""
 
 
-@dataclass(frozen=True)
-class Sets:
-    """The data sets by split: whole videos with all frames."""
-
-    train: str
-    val: str
-    test: str
-
-
 def main(argv: Sequence[str]) -> None:
     """Run what is missing; with all rows print the page and write it to benchmarks/results."""
     flags = parse(Flags, argv, "python -m benchmarks.msrvtt_dual")
@@ -106,7 +101,7 @@ def main(argv: Sequence[str]) -> None:
     if flags.only:
         return
     figures = {
-        "videos": {name: Manifest.load(uri).videos for name, uri in asdict(sets).items()},
+        "videos": {name: Manifest.load(uri).videos for name, uri in asdict(sets).items() if name != "concepts"},
         "rows": found,
         "ridge": _ridge(Path(flags.data), work),
         "settings": {name: value for name, value in SMALLER.items() if name != "scaling.workers"},
@@ -142,7 +137,7 @@ def videos(data: Path, work: Path) -> Sets:
         )
         made = splits(str(folder))
         concepts(ConceptFlags((str(folder),), num_concepts=512))
-    return Sets(made["train"], made["val"], made["test"])
+    return Sets(made["train"], made["val"], made["test"], str(folder / "concepts"))
 
 
 def configuration(row: Row, seed: int) -> TrainConfig:
@@ -155,7 +150,10 @@ def run(row: Row, sets: Sets, folder: Path, seed: int) -> dict[str, Any]:
     done = folder / "figures.json"
     if not done.exists():
         config = configuration(row, seed)
-        figures = measure(_train(config, sets, folder), sets, folder / "causality", seed)
+        figures = measure(_train(config, sets, folder), sets, str(folder / "causality"), seed, EXPERIMENT)
+        figures["scored"] = {way: values for way, values in figures["scored"].items() if way not in _SPACES} or figures[
+            "scored"
+        ]
         done.write_text(json.dumps(figures))
     found: dict[str, Any] = json.loads(done.read_text())
     return found
@@ -166,53 +164,10 @@ def _train(config: TrainConfig, sets: Sets, folder: Path) -> str:
 
     if (folder / "run.json").exists():
         return resume(str(folder)).checkpoint
-    concepts = str(Path(sets.train).parent / "concepts")
     flags = TrainFlags(
-        data=sets.train, validation=sets.val, out=str(folder), experiment="msrvtt-dual", concepts=concepts
+        data=sets.train, validation=sets.val, out=str(folder), experiment=EXPERIMENT, concepts=sets.concepts
     )
     return train(config, flags).checkpoint
-
-
-def measure(checkpoint: str, sets: Sets, out: Path, seed: int) -> dict[str, Any]:
-    """Parameters, figures of every way of scoring on the test set, and the search's ends on the validation set."""
-    from vtr_core.data.records.schema import require_videos
-    from vtr_core.data.shards.checks import usable
-    from vtr_core.systems.dual.analyze.analysed_set import analysed_set
-    from vtr_core.systems.dual.analyze.causality.analyze import analyze
-    from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
-    from vtr_core.systems.dual.analyze.complementarity.report import figures_by_space
-    from vtr_core.systems.dual.config import HybridEncoderConfig
-    from vtr_core.systems.dual.rows import embed_dual
-    from vtr_core.train.checkpoint.load import load_model
-
-    loaded = load_model(checkpoint, "cpu")
-    model = loaded.config.model
-    assert isinstance(model, HybridEncoderConfig)
-    parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
-    if model.num_concepts is None:
-        test = analysed_set("test", embed_dual(loaded, usable(sets.test, require_videos)))
-        figures = figures_by_space(test, model.concept_similarity, loaded.config.evaluation.latent_weight)["latent"]
-        return {"parameters": parameters, "scored": {"latent": figures}}
-    concepts = str(Path(sets.train).parent / "concepts")
-    found = analyze(
-        CausalityFlags(
-            checkpoint, sets.val, sets.test, str(out), concepts=concepts, seed=seed, experiment="msrvtt-dual"
-        )
-    )
-    scored = {
-        one.name: {**one.figures.values(), **{f"c{k}": 100 * mean for k, (mean, _) in one.causality.items()}}
-        for one in found.inferences
-    }
-    start, best = found.search.start, found.search.best
-    return {
-        "parameters": parameters,
-        "scored": scored,
-        "validation": {
-            name: {"map": 100 * one.accuracy, "c10": 100 * one.causality}
-            for name, one in (("original", start), ("improved", best))
-        },
-        "transform": {"scale": best.transform.scale, "shift": best.transform.shift, "power": best.transform.power},
-    }
 
 
 def _ridge(data: Path, work: Path) -> dict[str, float]:

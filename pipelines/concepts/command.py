@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from vtr_core.config.caption_text import StopWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.concepts.building import TableSettings
     from vtr_core.data.concepts.report import ConceptReport, SetReport
     from vtr_core.data.concepts.table import ConceptTable
+    from vtr_core.text.concepts.concepts import ConceptSettings
 
 FOLDER, CACHE = "concepts", "tagged"
 
@@ -29,10 +31,17 @@ class ConceptFlags:
     or folder, where vtr train finds it)."""
     tagger: str = "default"
     """default (included), spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
-    parts: str = "n,v,j"
-    """Parts of speech of concepts: n noun, v verb, j adjective, a adverb, p preposition, c conjunction."""
+    preset: str | None = None
+    """Settings of concepts that this preset of vtr train asks for, such as hybrid-msrvtt-pos; the flags below give the
+    others."""
+    parts: str | None = None
+    """Parts of speech of concepts: n noun, v verb, j adjective, a adverb, p preposition, c conjunction (default:
+    n,v,j)."""
     pos: bool = False
     """Distinguish concepts by part of speech: measure/verb, measure/noun."""
+    stop_words: StopWords | None = None
+    """Stop words, which are no concepts: short (default; a short list of function words) or nltk (NLTK's list of 2021,
+    without prepositions and conjunctions such as near and although)."""
     min_captions: int | None = None
     """Minimum number of a video's captions that mention a concept (default: 2, or 1 where no video has more than one
     caption)."""
@@ -83,8 +92,6 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
 
 def _settings(flags: ConceptFlags) -> "TableSettings":
     from vtr_core.data.concepts.building import TableSettings
-    from vtr_core.text.concepts.concepts import ConceptSettings
-    from vtr_core.text.tagging.universal_tags import parse_parts
 
     if not flags.data:
         raise ConfigError("vtr concepts needs a data set")
@@ -93,9 +100,23 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
         raise ConfigError(f"--ambiguous-share is {flags.ambiguous_share:g}; it must be from 0 to 0.5")
     if flags.processes < 0:
         raise ConfigError(f"--processes is {flags.processes}; give a number of processes, or 0 for one per core")
-    return TableSettings(
-        ConceptSettings(parse_parts(flags.parts), flags.pos), flags.min_captions, flags.ambiguous_share
-    )
+    return TableSettings(_concept_settings(flags), flags.min_captions, flags.ambiguous_share)
+
+
+def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
+    """What flags and preset say; ConfigError where they contradict each other."""
+    from vtr_core.run.presets import preset
+    from vtr_core.text.concepts.concepts import ConceptSettings
+    from vtr_core.text.tagging.universal_tags import parse_parts
+
+    said: dict[str, Any] = {"parts": flags.parts, "pos": flags.pos or None, "stop_words": flags.stop_words}
+    for name, asked in ({} if flags.preset is None else preset(flags.preset).concepts.asked).items():
+        if said[name] not in (None, asked):
+            raise ConfigError(
+                f"--preset {flags.preset} asks for {name} = {asked}, not {said[name]}; leave out that flag"
+            )
+        said[name] = asked
+    return ConceptSettings(parse_parts(said["parts"] or "n,v,j"), bool(said["pos"]), said["stop_words"] or "short")
 
 
 def _data_sets(given: Sequence[str]) -> list[str]:

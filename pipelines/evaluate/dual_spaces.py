@@ -1,15 +1,20 @@
 """`vtr evaluate` of a dual encoder: figures by the hybrid score and in each of its spaces, on data sets of videos."""
 
+from collections.abc import Sequence
+
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, log, printed, write_json
 from pipelines.evaluation_inputs import short_names
 from pipelines.report.printed_page import show
+from vtr_core import storage
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.override import override
+from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.search.dual_spaces import DualSpaces, SpaceFigures
+from vtr_core.retrieval.search.dual_spaces import DualSpaces, QuerySubset, SpaceFigures
 from vtr_core.run.inputs import usable_data
+from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import LoadedModel
 
 _REMARKS = {
@@ -25,15 +30,17 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         spaces.check(loaded.config, manifest)
+    subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_result(loaded, spaces, name, manifest, evaluation))
+        results.append(_result(loaded, spaces, name, manifest, evaluation, subset))
         show(printed(results[-1], loaded.uri))
     settings = {
         "latent_weight": evaluation.latent_weight,
         "normalise": evaluation.normalise,
         "concept_similarity": spaces.concept_similarity(loaded.config),
         "average_checkpoints": flags.average_checkpoints,
+        "queries": flags.queries,
     }
     log(flags.experiment, loaded, results, settings)
     if flags.json is not None:
@@ -60,17 +67,36 @@ def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
     return override(loaded.config.evaluation, {name: v for name, v in given_values.items() if v is not None})
 
 
+def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubset:
+    """The captions that the concept table calls ambiguous; DatasetError where it does not know a data set."""
+    folder = manifests[0].uri.rstrip("/")
+    beside = [locate(folder) / "concepts", locate(folder.rpartition("/")[0] or "/") / "concepts"]
+    found = next((place.uri for place in beside if storage.exists(place / FILE)), beside[-1].uri)
+    table = ConceptTable.load(flags.concepts or found)
+    for manifest in manifests:
+        table.require_dataset(manifest.uri, manifest.fingerprint)
+    return QuerySubset("ambiguous", table.ambiguous_captions)
+
+
 def _result(
-    loaded: LoadedModel, spaces: DualSpaces, name: str, manifest: Manifest, evaluation: EvaluationConfig
+    loaded: LoadedModel,
+    spaces: DualSpaces,
+    name: str,
+    manifest: Manifest,
+    evaluation: EvaluationConfig,
+    subset: QuerySubset | None,
 ) -> Result:
     """All figures of one data set, from one embedding of it."""
-    variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation)]
+    variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation, subset)]
     return Result(name, manifest, variants[0].similarity, variants, {})
 
 
 def _variant(figures: SpaceFigures, evaluation: EvaluationConfig) -> Variant:
     """A space's figures; of the hybrid score with what it depends on."""
-    if figures.space != "hybrid":
-        return Variant(figures.space, PLAIN, "", "", figures.directions)
-    title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"
-    return Variant("hybrid", PLAIN, title, _REMARKS[evaluation.normalise], figures.directions)
+    name, title, remark = PLAIN, "", ""
+    if figures.space == "hybrid":
+        title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"
+        remark = _REMARKS[evaluation.normalise]
+    if figures.queries != "all":
+        name, title, remark = figures.queries, f"{figures.queries} queries and their videos alone", ""
+    return Variant(figures.space, name, title, remark, figures.directions)

@@ -31,6 +31,11 @@ class EvaluateFlags:
     published), query, or train (training batches) (default: as in training)."""
     latent_weight: float | None = None
     """Dual encoders: α in α · latent + (1 − α) · concept (default: as in training)."""
+    queries: Literal["all", "ambiguous"] = "all"
+    """Dual encoders: ambiguous also reports metrics of the captions with a word that the corpus uses as several parts
+    of speech, against their videos only (subset C of the thesis; from the concept table)."""
+    concepts: str | None = None
+    """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
     normalize: tuple[Normalization, ...] = ()
     """Also report metrics with test-time normalisation: dual_softmax over all test queries, query_bank over the
     captions of another data set."""

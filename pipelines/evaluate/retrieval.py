@@ -37,6 +37,8 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
         return evaluate_dual_spaces(loaded, space, flags)
+    if flags.queries != "all":
+        raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         space.check(loaded.config, manifest)

@@ -48,6 +48,8 @@ class ExplainQueriesFlags:
     """Port to listen on; 0 takes a free one."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    against: Annotated[str | None, tyro.conf.Positional] = None
+    """A second checkpoint, whose answers to the same queries stand beside those of the first."""
 
 
 @dataclass(frozen=True)

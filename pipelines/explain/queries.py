@@ -1,6 +1,7 @@
 """`vtr explain CHECKPOINT --data URI --query TEXT|--queries FILE`: why videos were found, as a page; --serve: live."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse
@@ -9,7 +10,7 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
-    from vtr_core.retrieval.explain.values import ExplainReport
+    from vtr_core.retrieval.explain.values import ExplainOptions, ExplainReport
     from vtr_core.tracking.run import TrackedRun
 
 
@@ -29,6 +30,11 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check(flags: ExplainQueriesFlags) -> None:
+    if flags.against is not None and (flags.serve or flags.transform is not None):
+        raise ConfigError(
+            "vtr explain: two models are compared as they were trained, on a page; leave out --serve and --transform, "
+            "or the second checkpoint"
+        )
     if flags.serve:
         if flags.out is not None or flags.queries is not None:
             raise ConfigError(
@@ -51,10 +57,8 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.retrieval.explain.frames import check_frames, read_pictures
     from vtr_core.retrieval.explain.page import render_explanations
-    from vtr_core.retrieval.explain.queries import asked_queries
-    from vtr_core.retrieval.explain.report import explain_report
+    from vtr_core.retrieval.explain.report import side_by_side
     from vtr_core.retrieval.explain.values import ExplainOptions
-    from vtr_core.retrieval.search.dual_spaces import known_queries
     from vtr_core.storage import check_writable, locate
 
     assert flags.out is not None
@@ -64,9 +68,10 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     check_writable(out)
     check_frames(frames)
     found = ready(flags)
-    asked = asked_queries(given, found.videos.video_id, *found.captions)
-    queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
-    report = explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
+    report = _report(found, given, options)
+    if flags.against is not None:
+        other = ready(replace(flags, checkpoint=flags.against))
+        report = side_by_side(report, _report(other, given, options))
     shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
     page = render_explanations(report, read_pictures(frames, shown, Thumbnails(found.manifest)))
     storage.write_bytes(out / PAGE, page.encode())
@@ -76,6 +81,16 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
     names = short_names([found.manifest])
     log_run(flags.experiment, "explain", found.loaded, names, lambda run: _log(run, found.manifest, report, page))
     return report
+
+
+def _report(found: Ready, given: "Sequence[tuple[str, str | None]]", options: "ExplainOptions") -> "ExplainReport":
+    from vtr_core.retrieval.explain.queries import asked_queries
+    from vtr_core.retrieval.explain.report import explain_report
+    from vtr_core.retrieval.search.dual_spaces import known_queries
+
+    asked = asked_queries(given, found.videos.video_id, *found.captions)
+    queries = known_queries(found.spaces, found.loaded, [one.text for one in asked])
+    return explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
 
 
 def ready(flags: ExplainQueriesFlags) -> Ready:

@@ -7,16 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import AnySource, CountWords, IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import AnySource, CountWords, IngestOptions, IngestPlan, IngestResult, ShardTask
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.data.sources.source import VideoEntry
+    from vtr_core.text.tokens.word_tags import WordTags
 
 Records = Literal["clips", "videos"]
-Tokenizer = Literal["words", "alphanumeric"]
 VIDEOS_AT_ONCE = 1024
 """Videos whose words a task counts; where there are no more, the command does it itself."""
 HELP = """\
@@ -27,6 +28,12 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
   pairs       your own data: a table of ids, feature files and captions
   synthetic   synthetic narrated videos, as many as wanted; --records videos: described videos with all frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
+
+whole videos with the features of a BigFile (feature.bin, shape.txt, id.txt), as the published dual encoders use:
+
+  bigfile   any collection, with or without a file of captions
+  tgif      TGIF: the release's table of sentences and its lists of splits
+  trecvid   TRECVID's test collections (IACC.3, V3C1), and TV2016TRAIN
 
 whole videos with patch tokens, for MUSE:
 
@@ -71,13 +78,21 @@ class IngestFlags:
     """word2vec (binary or text) or GloVe file; without it, word vectors are trained with the model."""
     vocabulary: str | None = None
     """Use the vocabulary and word vectors of this data set instead."""
-    min_count: int = 1
-    """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
+    preset: str | None = None
+    """Settings of captions that this preset of vtr train asks for, such as hybrid-msrvtt-published; the flags below
+    give the others."""
+    min_count: int | None = None
+    """Minimum number of occurrences of a vocabulary word in the training captions (default: 1)."""
     tokenizer: Tokenizer | None = None
     """Tokenizer of captions, fixed for the data set: words (default; runs of letters of any alphabet, digits and
     apostrophes), or alphanumeric (A-Z, a-z and 0-9 only, as the published dual encoders)."""
-    max_words: int = 20
-    """Captions are cut after this number of words."""
+    unknown_words: UnknownWords | None = None
+    """Words outside the vocabulary: dropped (default), or token (each becomes <unk>, which dual encoders read)."""
+    tagger: str | None = None
+    """Part-of-speech tagger, which makes words measure/verb: default (included), spacy:NAME or spacy:FOLDER,
+    wordnet:FOLDER, treetagger:FOLDER (default: no parts of speech)."""
+    max_words: int | Literal["longest"] | None = None
+    """Captions are cut after this number of words; longest: none is cut (default: 20)."""
     videos_per_shard: int = 256
     """Videos per Parquet file."""
     strict: bool = False
@@ -119,20 +134,12 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
-    from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import check_writable, locate
 
     check_writable(locate(flags.out))
     words = _given_words(flags)
-    options = IngestOptions(
-        splits=flags.splits,
-        seed=flags.split_seed,
-        max_words=flags.max_words,
-        min_count=flags.min_count,
-        tokenizer=flags.tokenizer or "words",
-        videos_per_shard=flags.videos_per_shard,
-        strict=flags.strict,
-    )
+    options = ingest_options(flags)
     print(f"ingest {source.name}: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count_on_ray(flags))
     if is_complete(plan):
@@ -146,6 +153,49 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
         raise
 
 
+def ingest_options(flags: IngestFlags) -> "IngestOptions":
+    """What the flags decide; ConfigError where one of them contradicts the preset."""
+    from vtr_core.data.ingest.ingest import IngestOptions
+
+    words: dict[str, Any] = {
+        "tokenizer": flags.tokenizer,
+        "min_count": flags.min_count,
+        "unknown": flags.unknown_words,
+        "uncut": None if flags.max_words is None else flags.max_words == "longest",
+        "tagged": None if flags.tagger is None else True,
+    }
+    for name, asked in _asked(flags.preset).items():
+        if words[name] not in (None, asked):
+            raise ConfigError(
+                f"--preset {flags.preset} asks for {name} = {asked}, not {words[name]}; leave out that flag"
+            )
+        words[name] = asked
+    if isinstance(flags.max_words, int):
+        if flags.max_words < 1:
+            raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
+        max_words: int | None = flags.max_words
+    else:
+        max_words = None if words["uncut"] else 20
+    return IngestOptions(
+        splits=flags.splits,
+        seed=flags.split_seed,
+        max_words=max_words,
+        min_count=words["min_count"] or 1,
+        tokenizer=words["tokenizer"] or "words",
+        unknown=words["unknown"] or "dropped",
+        tagger=flags.tagger or ("default" if words["tagged"] else None),
+        videos_per_shard=flags.videos_per_shard,
+        strict=flags.strict,
+    )
+
+
+def _asked(name: str | None) -> dict[str, Any]:
+    """What a preset asks of captions."""
+    from vtr_core.run.presets import preset
+
+    return {} if name is None else preset(name).captions.asked
+
+
 def _given_words(flags: IngestFlags) -> "WordTable | None":
     """The words of the data set that --vocabulary names."""
     from vtr_core.data.manifest import Manifest, data_set
@@ -155,6 +205,8 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
+    if flags.tagger is not None:
+        raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
     words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
@@ -168,15 +220,17 @@ def count_on_ray(flags: IngestFlags) -> "CountWords":
     """What counts words: this process, or, where there are many videos, Ray's tasks, whose counts are added."""
     from vtr_core.data.ingest.ingest import count_words
 
-    def count(source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer) -> Counter[str]:
+    def count(
+        source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
+    ) -> Counter[str]:
         if len(videos) <= VIDEOS_AT_ONCE:
-            return count_words(source, videos, tokenizer)
+            return count_words(source, videos, tokenizer, tags)
         from pipelines.ingest.on_ray import begin_reading, on_ray
 
         begin_reading(flags.worker_logs, apart=True)
         parts = [videos[first : first + VIDEOS_AT_ONCE] for first in range(0, len(videos), VIDEOS_AT_ONCE)]
         total: Counter[str] = Counter()
-        for done, counts in enumerate(on_ray(partial(_counted, tokenizer), source, parts), 1):
+        for done, counts in enumerate(on_ray(partial(_counted, tokenizer, tags), source, parts), 1):
             total.update(counts)
             print(f"  words of {min(done * VIDEOS_AT_ONCE, len(videos))} of {len(videos)} videos", flush=True)
         return total
@@ -184,10 +238,12 @@ def count_on_ray(flags: IngestFlags) -> "CountWords":
     return count
 
 
-def _counted(tokenizer: Tokenizer, source: "AnySource", videos: "Sequence[VideoEntry]") -> Counter[str]:
+def _counted(
+    tokenizer: Tokenizer, tags: "WordTags | None", source: "AnySource", videos: "Sequence[VideoEntry]"
+) -> Counter[str]:
     from vtr_core.data.ingest.ingest import count_words
 
-    return count_words(source, videos, tokenizer)
+    return count_words(source, videos, tokenizer, tags)
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
@@ -237,7 +293,7 @@ def report(result: "IngestResult") -> None:
             print(f"dropped {count} × {reason}, for instance {example}")
     if result.drops.shortened:
         most = result.manifests[0].schema.max_words
-        print(f"cut {result.drops.shortened} captions, which have more known words than --max-words {most}")
+        print(f"cut {result.drops.shortened} captions, which have more words than --max-words {most}")
 
 
 def _content(manifest: "Manifest") -> str:

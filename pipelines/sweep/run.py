@@ -56,7 +56,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
         space=name,
         only=list(flags.only),
         changes=dict(changes),
-        data=data.location.uri,
+        data=data.uri,
         validation=validation.location.uri,
         data_fingerprint=data.fingerprint,
         metric=base.training.metric,

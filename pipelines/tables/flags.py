@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class PaperTablesFlags:
     """Which tables, from which data; settings of all runs are given as --a.b value."""
 
-    only: tuple[int, ...] = ()
+    only: tuple[int | str, ...] = ()
     """Numbers of the tables (default: all)."""
     preset: str = ""
     """Base preset, whose variants are the rows."""

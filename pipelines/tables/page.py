@@ -15,12 +15,18 @@ from vtr_core.tables.table import Paper, Results, Table
 
 def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
     """The tables that --only names, or all; ConfigError where the paper has none of them."""
-    chosen = [table for table in paper.tables if not flags.only or table.number in flags.only]
+    wanted = {str(number) for number in flags.only}
+    chosen = [table for table in paper.tables if not wanted or str(table.number) in wanted]
     if not chosen:
-        first, *_, last = (table.number for table in paper.tables)
-        span = f"{first} {'and' if last == first + 1 else 'to'} {last}"
-        raise ConfigError(f"--only {' '.join(map(str, flags.only))}: the paper has tables {span}")
+        raise ConfigError(f"--only {' '.join(sorted(wanted))}: the paper has tables {_span(paper)}")
     return chosen
+
+
+def _span(paper: Paper) -> str:
+    first, *others, last = (table.number for table in paper.tables)
+    if isinstance(first, str):
+        return ", ".join(map(str, (first, *others, last)))
+    return f"{first} to {last}" if others else f"{first} and {last}"
 
 
 def variants_of(tables: Sequence[Table]) -> list[str]:

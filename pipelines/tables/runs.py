@@ -1,6 +1,6 @@
 """Training and evaluating what a table's rows need: one run per row and seed, each done once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,8 @@ class Sweep:
     test_sets: Sequence[TestSet]
     seeds: int
     experiment: str
+    measure: Callable[[str, TestSet, str, int], dict[str, Any]] | None = None
+    """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
@@ -77,14 +79,19 @@ class Sweep:
     def run(self, variant: str, config: TrainConfig) -> None:
         """Train and evaluate `config` with every seed; what an earlier call finished is not done again."""
         for seed in range(self.seeds):
-            folder = _folder(self.out, variant, seed)
-            missing = [one for one in self.test_sets if not storage.exists(locate(_figures_file(folder, one)))]
+            folder = run_folder(self.out, variant, seed)
+            missing = [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
             checkpoint = self.train(override(config, {"seed": seed}), folder)
             for one in missing:
-                storage.write_json(locate(_figures_file(folder, one)), self._evaluate(checkpoint, one))
+                found = (
+                    self._evaluate(checkpoint, one)
+                    if self.measure is None
+                    else self.measure(checkpoint, one, folder, seed)
+                )
+                storage.write_json(locate(figures_file(folder, one)), found)
 
     def train(self, config: TrainConfig, folder: str) -> str:
         """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
@@ -103,11 +110,13 @@ class Sweep:
                 return _of_a_system(task, checkpoint, one, self.experiment)
 
 
-def _folder(out: str, variant: str, seed: int) -> str:
+def run_folder(out: str, variant: str, seed: int) -> str:
+    """The folder of a run."""
     return f"{out.rstrip('/')}/{variant or 'base'}/seed-{seed}"
 
 
-def _figures_file(folder: str, one: TestSet) -> str:
+def figures_file(folder: str, one: TestSet) -> str:
+    """The file of a run's figures on a test set."""
     return f"{folder}/figures-{one.name}.json"
 
 
@@ -150,6 +159,6 @@ def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) 
 
     for seed in range(seeds):
         for one in test_sets:
-            place = locate(_figures_file(_folder(out, variant, seed), one))
+            place = locate(figures_file(run_folder(out, variant, seed), one))
             if storage.exists(place):
                 yield storage.read_json(place)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.train.events import counts_line, event_line
+from vtr_core.config.data_sets import JOINED
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
 from vtr_core.errors import ConfigError
@@ -38,7 +39,8 @@ class TrainFlags:
     """Flags of `vtr train`; settings of the run are given as --a.b value."""
 
     data: str
-    """Training data set, or a folder with the splits train and val."""
+    """Training data set, or a folder with the splits train and val; --data A B joins several with the same features and
+    the vocabulary of the first."""
     validation: str | None = None
     """Validation data set, which selects the best checkpoint (default: the split val beside train, if there is one)."""
     concepts: str | None = None
@@ -101,8 +103,19 @@ def _new(argv: Sequence[str]) -> None:
     if wants_help(rest):
         print_help(prog, TrainFlags, config)
         return
-    flags, changes = parse_with_changes(TrainFlags, rest, prog)
+    flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
     _print_end(train(override(config, changes), flags))
+
+
+def with_joined_data(argv: Sequence[str]) -> list[str]:
+    """The words with those that follow --data, up to the next flag, as the one word "A + B"."""
+    found: list[str] = []
+    for word in argv:
+        if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
+            found[-1] = f"{found[-1]}{JOINED}{word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -145,7 +158,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     check_writable(folder.location)
     folder.require_free()
     record = RunRecord(
-        data=data.location.uri,
+        data=data.uri,
         validation=validation.location.uri if validation else None,
         data_fingerprint=data.fingerprint,
         tracking_uri=redact(default_tracking_uri()),

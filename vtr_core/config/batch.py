@@ -1,5 +1,7 @@
 """Settings of a global batch."""
 
+from typing import Literal
+
 from vtr_core.config.settings import PositiveInt, Settings
 
 
@@ -18,6 +20,14 @@ class BatchConfig(Settings):
     """Rows per forward pass of a worker (gradient caching); None: all rows at once."""
     window: PositiveInt = 4
     """Shuffling window in batches: videos are shuffled within windows, row groups over the whole epoch."""
+
+    captions: Literal["drawn", "every"] = "drawn"
+    """Where rows are whole videos: `drawn`, anew in every epoch, so that 20 epochs see 64 % of 20 captions; `every`, in
+    turn over the epochs, so that as many epochs as a video has captions see each of them once, as a published epoch
+    does."""
+    remainder: Literal["dropped", "filled"] = "dropped"
+    """What becomes of the videos at an epoch's end that make no full batch: they wait for the next epoch, or the
+    epoch's first videos fill their batch."""
 
     @property
     def rows(self) -> int:

@@ -34,5 +34,8 @@ class OptimizerConfig(Settings):
     plateau_decay: Share = 1.0
     """Factor of the learning rate after `plateau_patience` validations without a gain at the same rate."""
     plateau_patience: PositiveInt | None = None
+    plateau: Literal["flat", "old_rate"] = "flat"
+    """`old_rate`: it is multiplied at the first validation that is not the best once the rate is `plateau_patience`
+    validations old, gains counted too, as in the published code of dual encoding (Dong et al. 2021)."""
     gradient_clip: PositiveFloat | None = None
     """Maximum norm of the whole gradient."""

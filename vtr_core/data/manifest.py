@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vtr_core import storage
+from vtr_core.config.data_sets import JOINED, joined_uris
 from vtr_core.config.record import record
 from vtr_core.data.records.schema import Schema, read_schema, require_clips
 from vtr_core.errors import DatasetError
@@ -39,6 +40,8 @@ class Shard:
     """ETag of the object on an S3-compatible store when it was written; not part of the fingerprint."""
     thumbnails: ThumbnailFile | None = None
     """The file of thumbnails beside the shard, where there is one."""
+    folder: str | None = None
+    """Of a shard of several joined data sets, the URI of its own; never written, nor read from a file."""
 
     @property
     def videos(self) -> int:
@@ -48,7 +51,7 @@ class Shard:
     def to_json(self) -> dict[str, Any]:
         """The shard as JSON, with one line of counts per row group."""
         value = {**asdict(self), "row_groups": [" ".join(map(str, group)) for group in self.row_groups]}
-        return {key: held for key, held in value.items() if held is not None}
+        return {key: held for key, held in value.items() if held is not None and key != "folder"}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Shard":
@@ -56,7 +59,7 @@ class Shard:
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
         beside = value.get("thumbnails")
         thumbnails = None if beside is None else record(ThumbnailFile, beside)
-        shard = record(cls, {**value, "row_groups": groups, "thumbnails": thumbnails})
+        shard = record(cls, {**value, "row_groups": groups, "thumbnails": thumbnails, "folder": None})
         if shard.rows != sum(map(sum, groups)) or any(count < 1 for group in groups for count in group):
             raise ValueError(f"the row groups of {shard.file} do not make {shard.rows} rows")
         return shard
@@ -73,12 +76,15 @@ class VocabularyRecord:
     word_dim: int | None = None
     vectors_sha256: str | None = None
     """sha256 of the file of vectors; older data sets lack it."""
+    made: dict[str, Any] | None = None
+    """How captions became words, as `CaptionText` has it; older data sets lack it."""
 
     def to_json(self) -> dict[str, Any]:
         """The record as it is written."""
         value = asdict(self)
-        if self.vectors_sha256 is None:
-            del value["vectors_sha256"]
+        for later in ("vectors_sha256", "made"):
+            if value[later] is None:
+                del value[later]
         return value
 
 
@@ -116,13 +122,19 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """sha256 of the content: equal for equal data sets at any location."""
+        if JOINED in self.uri:
+            return fingerprint(list(self.source["parts"].values()))
         shards = [replace(shard, etag=None).to_json() for shard in self.shards]
         return fingerprint({**self.to_json(), "shards": shards})
 
     @property
     def location(self) -> Location:
-        """The folder of the data set."""
-        return locate(self.uri)
+        """The folder of the data set, of several joined ones that of the first, whose vocabulary is that of all."""
+        return locate(joined_uris(self.uri)[0])
+
+    def place(self, shard: Shard) -> Location:
+        """The file of one of its shards."""
+        return (self.location if shard.folder is None else locate(shard.folder)) / shard.file
 
     def require_clips(self) -> "Manifest":
         """This data set, if it is one of clips; SchemaMismatch, with the remedy, for any other kind."""
@@ -151,11 +163,14 @@ class Manifest:
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
-        """The manifest of the data set at `uri`.
+        """The manifest of the data set at `uri`, or of several, "A + B", one after another.
 
         A folder of one split stands for it: see `data_set`. Raises DatasetError where there is none or it is damaged,
-        SchemaMismatch for another kind or version.
+        or where several do not go together, SchemaMismatch for another kind or version.
         """
+        parts = joined_uris(uri)
+        if len(parts) > 1:
+            return _joined([cls.load(part) for part in parts])
         location = locate(data_set(uri))
         value = storage.read_json(location / FILE)
         try:
@@ -190,6 +205,28 @@ class _Made:
     dropped: dict[str, int]
 
 
+def _joined(parts: list[Manifest]) -> Manifest:
+    """Several data sets as one; DatasetError unless they have the same kind of rows and the same vocabulary."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.schema != first.schema:
+            raise DatasetError(
+                f"{part.uri} has other columns or lengths of captions than {first.uri}; ingest both with the same "
+                "features and --max-words"
+            )
+        if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
+            raise DatasetError(
+                f"{part.uri} has another vocabulary than {first.uri}; ingest it with --vocabulary {first.uri}"
+            )
+    return Manifest(
+        uri=JOINED.join(part.uri for part in parts),
+        schema=first.schema,
+        vocabulary=first.vocabulary,
+        shards=tuple(replace(shard, folder=part.uri) for part in parts for shard in part.shards),
+        source={"adapter": "joined", "parts": {part.uri: part.fingerprint for part in parts}},
+    )
+
+
 def splits(uri: str) -> dict[str, str]:
     """The data sets below a folder of splits, as {name: uri}: {"train": …, "val": …}; {} for anything else."""
     storage.check_readable(locate(uri))
@@ -218,11 +255,15 @@ def data_set(uri: str, split: str | None = None) -> str:
 
 
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
-    """The training set at `uri`, of splits the one called train; and `validation`, by default the val beside it."""
-    training = data_set(uri, "train")
-    beside = splits(uri).get("val") if training != locate(uri).uri else None
+    """The training set at `uri`, of splits the one called train; and `validation`, by default the val beside it.
+
+    Of several data sets, "A + B", the default is the first val.
+    """
+    parts = {part: data_set(part, "train") for part in joined_uris(uri)}
     given = None if validation is None else data_set(validation, "val")
-    return training, given or (beside if beside != training else None)
+    beside = [splits(part).get("val") for part, found in parts.items() if found != locate(part).uri]
+    default = next((val for val in beside if val is not None and val not in parts.values()), None)
+    return JOINED.join(parts.values()), given or default
 
 
 def _require_plain_names(manifest: Manifest) -> None:

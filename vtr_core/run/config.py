@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from vtr_core.config.batch import BatchConfig
+from vtr_core.config.caption_text import CaptionText, ConceptText
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
 from vtr_core.config.optimizer import OptimizerConfig
@@ -33,6 +34,10 @@ class TrainConfig(Settings):
     training: TrainingConfig = TrainingConfig()
     scaling: ScalingConfig = ScalingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    captions: CaptionText = CaptionText()
+    """How the training data's captions must have become words."""
+    concepts: ConceptText = ConceptText()
+    """How the concept table must have been made."""
 
     @property
     def worker_counts(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from vtr_core.errors import DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig, system_of
 from vtr_core.run.parts import check_parts
+from vtr_core.run.text_fit import check_captions
 
 _REQUIRE = MappingProxyType({"clips": require_clips, "videos": require_videos, "images": require_images})
 
@@ -32,6 +33,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     check_parts(config)
     system = system_of(config.model)
     system.check_data(manifest)
+    check_captions(config, manifest)
     changes = _features_and_words(config.model, manifest) if system.inputs is None else system.inputs(manifest)
     return override(config, changes)
 

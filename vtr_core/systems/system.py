@@ -84,6 +84,8 @@ class System:
     None for a model that reads no given word vectors."""
     standardizes: Callable[[Any], bool] = _never
     """Whether a model keeps the training data's mean and deviation of its features."""
+    reads_unknown_words: bool = False
+    """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing
     """How many concepts a model detects, of which it needs labels; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing

@@ -64,7 +64,7 @@ def _cell(table: Table, row: Row, column: Column, printed: float | None, results
         return f"{paper} ({printed / of_reference:.2f}×) → {ours.mean:.2f}×"
     if ours is None:
         return paper
-    shown = _estimate(ours)
+    shown = _estimate(ours, column.digits)
     return shown if printed is None and column not in table.columns else f"{paper} → {shown}"
 
 
@@ -91,14 +91,14 @@ def _chance(column: Column, results: Results) -> str:
     return NOTHING
 
 
-def _estimate(value: Estimate) -> str:
+def _estimate(value: Estimate, digits: int) -> str:
     if value.half_width is None:
-        return f"**{value.mean:.1f}**"
-    return f"**{value.mean:.1f}** ± {value.half_width:.1f}"
+        return f"**{value.mean:.{digits}f}**"
+    return f"**{value.mean:.{digits}f}** ± {value.half_width:.{digits}f}"
 
 
 def _number(value: float, column: Column) -> str:
-    return f"{value:g}" if column.data_set == "benchmark" else f"{value:.1f}"
+    return f"{value:g}" if column.data_set == "benchmark" else f"{value:.{column.digits}f}"
 
 
 def _remarks(table: Table, results: Results) -> Iterator[str]:
@@ -107,6 +107,8 @@ def _remarks(table: Table, results: Results) -> Iterator[str]:
         if name in results.missing:
             yield f"- {name}: not run. {results.missing[name]}"
     for row in table.rows:
+        if row.variant is not None and row.variant in results.not_run:
+            yield f"- {row.title}: not run. {results.not_run[row.variant]}"
         if row.note:
             yield f"- {row.title}: {row.note}."
     others = [row.title for row in table.rows if row.variant is None]

@@ -17,6 +17,8 @@ class Column:
     data_set: str
     metric: str
     heading: str
+    digits: int = 1
+    """Behind the point."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Row:
 class Table:
     """A numbered table; every row has a figure, or None, for every column."""
 
-    number: int
+    number: int | str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
@@ -77,3 +79,5 @@ class Results:
     """By metric name, the value of a random ranking, or of the table's baseline."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """By data set, the reason for missing results."""
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    """By variant, why its rows were not run."""

@@ -1,11 +1,13 @@
 """The concepts that a run trains on: found, checked against its model, and kept in its checkpoints."""
 
 from vtr_core import storage
+from vtr_core.config.data_sets import JOINED, joined_uris
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
+from vtr_core.run.text_fit import check_concepts
 from vtr_core.storage import Location, locate
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint.files import Checkpoint
@@ -28,18 +30,23 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str
     wanted = num_concepts(config)
     if wanted is None:
         return None
-    places = [locate(given)] if given is not None else [locate(folder) / FOLDER, data.location / FOLDER]
+    first = joined_uris(folder)[0]
+    places = [locate(given)] if given is not None else [locate(first) / FOLDER, data.location / FOLDER]
     found = next((place for place in places if storage.exists(place / FILE)), None)
     if found is None:
         shown = " or ".join(dict.fromkeys(str(place) for place in places))
-        command = f"vtr concepts {folder}" if given is None else f"vtr concepts {folder} --out {given}"
+        command = (
+            f"vtr concepts {folder.replace(JOINED, ' ')}" if given is None else f"vtr concepts {folder} --out {given}"
+        )
         raise DatasetError(
             f"the model detects {wanted} concepts, and there is no concept table at {shown}; make one with {command}, "
             "or give another with --concepts URI"
         )
     table = ConceptTable.load(found.uri)
     table.require(wanted)
-    table.require_dataset(data.uri, data.fingerprint)
+    for uri, fingerprint in data.source["parts"].items() if JOINED in data.uri else [(data.uri, data.fingerprint)]:
+        table.require_dataset(uri, fingerprint)
+    check_concepts(config, table.head, found.uri, folder)
     return found.uri
 
 

@@ -1,6 +1,7 @@
 """A concept table gives back its names, its counts and the soft labels of any of its videos."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,3 +108,12 @@ def test_counts_must_suit_the_names(tmp_path: Path) -> None:
     save_concept_table(str(tmp_path), head(1, names=("a",)), [counts])
     with pytest.raises(DatasetError, match=r"counts-0\.parquet is damaged"):
         ConceptTable.load(str(tmp_path))
+
+
+def test_the_list_of_stop_words_is_kept_and_older_tables_are_of_the_short_one(tmp_path: Path) -> None:
+    older = TableHead.from_json({k: v for k, v in head(1).to_json().items() if k != "stop_words"})
+    assert older == head(1)
+    nltk = replace(head(1), stop_words="nltk")
+    assert TableHead.from_json(nltk.to_json()) == nltk
+    assert nltk.fingerprint != older.fingerprint
+    assert nltk.letters == "n,v"

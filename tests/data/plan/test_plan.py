@@ -155,6 +155,24 @@ def test_captions_are_drawn_evenly_and_anew_in_every_epoch() -> None:
     assert np.abs(shares - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / len(drawn))
 
 
+@pytest.mark.parametrize("captions", [1, 2])
+def test_every_caption_comes_once_in_as_many_epochs_as_there_are_captions(captions: int) -> None:
+    manifest = manifest_of([[[1] * 8, [1] * 7], [[1] * 8]], VideoSchema)
+    batch = BatchConfig(videos=10, clips_per_video=captions, captions="every", remainder="filled")
+    plan = Plan(manifest, batch, seed=3)
+    assert plan.steps_per_epoch == 3
+    number, seen = 4, Counter[tuple[int, int, int]]()
+    for window in range(number // captions * plan.windows_per_epoch):
+        for one in plan.window(window):
+            places = list(zip(one.group.tolist(), one.row.tolist(), captions_of(one, number), strict=True))
+            assert len(set(places)) == len(places)  # no video twice in a batch
+            seen.update(places)
+    assert len(seen) == 23 * number
+    assert sum(count - 1 for count in seen.values()) == number * 7  # what fills the last batches
+    second = CaptionDraws(np.array([5]), np.array([number]), every=True)
+    assert second.caption(0, number) == np.random.default_rng([5, 1]).permutation(number)[0]
+
+
 def test_draws_by_hand() -> None:
     draws = CaptionDraws(np.array([11, 11, 12]), np.array([0, 5, 1]))
     order, other = (np.random.default_rng(seed).permutation(4).tolist() for seed in (11, 12))

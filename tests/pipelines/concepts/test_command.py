@@ -8,8 +8,11 @@ import pytest
 
 from pipelines.concepts import command as concepts
 from tests.builders.captioned import captioned_videos
+from vtr_core.config.override import override
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.run.presets import preset
+from vtr_core.train.concept_labels import usable_concepts
 
 CAPTIONS = {
     "a": ["the dog is running", "two dogs run", "the red dog"],
@@ -31,6 +34,21 @@ def test_a_table_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[st
     concepts.main([str(tmp_path / "d"), "--processes", "1", "--pos", "--min-captions", "1", "--parts", "n"])
     assert "0 distinct captions tagged, 6 found" in capsys.readouterr().out
     assert set(ConceptTable.load(table.uri).names) == {"dog/noun", "man/noun", "guitar/noun"}
+
+
+def test_a_preset_says_how_concepts_are_made(tmp_path: Path) -> None:
+    data = captioned_videos(tmp_path / "d", {"a": ["a red dog runs near a man", "a dog is near"], "b": ["a dog"]})
+    words = [str(tmp_path / "d"), "--processes", "1", "--preset", "hybrid-msrvtt-tiny-published"]
+    concepts.main(words)
+    table = ConceptTable.load(str(tmp_path / "d" / "concepts"))
+    assert "near" in table.names
+    assert (table.head.letters, table.head.stop_words) == ("n,v,j,a,p,c", "nltk")
+    with pytest.raises(ConfigError, match="asks for stop_words = nltk, not short; leave out that flag"):
+        concepts.main([*words, "--stop-words", "short"])
+    concepts.main([str(tmp_path / "d"), "--processes", "1"])
+    config = override(preset("hybrid-msrvtt-tiny-published"), {"model.num_concepts": 1})
+    with pytest.raises(DatasetError, match=r"stop_words is short where nltk is asked for.*vtr concepts .* --preset"):
+        usable_concepts(config, data, str(tmp_path / "d"), None)
 
 
 def test_a_folder_of_splits_is_its_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,22 +3,29 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from mlflow import MlflowClient
 
+from pipelines.concepts import command as concepts
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
+from tests.builders.captioned import captioned_videos
+from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.word_table import WordTable
-from vtr_core.errors import ConfigError, SchemaMismatch
+from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
+from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.spaces import clip_space_of
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.dual.rows import embed_dual
+from vtr_core.systems.dual.scores import space_scores
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
@@ -86,3 +93,32 @@ def test_data_and_tasks_of_other_models_are_refused(checkpoint: str, tmp_path: P
         ConfigError, match=r"is of a 'hybrid_encoder' model, .* localisation needs one of 'capsule_net'"
     ):
         clip_space_of(load_model(checkpoint), "localisation")
+
+
+def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) -> None:
+    captions = {"a": ["they run", "a man"], "b": ["a long run", "the run is long"], "c": ["a dog", "dogs"]}
+    data = captioned_videos(tmp_path / "d", captions)
+    concepts.main([data.uri, "--processes", "1", "--ambiguous-share", "0", "--min-captions", "1"])
+    saved = dual_checkpoint(tmp_path / "c", data)
+    (result,) = evaluate(EvaluateFlags(checkpoint=saved, data=(data.uri,), queries="ambiguous"))
+    plain, ambiguous = (
+        next(one for one in result.variants if (one.similarity, one.name) == ("hybrid", name))
+        for name in ("plain", "ambiguous")
+    )
+    assert [(d.metrics.num_queries, d.metrics.num_items) for d in plain.directions] == [(6, 3), (3, 6)]
+    assert [(d.metrics.num_queries, d.metrics.num_items) for d in ambiguous.directions] == [(3, 2), (2, 3)]
+    assert "test/d/ambiguous/t2v/r1" in result.metrics()
+    loaded = load_model(saved, "cpu")
+    rows = embed_dual(loaded, data)
+    scores = space_scores(rows, "jaccard")["concept"].block(slice(0, 6), slice(0, 3))
+    asked = [n for n, caption in enumerate(rows.captions) if "run" in caption]
+    videos = sorted({int(rows.caption_video[n]) for n in asked})
+    relevant = np.array([[rows.caption_video[n] == video for video in videos] for n in asked])
+    expected = retrieval_metrics(np.asarray(scores)[np.ix_(asked, videos)], relevant)
+    found = next(one for one in result.variants if (one.similarity, one.name) == ("concept", "ambiguous"))
+    assert found.directions[0].metrics.mean_average_precision == pytest.approx(expected.mean_average_precision)
+
+
+def test_ambiguous_queries_need_a_concept_table_of_the_data(data: Manifest, checkpoint: str) -> None:
+    with pytest.raises(DatasetError, match="is not a concept table"):
+        evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), queries="ambiguous"))

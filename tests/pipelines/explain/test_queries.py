@@ -87,6 +87,30 @@ def test_it_is_served(data: Manifest, checkpoint: str) -> None:
     assert "no word of the query 'zzz'" in json.loads(answers[2])["error"]
 
 
+def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    other = dual_checkpoint(tmp_path / "other", data, {"model.latent_dim": None}, seed=1)
+    out = tmp_path / "out"
+    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), out=str(out), k=2, against=other)
+    report = explain_queries(flags)
+    assert [system.title for system in report.systems] == ["A: hybrid-msrvtt-tiny", "B: hybrid-msrvtt-tiny"]
+    alone = explain_queries(ExplainQueriesFlags(other, data.uri, query=(QUERY,), out=str(tmp_path / "b"), k=2))
+    assert report.queries[0].answers[1] == alone.queries[0].answers[0]
+    page = (out / "explanations.html").read_text()
+    assert page.count('<li class="card hit') == 4
+    assert "<h3>B: hybrid-msrvtt-tiny" in page
+    assert "Σmin" in page
+    for hit in report.queries[0].answers[1].hits:  # of concepts alone
+        assert hit.min_sum is not None
+        assert hit.max_sum is not None
+        assert hit.concept == pytest.approx(hit.min_sum / hit.max_sum, abs=1e-6)
+
+
+def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    words = [checkpoint, checkpoint, "--data", data.uri, "--query", QUERY, "--out", str(tmp_path)]
+    with pytest.raises(VtrError, match="leave out --serve and --transform"):
+        run("explain", [*words, "--transform", "t.json"])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

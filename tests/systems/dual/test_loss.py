@@ -160,3 +160,12 @@ def test_detection_is_finite_and_exact_for_any_score() -> None:
     labels = torch.tensor([[1.0, 0.0, 0.5]])
     assert float(concept_terms(scores, labels)) == pytest.approx(math.log(2) / 3, abs=1e-12)
     assert float(concept_terms(-scores, labels)) == pytest.approx((2e4 + math.log(2)) / 3, rel=1e-12)
+
+
+def test_without_ranking_concepts_are_learned_by_their_detection_alone() -> None:
+    embeddings, labels = _batch()
+    plain = DualObjective(DualTripletConfig(), "jaccard")(embeddings, labels, KEYS)
+    detected = DualObjective(DualTripletConfig(ranks_concepts=False), "jaccard")(embeddings, labels, KEYS)
+    assert "concept" not in detected.by_term
+    assert detected.total.item() == pytest.approx(plain.total.item() - plain.by_term["concept"].item())
+    assert torch.equal(detected.ranges, plain.ranges)

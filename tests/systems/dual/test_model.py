@@ -1,18 +1,25 @@
 """The dual encoder: its size, what missing modalities do, and that rows do not influence each other."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
+from tests.builders.captioned import CaptionedVideos, captioned_videos
 from tests.builders.frame_batches import ROWS, SMALL, videos
+from tests.builders.toy import written
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
-from vtr_core.errors import ConfigError
+from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings
+from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.loss import DualObjective
@@ -165,3 +172,18 @@ def test_inputs_that_make_no_model_are_errors() -> None:
 def test_a_configuration_survives_json() -> None:
     config = TrainConfig(model=HybridEncoderConfig(concept_similarity="cosine"), loss=DualTripletConfig(margin=0.1))
     assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_words_with_their_part_of_speech_are_counted_apart(tmp_path: Path) -> None:
+    captions = {"v": ["they run a long run", "we run"]}
+    (data,) = written(CaptionedVideos(captions), tmp_path / "d", IngestOptions(tagger="default"))
+    config = with_inputs(override(preset("hybrid-msrvtt-tiny-pos-text"), {"model.num_concepts": None}), data)
+    words = WordTable.load(data).vocabulary
+    model = build_model(config.model)
+    assert isinstance(model, HybridEncoder)
+    counts = model.words.counts(encode(words, captions["v"], 20))
+    expected = [{"they": 1, "run/verb": 1, "a": 1, "long/adjective": 1, "run/noun": 1}, {"we": 1, "run/verb": 1}]
+    found = [{words.words[n]: int(row[n]) for n in row.nonzero()[:, 0].tolist()} for row in counts]
+    assert found == expected
+    with pytest.raises(DatasetError, match="tagged is False where True is asked for"):
+        with_inputs(preset("hybrid-msrvtt-tiny-pos"), captioned_videos(tmp_path / "plain", captions))

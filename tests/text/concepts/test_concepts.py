@@ -70,3 +70,10 @@ def test_names_and_labels_agree_with_the_slow_reference(pos, min_captions):
     slow = np.array([reference.labels(counts, names[:8]) for counts in expected], np.float32)
     np.testing.assert_array_equal(found, slow)
     assert found[:-1].max(axis=1).min() < 1  # somewhere the strongest concept is outside the vocabulary
+
+
+def test_nltks_stop_words_leave_prepositions_and_adverbs_that_our_list_takes_away():
+    caption = tagged("dog/NOUN near/ADP a/DET man/NOUN and/CCONJ although/SCONJ in/ADP really/ADV")
+    assert caption_concepts(caption, ALL) == ["dog/noun", "man/noun"]
+    nltk = ConceptSettings(tuple(Part), stop_words="nltk")
+    assert caption_concepts(caption, nltk) == ["dog", "near", "man", "although", "really"]

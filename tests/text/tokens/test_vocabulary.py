@@ -7,6 +7,7 @@ import pytest
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.text.tokens.vocabulary import Vocabulary, tokenise, words_of
+from vtr_core.text.tokens.word_tags import WordTags
 
 
 def test_words_are_lower_case_runs_of_letters_digits_and_apostrophes():
@@ -77,3 +78,30 @@ def test_a_changed_or_unknown_tokenizer_is_noticed():
     for bad in (b'"letters"', b"3", b"[]", b"null"):
         with pytest.raises(DatasetError, match="is none of words, alphanumeric"):
             Vocabulary.from_json(content.replace(b'"alphanumeric"', bad))
+
+
+def test_an_unknown_word_is_a_token_of_its_own_where_that_is_asked_for():
+    vocabulary = Vocabulary.from_captions(["a b", "a c"], 2, unknown="token")
+    assert vocabulary.words == ("a",)
+    assert vocabulary.encode("a dog, a", 5).tolist() == [1, 4, 1, 0, 0]  # 1 + <start> 2, <end> 3, <unk> 4
+    assert vocabulary.encode_all(["dog", ""], 2).tolist() == [[4, 0], [0, 0]]
+    again = Vocabulary.from_json(vocabulary.to_json())
+    assert again == vocabulary
+    assert again.fingerprint != Vocabulary(("a",)).fingerprint
+    with pytest.raises(DatasetError, match="does not match its fingerprint"):
+        Vocabulary.from_json(vocabulary.to_json().replace(b'"unknown": "token"', b'"unknown": "dropped"'))
+
+
+def test_tagged_words_carry_their_part_of_speech():
+    tags = WordTags.of("default")
+    vocabulary = Vocabulary.from_captions(["the dogs run", "a dog runs"], 1, tags=tags)
+    assert set(vocabulary.words) == {"the", "dogs/noun", "run/verb", "a", "dog/noun", "runs/verb"}
+    assert vocabulary.known("The dogs run!") == [vocabulary.ids[word] for word in ("the", "dogs/noun", "run/verb")]
+    assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
+    assert vocabulary.fingerprint != Vocabulary(vocabulary.words).fingerprint
+
+
+def test_another_tagger_than_that_of_the_words_is_refused():
+    vocabulary = Vocabulary(("dog/noun",), tags=WordTags("default", "of another"))
+    with pytest.raises(DatasetError, match="were tagged by another default"):
+        vocabulary.known("a dog")

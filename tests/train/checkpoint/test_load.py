@@ -210,3 +210,19 @@ def test_a_plateau_is_so_many_validations_without_a_gain_since_the_last_one() ->
     assert plateaus == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3]
     assert (progress.flat_validations, progress.flat_at_rate) == (7, 1)
     assert judge(Progress(flat_at_rate=5, best_value=9.0), {"m": 1.0}, "m").plateaus == 0
+
+
+def test_the_published_schedule_lowers_an_old_rate_at_the_first_validation_that_is_not_the_best() -> None:
+    values = [1.0, 0.9, 2.0, 1.0, 1.5, 1.6, 3.0, 4.0, 5.0, 4.0, 4.5, 6.0]
+    progress, plateaus = Progress(), []
+    for value in values:
+        progress = judge(progress, {"m": value}, "m", plateau_patience=3, plateau="old_rate")
+        plateaus.append(progress.plateaus)
+    expected, best, age, lowered = [], -1.0, 0, 0
+    for value in values:
+        age += 1
+        if value <= best and age > 2:
+            age, lowered = 0, lowered + 1
+        best = max(best, value)
+        expected.append(lowered)
+    assert plateaus == expected == [0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2]

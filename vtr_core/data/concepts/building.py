@@ -88,6 +88,7 @@ def build_concept_table(
         names=names,
         frequency=tuple(total[name] for name in names),
         datasets=tuple(_counted(part) for part in sets),
+        stop_words=settings.concepts.stop_words,
     )
     reports = [_report(part, own, names, ambiguous) for part, own in zip(sets, kept, strict=True)]
     report = ConceptReport.of(head, used, ambiguous, reports)

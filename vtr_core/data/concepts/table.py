@@ -14,11 +14,13 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from vtr_core import storage
+from vtr_core.config.caption_text import StopWords
 from vtr_core.config.record import record
 from vtr_core.data.concepts.counts import ConceptCounts
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.storage import Location, is_file_name, locate
+from vtr_core.text.tagging.universal_tags import Part
 
 FILE = "concepts.json"
 KIND, VERSION = "concepts", 1
@@ -54,11 +56,21 @@ class TableHead:
     frequency: tuple[int, ...]
     """The sum of each one's kept counts over the videos of the first data set."""
     datasets: tuple[CountedSet, ...]
+    stop_words: StopWords = "short"
+    """The list of words that name no concept."""
+
+    @property
+    def letters(self) -> str:
+        """The parts as they are given on a command line."""
+        return ",".join(part.letter for part in Part if part.value in self.parts)
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal content, wherever the data sets lie."""
-        return fingerprint(asdict(replace(self, datasets=tuple(replace(part, uri="") for part in self.datasets))))
+        content = asdict(replace(self, datasets=tuple(replace(part, uri="") for part in self.datasets)))
+        if self.stop_words == "short":  # as older tables have it, which do not say
+            del content["stop_words"]
+        return fingerprint(content)
 
     def to_json(self) -> dict[str, Any]:
         """The content of `concepts.json`."""

@@ -13,8 +13,8 @@ from vtr_core.text.tokens.vocabulary import Vocabulary, padded_ids
 def caption_tokens(
     captions: Sequence[str], vocabulary: Vocabulary, max_words: int, drops: Drops
 ) -> Int32[np.ndarray, "captions max_words"]:
-    """The ids of the first `max_words` known words of every caption; those that have more are counted as shortened."""
-    known = [vocabulary.known(caption) for caption in captions]
+    """The first `max_words` ids of every caption; those that have more are counted as shortened."""
+    known = vocabulary.known_all(captions)
     drops.shortened += sum(len(ids) > max_words for ids in known)
     rows = [padded_ids(ids, max_words) for ids in known]
     return np.array(rows, TOKEN_DTYPE).reshape(len(captions), max_words)

@@ -1,13 +1,14 @@
 """An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, assert_never
 
 import numpy as np
 
 from vtr_core import storage
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.config.record import record
 from vtr_core.data.ingest.clips import clip_groups
 from vtr_core.data.ingest.frames import frame_groups
@@ -20,7 +21,7 @@ from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.face_pairs import save_pairs
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
-from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.data.sources.source import (
     AnySource,
@@ -36,12 +37,13 @@ from vtr_core.data.sources.source import (
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location, is_file_name
-from vtr_core.text.tokens.vocabulary import Tokenizer, word_counts
+from vtr_core.text.tokens.vocabulary import word_counts, words_of
+from vtr_core.text.tokens.word_tags import WordTags
 
 RECORDS = "_ingest"
 """The folder of finished tasks' records; it is removed when the manifests are written."""
 
-CountWords = Callable[[AnySource, Sequence[VideoEntry], Tokenizer], Counter[str]]
+CountWords = Callable[[AnySource, Sequence[VideoEntry], Tokenizer, WordTags | None], Counter[str]]
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class IngestOptions:
     """Shares of videos, for instance {"train": .8, "val": .2}; empty: the source's own splits, if it has any."""
     seed: int = 0
     """Random seed of the split and of the order of videos."""
-    max_words: int = 20
-    """Words kept of a caption."""
+    max_words: int | None = 20
+    """Words kept of a caption; None: as many as the longest one has."""
     min_count: int = 1
-    """Occurrences that a word needs."""
+    """Occurrences in the training captions that a word needs."""
     tokenizer: Tokenizer = "words"
     """The tokenizer of captions."""
+    unknown: UnknownWords = "dropped"
+    """The treatment of words outside the vocabulary."""
+    tagger: str | None = None
+    """The part-of-speech tagger that makes words `measure/verb` (None: they have no part of speech)."""
     videos_per_shard: int = 256
     """Videos in a Parquet file."""
     strict: bool = False
@@ -98,8 +104,9 @@ class IngestPlan:
     @property
     def fingerprint(self) -> str:
         """Equal for ingests that would write the same data set."""
-        options = {**asdict(self.options), "strict": None}
-        del options["tokenizer"]  # the words' fingerprint tells it
+        options = {**asdict(self.options), "strict": None, "max_words": self.schema.max_words}
+        for told in ("tokenizer", "unknown", "tagger"):  # by the words' fingerprint
+            del options[told]
         videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
         return fingerprint(
             [self.source.name, self.source.settings(), self.schema.to_json(), self.words.fingerprint, options, videos]
@@ -119,9 +126,11 @@ class IngestPlan:
         return self.out / RECORDS / f"{task.name}.json"
 
 
-def count_words(source: AnySource, videos: Sequence[VideoEntry], tokenizer: Tokenizer) -> Counter[str]:
-    """How often each word occurs in the captions of `videos`."""
-    return word_counts(source.captions(videos), tokenizer)
+def count_words(
+    source: AnySource, videos: Sequence[VideoEntry], tokenizer: Tokenizer, tags: WordTags | None
+) -> Counter[str]:
+    """How often each word occurs in the captions of `videos`, by part of speech where there are tags."""
+    return word_counts(source.captions(videos), tokenizer, tags)
 
 
 def plan_ingest(
@@ -134,22 +143,28 @@ def plan_ingest(
 ) -> IngestPlan:
     """List the videos, split and shuffle them, and collect the vocabulary.
 
-    It is `words`, or the words of all captions that the file `word_vectors` knows, or those of the training captions;
-    `count` counts them.
+    It is `words`, or that of the training captions, which `count` counts, with vectors of the file `word_vectors` where
+    one is given.
     """
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
         raise DatasetError(f"{_given(source)} holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
-    schema = _schema(source, options.max_words)
-    if words is None and word_vectors is not None:
-        words = WordTable.from_vectors(word_vectors, count(source, videos, options.tokenizer), options.tokenizer)
+    tokenizer = options.tokenizer if words is None else words.vocabulary.tokenizer
+    schema = _schema(source, options.max_words or _longest(source.captions(videos), tokenizer))
     if words is None:
-        counts = count(source, by_split.get("train", videos), options.tokenizer)
-        words = WordTable.from_counts(counts, options.min_count, options.tokenizer)
+        tags = None if options.tagger is None else WordTags.of(options.tagger)
+        counts = count(source, by_split.get("train", videos), options.tokenizer, tags)
+        wording = Wording(options.min_count, options.tokenizer, options.unknown, tags)
+        words = WordTable.from_counts(counts, wording, options.max_words is None, word_vectors)
     tasks = [task for split, members in by_split.items() for task in _tasks(split, members, options)]
     return IngestPlan(source, out, schema, words, tasks, options, drops)
+
+
+def _longest(captions: Iterable[str], tokenizer: Tokenizer) -> int:
+    """The most words that a caption has; 1 where none has any."""
+    return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 
 
 def _schema(source: AnySource, max_words: int) -> Schema:

@@ -17,6 +17,9 @@ from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FrameSchema, ImageSchema, Schema, VideoSchema
 from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
+
+_POSITIVE = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -33,19 +36,22 @@ class CaptionDraws:
 
     The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
     order of this seed, and begins again where there are no more: without replacement as long as there are enough.
+    every: turns go on over all epochs, and each time that a video's captions are through they have another order.
     """
 
     seed: Int64[np.ndarray, " rows"]
     turn: Int64[np.ndarray, " rows"]
+    every: bool = False
 
     def __getitem__(self, rows: slice) -> "CaptionDraws":
         """The draws of some of the rows."""
-        return CaptionDraws(self.seed[rows], self.turn[rows])
+        return CaptionDraws(self.seed[rows], self.turn[rows], self.every)
 
     def caption(self, row: int, captions: int) -> int:
         """The caption of a row whose video has `captions` of them, at least one."""
-        order = np.random.default_rng(int(self.seed[row])).permutation(captions)
-        return int(order[self.turn[row] % captions])
+        cycle, place = divmod(int(self.turn[row]), captions)
+        seed = [int(self.seed[row]), cycle] if self.every else int(self.seed[row])
+        return int(np.random.default_rng(seed).permutation(captions)[place])
 
 
 @dataclass(frozen=True)
@@ -91,13 +97,16 @@ class BatchVideos:
         """The row groups that hold the videos, in order."""
         return np.unique(self.group).tolist()
 
-    def sample(self, schema: Schema, clips_per_video: int, seed: int) -> BatchPlan:
+    def sample(self, schema: Schema, clips_per_video: int, seed: int, every_caption_of: int | None = None) -> BatchPlan:
         """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each; of clips
         with several captions both.
 
-        They are drawn without replacement where there are enough, with it otherwise.
+        They are drawn without replacement where there are enough, with it otherwise; with `every_caption_of`, the
+        steps of an epoch, a video's captions come in turn over the epochs, each as often as any other.
         """
         if isinstance(schema, VideoSchema):
+            if every_caption_of is not None:
+                return self._captions_in_turn(clips_per_video, seed, self.step // every_caption_of)
             return self._captions(clips_per_video, seed)
         clips = self._clips(clips_per_video, seed)
         if isinstance(schema, FrameSchema):
@@ -119,10 +128,32 @@ class BatchVideos:
         turns = np.tile(np.arange(captions_per_video), len(self.group))
         return CaptionDraws(np.repeat(seeds, captions_per_video), turns)
 
+    def _captions_in_turn(self, captions_per_video: int, seed: int, epoch: int) -> BatchPlan:
+        seeds = np.array(
+            [key64(f"{seed} {group} {row}") & _POSITIVE for group, row in zip(self.group, self.first_row, strict=True)]
+        )
+        turns = np.tile(epoch * captions_per_video + np.arange(captions_per_video), len(self.group))
+        group, row = (np.repeat(values, captions_per_video) for values in (self.group, self.first_row))
+        draws = CaptionDraws(np.repeat(seeds, captions_per_video), turns, every=True)
+        return BatchPlan(self.step, group, row, tuple(self.groups), draws)
+
 
 def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
     found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
     return np.sort(found)
+
+
+def _shuffled(
+    videos: Int64[np.ndarray, " videos"], batch: int, generator: np.random.Generator
+) -> Int64[np.ndarray, " videos"]:
+    """A window's videos in a random order. Those that stand in it twice, to fill its last batch, are never twice in a
+    batch: once they are at the end, and the rest of that batch are others."""
+    once, counts = np.unique(videos, return_counts=True)
+    if (counts == 1).all():
+        return generator.permutation(videos)
+    filling, others = once[counts > 1], generator.permutation(once[counts == 1])
+    own = batch - len(filling)
+    return np.concatenate([generator.permutation(np.concatenate([filling, others[own:]])), others[:own], filling])
 
 
 @dataclass(frozen=True)
@@ -179,7 +210,9 @@ class Plan:
         self._group_of_video = np.repeat(np.arange(len(groups)), self._videos_in_group)
         before = np.cumsum(self._counts) - self._counts
         self._first_row = before - before[self._first_video][self._group_of_video]
-        self.steps_per_epoch = manifest.videos // batch.videos
+        filled = batch.remainder == "filled"
+        self.steps_per_epoch = -(-manifest.videos // batch.videos) if filled else manifest.videos // batch.videos
+        self.every_caption_of = self.steps_per_epoch if batch.captions == "every" else None
         self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
 
     def window_of(self, step: int) -> int:
@@ -189,7 +222,8 @@ class Plan:
 
     def window(self, number: int) -> list[BatchPlan]:
         """The batches of window `number`, in order of their steps."""
-        return [batch.sample(self._schema, self.clips_per_video, self.seed) for batch in self.videos(number)]
+        how = self._schema, self.clips_per_video, self.seed, self.every_caption_of
+        return [batch.sample(*how) for batch in self.videos(number)]
 
     def videos(self, number: int) -> list[BatchVideos]:
         """The videos of each batch of window `number`."""
@@ -198,7 +232,7 @@ class Plan:
         last = min(first + self._batch.window, self.steps_per_epoch)
         generator = np.random.default_rng([self.seed, epoch, index])
         videos = self._epoch_order(epoch)[first * self._batch.videos : last * self._batch.videos]
-        parts = [np.sort(part) for part in np.split(generator.permutation(videos), last - first)]
+        parts = [np.sort(part) for part in np.split(_shuffled(videos, self._batch.videos, generator), last - first)]
         step = epoch * self.steps_per_epoch + first
         return [
             BatchVideos(step + i, self._group_of_video[part], self._first_row[part], self._counts[part])
@@ -215,11 +249,12 @@ class Plan:
         """All videos in the order of the epoch's permuted row groups, in each cyclically from a random one on.
 
         What makes no full batch is left over at the end, so that without the circle a small data set would lose the
-        same videos in every epoch.
+        same videos in every epoch; or the epoch's first videos fill the last batch.
         """
         generator = np.random.default_rng([self.seed, epoch])
         groups = generator.permutation(len(self.row_groups))
         sizes = self._videos_in_group[groups]
         start = np.cumsum(sizes) - sizes - generator.integers(sizes)
         offsets = (np.arange(sizes.sum()) - np.repeat(start, sizes)) % np.repeat(sizes, sizes)
-        return np.repeat(self._first_video[groups], sizes) + offsets
+        order = np.repeat(self._first_video[groups], sizes) + offsets
+        return np.resize(order, max(len(order), self.steps_per_epoch * self._batch.videos))

@@ -75,7 +75,7 @@ class RowGroupReader:
 
     def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
-        return ShardFile(self.manifest.location / shard.file, shard)
+        return ShardFile(self.manifest.place(shard), shard)
 
 
 def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:

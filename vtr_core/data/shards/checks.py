@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pyarrow.fs as pafs
 
 from vtr_core import storage
+from vtr_core.config.data_sets import joined_uris
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest, Shard, StoredAt
 from vtr_core.data.records.schema import Schema
@@ -18,7 +19,8 @@ def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnB
     With "skip" the files are not checked here, but when they are read. Raises StorageError where the store cannot be
     read, DatasetError where a file is missing or was replaced, SchemaMismatch as `require` does.
     """
-    storage.check_readable(storage.locate(uri))
+    for part in joined_uris(uri):
+        storage.check_readable(storage.locate(part))
     manifest = Manifest.load(uri)
     require(manifest.schema, manifest.uri)
     if on_bad_shard == "fail":
@@ -34,6 +36,11 @@ def check_files(manifest: Manifest) -> None:
     endpoint: an ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes
     alone.
     """
+    parts = joined_uris(manifest.uri)
+    if len(parts) > 1:
+        for part in parts:
+            check_files(Manifest.load(part))
+        return
     folder = manifest.location
     objects = storage.listing(folder)
     for shard in manifest.shards:

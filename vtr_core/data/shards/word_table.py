@@ -1,23 +1,51 @@
 """A vocabulary with or without given word vectors, as a data set carries it."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
 from jaxtyping import Float32
 
 from vtr_core import storage
+from vtr_core.config.caption_text import CaptionText, Tokenizer, UnknownWords
 from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import Location
-from vtr_core.text.tokens.vocabulary import Tokenizer, Vocabulary
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.text.tokens.word_tags import WordTags, bare_word
 from vtr_core.text.vectors.word_vectors import read_word_vectors
 
 WORDS = "vocabulary.json"
 VECTORS = "word_vectors.safetensors"
+_SEED = 0
+"""Of the vectors of words that a word-vector file does not know."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How captions become words."""
+
+    min_count: int = 1
+    """Occurrences that a word needs."""
+    tokenizer: Tokenizer = "words"
+    unknown: UnknownWords = "dropped"
+    tags: WordTags | None = None
+
+    def made(self, uncut: bool) -> dict[str, Any]:
+        """What a manifest says of it."""
+        tagger = None if self.tags is None else self.tags.tagger
+        made = CaptionText(
+            tokenizer=self.tokenizer,
+            min_count=self.min_count,
+            unknown=self.unknown,
+            uncut=uncut,
+            tagged=tagger is not None,
+        )
+        return made.asked | ({} if tagger is None else {"tagger": tagger})
 
 
 @dataclass(frozen=True)
@@ -26,17 +54,41 @@ class WordTable:
 
     vocabulary: Vocabulary
     vectors: Float32[np.ndarray, "words dim"] | None = None
+    made: dict[str, Any] | None = None
+    """What a manifest says of how captions became words; None where an older one says nothing."""
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, tokenizer: Tokenizer = "words") -> "WordTable":
-        """Every word of the captions with `min_count` occurrences; its vector is to be learned."""
-        return cls(Vocabulary.from_counts(counts, min_count, tokenizer))
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        wording: Wording = Wording(),
+        uncut: bool = False,
+        word_vectors: str | None = None,
+    ) -> "WordTable":
+        """Every word with `min_count` occurrences, with vectors of the word-vector file at `word_vectors`, if given.
 
-    @classmethod
-    def from_vectors(cls, uri: str, words: Iterable[str], tokenizer: Tokenizer = "words") -> "WordTable":
-        """Those of `words`, as `tokenizer` cuts them, that the word-vector file at `uri` knows, with its vectors."""
-        found = read_word_vectors(uri, set(words))
-        return cls(Vocabulary(tuple(found.words), tokenizer), found.vectors)
+        A word that the file does not know is left out, or, where unknown words are `<unk>`, gets a vector of its own
+        from U(−1, 1), as the published code of dual encoding draws it. `measure/verb` has the vector of `measure`.
+        """
+        words = Vocabulary.from_counts(counts, wording.min_count, wording.tokenizer, wording.unknown, wording.tags)
+        table = cls(words, made=wording.made(uncut))
+        return table if word_vectors is None else table._with_vectors(word_vectors)
+
+    def _with_vectors(self, uri: str) -> "WordTable":
+        """The table with the vectors of the file at `uri`, as `from_counts` says."""
+        words = self.vocabulary.words
+        bare = [bare_word(word) for word in words] if self.vocabulary.tags else list(words)
+        found = read_word_vectors(uri, set(bare))
+        row = {word: number for number, word in enumerate(found.words)}
+        if self.vocabulary.unknown == "dropped":
+            kept = [number for number, word in enumerate(bare) if word in row]
+            vocabulary = replace(self.vocabulary, words=tuple(words[number] for number in kept))
+            return replace(self, vocabulary=vocabulary, vectors=found.vectors[[row[bare[number]] for number in kept]])
+        vectors = np.random.default_rng(_SEED).uniform(-1, 1, (len(words), found.vectors.shape[1])).astype(np.float32)
+        for number, word in enumerate(bare):
+            if word in row:
+                vectors[number] = found.vectors[row[word]]
+        return replace(self, vectors=vectors)
 
     @classmethod
     def load(cls, manifest: Manifest) -> "WordTable":
@@ -46,9 +98,8 @@ class WordTable:
         vocabulary = Vocabulary.from_json(_content(place), str(place))
         if vocabulary.fingerprint != record.fingerprint or len(vocabulary) != record.num_words:
             raise DatasetError(f"{place} is not the vocabulary that the manifest names; restore or rebuild it")
-        if record.vectors is None:
-            return cls(vocabulary)
-        return cls(vocabulary, _read_vectors(manifest.location / record.vectors, record))
+        vectors = None if record.vectors is None else _read_vectors(manifest.location / record.vectors, record)
+        return cls(vocabulary, vectors, record.made)
 
     @property
     def fingerprint(self) -> str:
@@ -59,7 +110,7 @@ class WordTable:
     def save(self, folder: Location) -> VocabularyRecord:
         """Write the table into a data set's folder and return its record for the manifest."""
         storage.write_bytes(folder / WORDS, self.vocabulary.to_json())
-        words = VocabularyRecord(WORDS, len(self.vocabulary), self.vocabulary.fingerprint)
+        words = VocabularyRecord(WORDS, len(self.vocabulary), self.vocabulary.fingerprint, made=self.made)
         if self.vectors is None:
             return words
         content = safetensors.numpy.save({"vectors": self.vectors})

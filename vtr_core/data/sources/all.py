@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from vtr_core.data.sources.bigfile.collection import BigFileVideos
+from vtr_core.data.sources.bigfile.tgif import Tgif
+from vtr_core.data.sources.bigfile.trecvid import Trecvid
 from vtr_core.data.sources.clip.frames import ClipFrames
 from vtr_core.data.sources.clip.tokens import ClipTokens
 from vtr_core.data.sources.crosstask.crosstask import CrossTask
@@ -22,6 +25,7 @@ from vtr_core.data.sources.youcook2 import YouCook2
 
 SOURCES: Mapping[str, type[Source]] = MappingProxyType(
     {
+        "bigfile": BigFileVideos,
         "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "crosstask": CrossTask,
@@ -35,16 +39,21 @@ SOURCES: Mapping[str, type[Source]] = MappingProxyType(
         "synthetic": Synthetic,
         "synthetic_steps": SyntheticSteps,
         "synthetic_tokens": SyntheticTokens,
+        "tgif": Tgif,
+        "trecvid": Trecvid,
         "youcook2": YouCook2,
     }
 )
 WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
     {
+        "bigfile": BigFileVideos,
         "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "msrvtt": MsrvttVideos,
         "synthetic": SyntheticVideos,
         "synthetic_tokens": SyntheticTokens,
+        "tgif": Tgif,
+        "trecvid": Trecvid,
     }
 )
 """Sources that can write whole videos."""

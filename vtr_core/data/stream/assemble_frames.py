@@ -143,5 +143,5 @@ class _Filling:
 
     def _damaged(self, clip: _Clip, fault: BadPicture) -> DamagedShard:
         place = self.places[clip.group]
-        file = self.reader.manifest.location / self.reader.manifest.shards[place.shard].file
+        file = self.reader.manifest.place(self.reader.manifest.shards[place.shard])
         return DamagedShard(f"{file}, row group {place.index}, row {clip.row}: {fault}; restore or rebuild it")

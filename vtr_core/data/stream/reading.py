@@ -64,7 +64,7 @@ def stream(
     views of Ray's shared memory: read-only, and valid as long as they are referenced.
     """
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
-    sampling = _Sampling(plan.clips_per_video, plan.seed, plan.extra_captions, plan.max_frames)
+    sampling = _Sampling(plan.clips_per_video, plan.seed, plan.every_caption_of, plan.extra_captions, plan.max_frames)
     task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
     make = partial(window_items, reader.manifest, plan)
     numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
@@ -131,6 +131,7 @@ class _Sampling:
 
     clips_per_video: int
     seed: int
+    every_caption_of: int | None
     extra_captions: int
     max_frames: int
 
@@ -166,7 +167,8 @@ class _Task:
 
     def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
         videos = BatchVideos(step, group, first_row, rows)
-        batch = videos.sample(self.manifest.schema, self.sampling.clips_per_video, self.sampling.seed)
+        wanted = self.sampling
+        batch = videos.sample(self.manifest.schema, wanted.clips_per_video, wanted.seed, wanted.every_caption_of)
         return batch.part(self.part.rank, self.part.world)
 
 

@@ -7,10 +7,7 @@ from torch import Tensor, nn
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
-
-PADDING = 0
-NUM_SPECIAL = 4
-"""<pad> is token 0; <start>, <end> and <unk> follow the vocabulary's words."""
+from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
 class SentenceEncoder(nn.Module):
@@ -34,6 +31,7 @@ class SentenceEncoder(nn.Module):
         super().__init__()
         self.num_words = num_words
         self._train_vectors = train_vectors
+        self._padded_windows = padded_windows
         self.vectors = nn.Embedding(num_words + NUM_SPECIAL, word_dim, padding_idx=PADDING)
         self.levels = TemporalLevels(word_dim, levels, dropout, False, padded_windows)
         self.out_dim = num_words + self.levels.out_dim
@@ -60,6 +58,7 @@ class SentenceEncoder(nn.Module):
     def forward(self, tokens: Int64[Tensor, "rows max_words"]) -> Float[Tensor, "rows out_dim"]:
         """The vector of each caption; of one without a known word it is 0. Padding, token 0, is at its end."""
         present = self.known(tokens).unsqueeze(1)
+        tokens = tokens if self._padded_windows else _to_longest(tokens)
         sequence = self._with_ends(tokens)
         levels = self.levels(self.vectors(sequence), sequence != PADDING)
         return torch.where(present, torch.cat([self.counts(tokens).to(levels), levels], dim=1), 0)
@@ -80,3 +79,9 @@ class SentenceEncoder(nn.Module):
         sequence = torch.cat([edge + self.num_words + 1, tokens, edge], dim=1)
         end = (tokens != PADDING).sum(dim=1, keepdim=True) + 1
         return sequence.scatter(1, end, edge + self.num_words + 2)
+
+
+def _to_longest(tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows words"]:
+    """The tokens without the padding that all rows have at their end; one column at least."""
+    longest = int((tokens != PADDING).sum(dim=1).max()) if tokens.numel() else 0
+    return tokens[:, : max(1, longest)]

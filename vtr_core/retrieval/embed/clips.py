@@ -89,8 +89,7 @@ def embed_captions(
 
 def caption_columns(vocabulary: Vocabulary, captions: Sequence[str], max_words: int) -> Columns:
     """Rows that have a caption alone, all of the same clip."""
-    tokens = [vocabulary.encode(text, max_words) for text in captions]
-    return {**_keys(len(captions)), "tokens": np.array(tokens, TOKEN_DTYPE).reshape(len(captions), max_words)}
+    return {**_keys(len(captions)), "tokens": vocabulary.encode_all(captions, max_words).astype(TOKEN_DTYPE)}
 
 
 def embed_columns(model: nn.Module, features: Mapping[str, int], chunks: Iterable[Columns]) -> EmbeddedRows:
@@ -141,7 +140,7 @@ def _chunks(manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGrou
         group = reader.read(place)
         if not known:
             captions = group.pop("caption")
-            group["tokens"] = np.stack([vocabulary.encode(text, manifest.schema.max_words) for text in captions])
+            group["tokens"] = vocabulary.encode_all(captions.tolist(), manifest.schema.max_words)
         rows = len(group["clip_key"])
         for first in range(0, rows, max_rows):
             yield {name: array[first : first + max_rows] for name, array in group.items()}

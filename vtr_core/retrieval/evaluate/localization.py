@@ -116,7 +116,7 @@ def _scored(using: SecondModel, video: StoredSteps, texts: Entries) -> ScoredVid
 
 
 def _texts(using: SecondModel, steps: Sequence[str]) -> Entries:
-    tokens = np.stack([using.vocabulary.encode(step, using.max_words) for step in steps])
+    tokens = using.vocabulary.encode_all(steps, using.max_words)
     return _entries(using, {}, tokens, (TEXT,))
 
 

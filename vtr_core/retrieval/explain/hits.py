@@ -54,6 +54,8 @@ def explain_hits(
                 score=float(scores.total[position]),
                 latent=None if scores.latent is None else float(scores.latent[position]),
                 concept=float(scores.concept[position]),
+                min_sum=float(torch.minimum(video[row], text).sum()) if kind == "jaccard" else None,
+                max_sum=float(torch.maximum(video[row], text).sum()) if kind == "jaccard" else None,
                 causality_few=float(few[row]),
                 causality_many=float(many[row]),
                 video=columns[0],

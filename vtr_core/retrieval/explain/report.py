@@ -117,6 +117,22 @@ def explain_report(
     )
 
 
+def side_by_side(first: ExplainReport, second: ExplainReport) -> ExplainReport:
+    """The answers of two models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
+
+    What the page says of concepts, spaces and their weights is of the first model.
+    """
+    titles = [f"{name}: {report.preset}" for name, report in (("A", first), ("B", second))]
+    systems = [replace(report.systems[0], title=t) for t, report in zip(titles, (first, second), strict=True)]
+    queries = [
+        replace(one, answers=(one.answers[0], other.answers[0]))
+        for one, other in zip(first.queries, second.queries, strict=True)
+    ]
+    checkpoint = f"A {first.checkpoint} · B {second.checkpoint}"
+    preset = first.preset if first.preset == second.preset else f"{first.preset} and {second.preset}"
+    return replace(first, checkpoint=checkpoint, preset=preset, systems=tuple(systems), queries=tuple(queries))
+
+
 def _system(title: str, transform: Transform, answers: Sequence[Answer]) -> System:
     hits = [hit for one in answers for hit in one.hits]
     return System(

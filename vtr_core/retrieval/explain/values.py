@@ -43,6 +43,9 @@ class HitExplanation:
     score: float
     latent: float | None
     concept: float
+    min_sum: float | None
+    """Σ min and Σ max, whose quotient a generalised Jaccard is; None for a cosine."""
+    max_sum: float | None
     causality_few: float
     causality_many: float
     video: tuple[Tag, ...]

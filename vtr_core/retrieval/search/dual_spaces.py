@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Float32
+import numpy as np
+from jaxtyping import Float32, Int64
 from torch import Tensor
 
 from vtr_core.config.concept_similarity import ConceptSimilarity
@@ -33,6 +34,17 @@ class SpaceFigures:
     space: str
     """hybrid, latent or concept."""
     directions: list[Direction]
+    queries: str = "all"
+    """`all`, or what the captions have in common that are compared, with their videos."""
+
+
+@dataclass(frozen=True)
+class QuerySubset:
+    """Some captions of a data set, which are also evaluated by themselves against their videos alone."""
+
+    name: str
+    caption_keys: Int64[np.ndarray, " captions"]
+    """Captions of other data sets may be among them."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +63,9 @@ class DualSpaces:
     """A data set's videos; DatasetError where none has frames."""
     queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
     """Texts; None for one without a word that the model knows."""
-    figures: Callable[[TrainedModel, Manifest, EvaluationConfig], list[SpaceFigures]]
-    """Retrieval metrics on a data set; DatasetError where there is nothing to find."""
+    figures: Callable[[TrainedModel, Manifest, EvaluationConfig, QuerySubset | None], list[SpaceFigures]]
+    """Retrieval metrics on a data set, then on a given subset of its captions; DatasetError where there is nothing
+    to find."""
 
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:

@@ -63,6 +63,10 @@ class DualTripletConfig(Settings):
     sum over rows); 0 makes the concept space a second latent one."""
     concept_weight_factor: PositiveFloat = 1.0
     """What B is multiplied by, whatever the batch's size."""
+    labels: Literal["soft", "binary"] = "soft"
+    """How much of a concept a video has: its count over the largest one, or 1 for every concept that it keeps."""
+    ranks_concepts: bool = True
+    """Whether the concept space has a triplet loss, too; without it concepts are learned by their detection alone."""
     causality_weight: NonNegativeFloat = 0.0
     """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
     causality_concepts: PositiveInt = 10

@@ -1,6 +1,7 @@
 """Retrieval figures of a dual encoder: both directions, in each space and by the hybrid score."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
-from vtr_core.retrieval.search.dual_spaces import SpaceFigures
-from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual
+from vtr_core.retrieval.search.dual_spaces import QuerySubset, SpaceFigures
+from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual, only_captions
 from vtr_core.systems.dual.scores import Scores, hybrid_scores, space_scores
 from vtr_core.systems.loaded_model import TrainedModel
 
@@ -47,12 +48,22 @@ def evaluate_dual(
     return found
 
 
-def checkpoint_figures(loaded: TrainedModel, manifest: Manifest, evaluation: EvaluationConfig) -> list[SpaceFigures]:
-    """`evaluate_dual` of a data set; DatasetError where nothing can be found."""
+def checkpoint_figures(
+    loaded: TrainedModel, manifest: Manifest, evaluation: EvaluationConfig, subset: QuerySubset | None = None
+) -> list[SpaceFigures]:
+    """`evaluate_dual` of a data set, and of its captions in `subset`; DatasetError where nothing can be found."""
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
-    return evaluate_dual(rows, model.concept_similarity, evaluation.latent_weight, evaluation.normalise)
+    how = model.concept_similarity, evaluation.latent_weight, evaluation.normalise
+    found = evaluate_dual(rows, *how)
+    if subset is None:
+        return found
+    kept = np.isin(rows.caption_key, subset.caption_keys)
+    part = only_captions(rows, kept)
+    if not part.video_present.any() or not kept.any():
+        raise DatasetError(f"{manifest.uri} has no {subset.name} query whose video has frames")
+    return [*found, *(replace(one, queries=subset.name) for one in evaluate_dual(part, *how))]
 
 
 def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:

@@ -67,7 +67,9 @@ class DualObjective(nn.Module):
                 by_term["latent"], ranges[0] = self._triplets(latent, cosine, keys, share)
             if concept is not None:
                 assert labels is not None, "a concept space needs labels"
-                by_term["concept"], ranges[1] = self._triplets(concept, self.compared(), keys, share)
+                ranked, ranges[1] = self._triplets(concept, self.compared(), keys, share)
+                if self._config.ranks_concepts:
+                    by_term["concept"] = ranked
                 for modality in (VIDEO, TEXT):
                     by_term[f"bce_{modality}"] = self._detection(concept, modality, labels, share)
                 if self._config.causality_weight:

@@ -6,6 +6,7 @@ from typing import Any
 
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.config.caption_text import PUBLISHED_CAPTIONS
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.config.override import override
@@ -106,9 +107,82 @@ def _heterogeneous(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
     return {"loss.concept_weight": 0.0}
 
 
+def _equal(model: HybridEncoderConfig) -> Changes:
+    """Section 4.4: K + K dimensions, so that two spaces of one size are compared (512 + 512)."""
+    return {"model.latent_dim": model.num_concepts}
+
+
+def _equal_latent(model: HybridEncoderConfig) -> Changes:
+    """Table 4.1, latent independent: of two such trainings the scores are added."""
+    return {**_equal(model), "model.num_concepts": None}
+
+
+def _equal_homogeneous(model: HybridEncoderConfig) -> Changes:
+    return {**_equal(model), **_homogeneous(model)}
+
+
+def _equal_heterogeneous(model: HybridEncoderConfig) -> Changes:
+    return {**_equal(model), **_heterogeneous(model)}
+
+
+def _latent_alone(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Table 4.1, the hybrid's latent space trained alone."""
+    return {"model.num_concepts": None}
+
+
+def _pos_text(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Figure 3.3: words with their part of speech in the bag of words and in the embedding."""
+    return {"captions.tagged": True}
+
+
+def _pos_concepts(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Figure 3.2: concepts with their part of speech."""
+    return {"concepts.pos": True}
+
+
+def _pos(model: HybridEncoderConfig) -> Changes:
+    """Table 3.2, a dual encoder with PoS tags, by whatever tagger made its data: in text and in concepts."""
+    return {**_pos_text(model), **_pos_concepts(model)}
+
+
+def _concept_pos(model: HybridEncoderConfig) -> Changes:
+    """Tables 3.2 to 3.4, concept-only training with PoS tags."""
+    return {**_concept(model), **_pos(model)}
+
+
+def _concept_pos_text(model: HybridEncoderConfig) -> Changes:
+    return {**_concept(model), **_pos_text(model)}
+
+
+def _concept_pos_concepts(model: HybridEncoderConfig) -> Changes:
+    return {**_concept(model), **_pos_concepts(model)}
+
+
+def _binary(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
+    """Section 3.2.1: the hybrid with binary labels."""
+    return {"loss.labels": "binary"}
+
+
+def _interpretable(model: HybridEncoderConfig) -> Changes:
+    """Table 3.4, interpretable embedding in its single task (Wu and Ngo 2020): concepts with binary labels, learned by
+    detection alone. Theirs has 11,147 concepts (--model.num_concepts) and its own visual features."""
+    return {**_concept(model), **_binary(model), "loss.ranks_concepts": False}
+
+
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
-    """What padding and repeated captions do in the published code."""
-    return {"model.compat": "hybrid_space", "loss.compat": "hybrid_space"}
+    """What padding and repeated captions do in the published code, its epochs and its schedule, and how the thesis
+    makes words and concepts. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video
+    twice in a batch."""
+    return {
+        "model.compat": "hybrid_space",
+        "loss.compat": "hybrid_space",
+        "captions": PUBLISHED_CAPTIONS.model_dump(),
+        "concepts.parts": "n,v,j,a,p,c",
+        "concepts.stop_words": "nltk",
+        "batch.captions": "every",
+        "batch.remainder": "filled",
+        "optimizer.plateau": "old_rate",
+    }
 
 
 DUAL_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
@@ -124,6 +198,19 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "causal": _causal,
         "homogeneous": _homogeneous,
         "heterogeneous": _heterogeneous,
+        "latent-alone": _latent_alone,
+        "equal": _equal,
+        "equal-latent": _equal_latent,
+        "equal-homogeneous": _equal_homogeneous,
+        "equal-heterogeneous": _equal_heterogeneous,
+        "pos": _pos,
+        "pos-text": _pos_text,
+        "pos-concepts": _pos_concepts,
+        "concept-pos": _concept_pos,
+        "concept-pos-text": _concept_pos_text,
+        "concept-pos-concepts": _concept_pos_concepts,
+        "binary": _binary,
+        "interpretable": _interpretable,
         "published": _published,
     }
 )

@@ -127,6 +127,26 @@ def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
     )
 
 
+def only_captions(rows: DualRows, kept: Bool[np.ndarray, " captions"]) -> DualRows:
+    """The captions that are `kept`, and the videos that one of them is of, in order (thesis, section 3.3.2: C)."""
+    videos, caption_video = np.unique(rows.caption_video[kept], return_inverse=True)
+    return DualRows(
+        latent_text=None if rows.latent_text is None else rows.latent_text[kept],
+        latent_video=None if rows.latent_video is None else rows.latent_video[videos],
+        concept_text=None if rows.concept_text is None else rows.concept_text[kept],
+        concept_video=None if rows.concept_video is None else rows.concept_video[videos],
+        caption_video=caption_video.astype(np.int64),
+        captions=tuple(text for text, stays in zip(rows.captions, kept, strict=True) if stays),
+        video_id=tuple(rows.video_id[video] for video in videos),
+        video_key=rows.video_key[videos],
+        caption_key=rows.caption_key[kept],
+        text_present=rows.text_present[kept],
+        video_present=rows.video_present[videos],
+        ranges=rows.ranges,
+        concepts=rows.concepts,
+    )
+
+
 def _embedded(
     model: HybridEncoder, videos: VideoRows, tokens: Tensor, concepts: tuple[str, ...], max_rows: int
 ) -> DualRows:

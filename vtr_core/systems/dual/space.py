@@ -1,12 +1,15 @@
 """Spaces of the dual encoder: dimensions of both spaces, α, similarity, margin, learning rate."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from vtr_core.config.domains import Choice, LogUniform, Uniform
 from vtr_core.run.space import Parameter, Space
 
 _LOG_GRID = (32, 64, 128, 256, 512, 1024, 2048)
+_OCTAVES = tuple(round(16 * 2 ** (number / 10)) for number in range(121))
+"""Ten values per octave from 16 to 65,536 (Figures 4.1 to 4.3)."""
 
 
 def msrvtt() -> Space:
@@ -63,11 +66,26 @@ def concept_dimensions() -> Space:
     )
 
 
+def latent_octaves() -> Space:
+    """The same on the thesis's own grid: ten values per octave from 16 to 65,536."""
+    return replace(
+        latent_dimensions(), name="latent-octaves", parameters={"model.latent_dim": Parameter(Choice(_OCTAVES))}
+    )
+
+
+def concept_octaves() -> Space:
+    """That grid for concepts, as far as the corpus offers so many: a trial with more ends in its error."""
+    parameters = {"model.num_concepts": Parameter(Choice(_OCTAVES))}
+    return replace(concept_dimensions(), name="concept-octaves", parameters=parameters)
+
+
 SPACES: Mapping[str, Callable[[], Space]] = MappingProxyType(
     {
         "hybrid-msrvtt": msrvtt,
         "hybrid-msrvtt-tiny": msrvtt_tiny,
         "latent-dimensions": latent_dimensions,
         "concept-dimensions": concept_dimensions,
+        "latent-octaves": latent_octaves,
+        "concept-octaves": concept_octaves,
     }
 )

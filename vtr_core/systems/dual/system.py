@@ -26,6 +26,12 @@ def _presets() -> Presets:
     return Presets(DUAL_BASES, tuple(DUAL_VARIANTS), dual_variant, SPACES)
 
 
+def _tables(argv: Sequence[str]) -> None:
+    from vtr_core.systems.dual.tables.command import main
+
+    main(argv)
+
+
 def _causality(argv: Sequence[str]) -> None:
     from vtr_core.systems.dual.analyze.causality.command import main
 
@@ -66,6 +72,7 @@ DUAL = System(
     used_by="vtr evaluate, vtr index, vtr search, vtr explain and vtr analyze",
     reads="videos",
     implementation=_implementation,
+    tables=(Subcommand("thesis", "the thesis on dual encoders, Tables 3.1 to 5.4", _tables),),
     analyses=(
         Subcommand(
             "causality",
@@ -83,6 +90,7 @@ DUAL = System(
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,
+    reads_unknown_words=True,
     num_concepts=_num_concepts,
     usual_features=_usual_features,
     granularity=margin_setting,

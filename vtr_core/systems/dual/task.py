@@ -75,8 +75,11 @@ class DualEncodingTask:
     def _labels(self, video_key: Int64[Tensor, " batch"]) -> Float[Tensor, "batch concepts"] | None:
         if self._concepts is None or self._model.num_concepts is None:
             return None
-        labels = self._concepts.soft_labels(video_key.cpu().numpy(), self._model.num_concepts)
-        return torch.from_numpy(labels).to(video_key.device)
+        labels = torch.from_numpy(self._concepts.soft_labels(video_key.cpu().numpy(), self._model.num_concepts))
+        assert isinstance(self._config.loss, DualTripletConfig)
+        if self._config.loss.labels == "binary":
+            labels = (labels > 0).to(labels)
+        return labels.to(video_key.device)
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
         """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""

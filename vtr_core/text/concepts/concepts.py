@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from vtr_core.config.caption_text import StopWords
 from vtr_core.text.tagging.tagger import TaggedWord
 from vtr_core.text.tagging.universal_tags import Part, part_of
+from vtr_core.text.tokens.nltk_stop_words import is_no_nltk_stop_word
 from vtr_core.text.tokens.stop_words import is_concept
 
 _PIECES = "don doesn didn isn aren wasn weren hasn haven hadn wouldn couldn shouldn ll re ve"
@@ -20,18 +22,21 @@ class ConceptSettings:
     parts: tuple[Part, ...] = (Part.NOUN, Part.VERB, Part.ADJECTIVE)
     pos: bool = False
     """Whether the part of speech belongs to a concept's name: `measure/verb` and `measure/noun`, or `measure`."""
+    stop_words: StopWords = "short"
+    """The list of words that name no concept. NLTK's leaves prepositions such as `near` and `across`."""
 
 
 def caption_concepts(caption: Iterable[TaggedWord], settings: ConceptSettings) -> list[str]:
     """The concepts that a caption names, each once, in the order of its words.
 
-    A word is a concept if its part of speech is one of `settings.parts` and neither it nor its lemma is a function word
-    or has fewer than two letters. The concept's name is the lemma.
+    A word is a concept if its part of speech is one of `settings.parts` and neither it nor its lemma is a stop word or,
+    with our own list, has fewer than two letters. The concept's name is the lemma.
     """
     found: dict[str, None] = {}
+    is_named = _names_something if settings.stop_words == "short" else is_no_nltk_stop_word
     for word in caption:
         part = part_of(word.pos)
-        if part in settings.parts and _names_something(word.text) and _names_something(word.lemma):
+        if part in settings.parts and is_named(word.text) and is_named(word.lemma):
             found[f"{word.lemma}/{part}" if settings.pos else word.lemma] = None
     return list(found)
 

@@ -1,4 +1,4 @@
 """Words of captions: cleaning, vocabulary, stop words, n-grams.
 
-Imports errors and fingerprint alone.
+Imports config, errors and fingerprint; words with their part of speech ask a tagger of `tagging`.
 """

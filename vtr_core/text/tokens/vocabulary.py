@@ -3,23 +3,26 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, assert_never, get_args
+from typing import Any, TypeVar, assert_never, get_args
 
 import numpy as np
 from jaxtyping import Int32
 
+from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
 from vtr_core.text.tokens.cleaning import clean_words
+from vtr_core.text.tokens.word_tags import WordTags
 
-Tokenizer = Literal["words", "alphanumeric"]
-"""What cuts a caption into words: `tokenise`, or `clean_words`, which knows nothing but A–Z, a–z and 0–9."""
-
+T = TypeVar("T", bound=str)
 PADDING = 0
+NUM_SPECIAL = 4
+"""<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 _WORD = re.compile(r"[\w']+")
 
 
@@ -39,20 +42,24 @@ def words_of(text: str, tokenizer: Tokenizer) -> list[str]:
             assert_never(tokenizer)
 
 
-def word_counts(captions: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
-    """How often each word occurs in the captions."""
-    return Counter(word for caption in captions for word in words_of(caption, tokenizer))
+def word_counts(captions: Iterable[str], tokenizer: Tokenizer, tags: WordTags | None = None) -> Counter[str]:
+    """How often each word occurs in the captions, by part of speech where there are tags."""
+    return Counter(word for words in cut_captions(captions, tokenizer, tags) for word in words)
 
 
 @dataclass(frozen=True)
 class Vocabulary:
     """Distinct words, and how captions are cut into words.
 
-    The word at position i has the id i + 1, and 0 is padding.
+    The word at position i has the id i + 1, and 0 is padding. Unknown words are dropped, or have the id of `<unk>`,
+    len(words) + 3 (Dong et al. 2021: level 1 of a text does not count it, levels 2 and 3 read it). With `tags`, words
+    carry their part of speech.
     """
 
     words: tuple[str, ...]
     tokenizer: Tokenizer = "words"
+    unknown: UnknownWords = "dropped"
+    tags: WordTags | None = None
 
     def __post_init__(self) -> None:
         assert len(set(self.words)) == len(self.words), "a vocabulary holds each word once"
@@ -67,51 +74,94 @@ class Vocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """sha256 of the words in their order, and of the tokenizer where it is not `words`."""
+        """sha256 of the words in their order, and of how captions are cut where that is not as by default."""
+        how = [self.unknown, None if self.tags is None else self.tags.fingerprint]
+        if how != ["dropped", None]:
+            return fingerprint([self.tokenizer, self.words, *how])
         return fingerprint(self.words if self.tokenizer == "words" else [self.tokenizer, self.words])
 
     def known(self, caption: str) -> list[int]:
-        """The ids of all words of `caption` that are known, in order."""
-        return [self.ids[word] for word in words_of(caption, self.tokenizer) if word in self.ids]
+        """The ids of the words of `caption`, in order: of those that are known, and perhaps of `<unk>`."""
+        return self.known_all([caption])[0]
+
+    def known_all(self, captions: Sequence[str]) -> list[list[int]]:
+        """`known` of every caption; a tagger is quicker with many at once."""
+        unknown = [] if self.unknown == "dropped" else [len(self.words) + NUM_SPECIAL - 1]
+        return [
+            [number for word in words for number in ([self.ids[word]] if word in self.ids else unknown)]
+            for words in cut_captions(captions, self.tokenizer, self.tags)
+        ]
 
     def encode(self, caption: str, max_words: int) -> Int32[np.ndarray, " max_words"]:
-        """The ids of the first `max_words` known words of `caption`, padded with 0; unknown words are dropped."""
+        """The first `max_words` ids of `caption`, padded with 0."""
         return padded_ids(self.known(caption), max_words)
 
-    @classmethod
-    def from_captions(cls, captions: Iterable[str], min_count: int = 1, tokenizer: Tokenizer = "words") -> "Vocabulary":
-        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
-        return cls.from_counts(word_counts(captions, tokenizer), min_count, tokenizer)
+    def encode_all(self, captions: Sequence[str], max_words: int) -> Int32[np.ndarray, "captions max_words"]:
+        """`encode` of every caption."""
+        rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
+        return np.array(rows, np.int32).reshape(len(captions), max_words)
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, tokenizer: Tokenizer = "words") -> "Vocabulary":
+    def from_captions(
+        cls,
+        captions: Iterable[str],
+        min_count: int = 1,
+        tokenizer: Tokenizer = "words",
+        unknown: UnknownWords = "dropped",
+        tags: WordTags | None = None,
+    ) -> "Vocabulary":
+        """The words that occur at least `min_count` times, by descending count, then alphabetically."""
+        return cls.from_counts(word_counts(captions, tokenizer, tags), min_count, tokenizer, unknown, tags)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        min_count: int = 1,
+        tokenizer: Tokenizer = "words",
+        unknown: UnknownWords = "dropped",
+        tags: WordTags | None = None,
+    ) -> "Vocabulary":
         """The same of words that were counted, for instance in parts that were added."""
         kept = [word for word, count in counts.items() if count >= min_count]
-        return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))), tokenizer)
+        return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))), tokenizer, unknown, tags)
 
     def to_json(self) -> bytes:
         """The content of `vocabulary.json`."""
-        value = {"tokenizer": self.tokenizer, "words": self.words, "fingerprint": self.fingerprint}
+        value: dict[str, Any] = {"tokenizer": self.tokenizer, "words": self.words, "fingerprint": self.fingerprint}
+        if self.unknown != "dropped":
+            value["unknown"] = self.unknown
+        if self.tags is not None:
+            value["tags"] = asdict(self.tags)
         return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
     @classmethod
     def from_json(cls, content: bytes, where: str = "vocabulary.json") -> "Vocabulary":
         """The vocabulary that `to_json` wrote at `where`; DatasetError where the content is damaged.
 
-        A file without a tokenizer, as older data sets and checkpoints have it, is of `words`.
+        A file without a tokenizer, as older data sets and checkpoints have it, is of `words`; older ones drop unknown
+        words and have no tags.
         """
         try:
             value = parse_json(content)
             words, expected = tuple(value["words"]), value["fingerprint"]
-            tokenizer = _tokenizer(value.get("tokenizer", "words"))
+            tokenizer = _one_of(value.get("tokenizer", "words"), get_args(Tokenizer), "tokenizer")
+            unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
+            tags = record(WordTags, value["tags"]) if "tags" in value else None
             distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
                 f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
             ) from error
-        if distinct != len(words) or (found := cls(words, tokenizer)).fingerprint != expected:
+        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags)).fingerprint != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return found
+
+
+def cut_captions(captions: Iterable[str], tokenizer: Tokenizer, tags: WordTags | None) -> Iterator[list[str]]:
+    """The words of every caption, with their part of speech where there are tags."""
+    words = (words_of(caption, tokenizer) for caption in captions)
+    return words if tags is None else tags.tagged(words)
 
 
 def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_words"]:
@@ -121,8 +171,8 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
     return row
 
 
-def _tokenizer(name: Any) -> Tokenizer:
-    for known in get_args(Tokenizer):
+def _one_of(name: Any, allowed: Sequence[T], what: str) -> T:
+    for known in allowed:
         if name == known:
             return known
-    raise ValueError(f"the tokenizer {name!r} is none of {', '.join(get_args(Tokenizer))}")
+    raise ValueError(f"the {what} {name!r} is none of {', '.join(allowed)}")

@@ -44,8 +44,10 @@ class Progress:
     """Validations since the best one."""
     flat_at_rate: int = 0
     """Validations since the best one or since the last plateau."""
+    rate_age: int = 0
+    """Validations since the last plateau, or since the beginning."""
     plateaus: int = 0
-    """How often validation has not gained for optimizer.plateau_patience validations."""
+    """How often the rate was lowered by optimizer.plateau_decay."""
     skipped: int = 0
     """Steps skipped for a non-finite loss."""
     replaced_rows: int = 0

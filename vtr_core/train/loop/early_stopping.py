@@ -2,25 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
 from vtr_core.errors import ConfigError
 from vtr_core.train.checkpoint.files import Progress
 
 
 def judge(
-    progress: Progress, values: Mapping[str, float], metric: str, plateau_patience: int | None = None
+    progress: Progress,
+    values: Mapping[str, float],
+    metric: str,
+    plateau_patience: int | None = None,
+    plateau: Literal["flat", "old_rate"] = "flat",
 ) -> Progress:
     """`progress` with this step's validation taken into account; higher is better, an equal value is no gain.
 
-    `plateau_patience` validations without a gain since the best one, or since the last plateau, are a plateau.
+    flat: `plateau_patience` validations without a gain since the best one, or since the last plateau, are a plateau.
+    old_rate: so is the first one without a gain that is at least number `plateau_patience` since the last plateau.
     """
     if metric not in values:
         raise ConfigError(f"training.metric is {metric!r}; this validation set gives {', '.join(sorted(values))}")
     value = values[metric]
-    progress = replace(progress, value=float(value))
+    progress = replace(progress, value=float(value), rate_age=progress.rate_age + 1)
     if progress.best_value is None or value > progress.best_value:
         return replace(progress, best_value=value, best_step=progress.step, flat_validations=0, flat_at_rate=0)
     flat = replace(progress, flat_validations=progress.flat_validations + 1, flat_at_rate=progress.flat_at_rate + 1)
-    if plateau_patience is None or flat.flat_at_rate < plateau_patience:
+    waited = flat.flat_at_rate if plateau == "flat" else flat.rate_age
+    if plateau_patience is None or waited < plateau_patience:
         return flat
-    return replace(flat, flat_at_rate=0, plateaus=flat.plateaus + 1)
+    return replace(flat, flat_at_rate=0, rate_age=0, plateaus=flat.plateaus + 1)

@@ -252,8 +252,8 @@ class Worker:
             values = self._task.evaluate(
                 self._learner.evaluated, Manifest.load(self._job.validation), self._words.vocabulary
             )
-            metric, patience = self._config.training.metric, self._config.optimizer.plateau_patience
-            self._progress = judge(self._progress, values, metric, patience)
+            metric, optimizer = self._config.training.metric, self._config.optimizer
+            self._progress = judge(self._progress, values, metric, optimizer.plateau_patience, optimizer.plateau)
             self._report(values)
         due = validated or self._is_due(self._config.training.checkpoint_every)
         if self._recorder is not None and (due or self._recorder.is_late(self._config.training.checkpoint_minutes)):

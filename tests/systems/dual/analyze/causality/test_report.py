@@ -8,8 +8,15 @@ from vtr_core.data.concepts.counts import ConceptCounts
 from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
 from vtr_core.similarity import hybrid
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
-from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, split_report
-from vtr_core.systems.dual.analyze.causality.report import curves_by_set, inferences, top_k_precision
+from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, histogram, split_report
+from vtr_core.systems.dual.analyze.causality.report import (
+    curves_by_set,
+    inferences,
+    matched_curves,
+    swept_curves,
+    swept_top_k,
+    top_k_precision,
+)
 
 BEST = Transform("jaccard", 2.0, 0.5, 1.5)
 
@@ -97,3 +104,34 @@ def test_fates_name_every_concept_once():
     found = detector_fates({"a": report, "b": report}, "a", "b", [f"c{n}" for n in range(12)])
     assert sorted(name for names in found.values() for name in names) == sorted(f"c{n}" for n in range(12))
     assert set(found["too rare"]) == {f"c{n}" for n in range(12)}
+
+
+def test_sweeps_begin_with_the_first_parameter_that_has_an_effect() -> None:
+    space = _set().concept_space("jaccard")
+    sweeps = swept_curves(space)
+    assert list(sweeps) == ["scale", "shift", "power"]
+    trained = matched_curves(space, space.identity)
+    for name, own in (("scale", 1.0), ("shift", 0.0), ("power", 1.0)):
+        np.testing.assert_array_equal(sweeps[name][own].cumulative_mean, trained.cumulative_mean)
+    doubled = matched_curves(space, Transform("jaccard", 2.0))
+    np.testing.assert_array_equal(sweeps["scale"][2.0].individual_mean, doubled.individual_mean)
+    assert list(swept_curves(_set().concept_space("cosine"))) == ["power", "shift"]
+    by_scale = swept_top_k(space, [2, 12], 100, 0)
+    assert by_scale[4.0] == top_k_precision(space, Transform("jaccard", 4.0), [2, 12], 100, 0)
+    assert list(swept_top_k(_set().concept_space("cosine"), [2], 100, 0)) == [0.5, 1.0, 1.5, 2.0, 3.0]
+
+
+def test_a_histogram_counts_the_videos_with_and_without_a_concept() -> None:
+    data = _set()
+    names = tuple(f"c{n}" for n in range(12))
+    kept = [{"c0": 2}, {"c1": 1}, {"c0": 1, "c2": 4}, {}]
+    counts = ConceptCounts.join([ConceptCounts.from_kept([7, 3, 5, 9], kept, names)])
+    head = TableHead("t", "f", ("noun",), False, names, tuple(range(12, 0, -1)), (CountedSet("d", "f", 4, 4, 1),))
+    space = data.concept_space("jaccard")
+    found = histogram(data, space, ConceptTable("t", head, counts), 0)
+    detected = 1 / (1 + np.exp(-space.video[:, 0].numpy().astype(float)))
+    for values, rows in ((found.present, [0, 2]), (found.absent, [1, 3])):
+        expected = np.zeros(20, int)
+        for row in rows:
+            expected[min(19, int(detected[row] * 20))] += 1
+        assert values.tolist() == expected.tolist()

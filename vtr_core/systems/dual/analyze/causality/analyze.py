@@ -11,6 +11,7 @@ from tune_spaces.transforms import tune_transforms
 from vtr_core import storage
 from vtr_core.analysis.causality_search import coordinate_search, pareto_front
 from vtr_core.analysis.concept_space import ConceptSpace
+from vtr_core.analysis.thesis_search import thesis_search
 from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
@@ -20,10 +21,16 @@ from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
 from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
-from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, split_report
+from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, histogram, split_report
 from vtr_core.systems.dual.analyze.causality.figures import figures
 from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
-from vtr_core.systems.dual.analyze.causality.report import curves_by_set, inferences, top_k_precision
+from vtr_core.systems.dual.analyze.causality.report import (
+    curves_by_set,
+    inferences,
+    swept_curves,
+    swept_top_k,
+    top_k_precision,
+)
 from vtr_core.systems.dual.analyze.causality.tables import printed
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
@@ -134,6 +141,8 @@ def _findings(
         },
         detectors=None if table is None else _detectors(sets, spaces, table, search, loaded.concepts, flags),
         left_out={one.name: one.left_out for one in sets},
+        sweeps=swept_curves(test),
+        top_k_sweep=swept_top_k(test, ks, flags.top_k_captions, flags.seed),
     )
 
 
@@ -153,7 +162,12 @@ def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, laten
     match flags.search:
         case "coordinate":
             best = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
+            wider = None
+        case "thesis":
+            best = thesis_search(objective, objective.identity, flat=flags.tolerance).best
+            wider = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
         case "tune":
+            wider = None
             tune_transforms(objective, space.similarity, flags.points, flags.seed)
             best = _most_causal(objective, flags.tolerance)
         case _:
@@ -164,6 +178,7 @@ def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, laten
         tolerance=flags.tolerance,
         start=objective(objective.identity),
         best=best,
+        wider=wider,
         front=pareto_front(objective.measured),
         measured=objective.measured,
         captions=len(part.text),
@@ -193,4 +208,12 @@ def _detectors(
         for data, space in zip(sets, spaces, strict=True)
     }
     fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if flags.train else None
-    return DetectorFindings(list(reports.values()), fates)
+    shown = [names[0] for names in (fates or {}).values() if names]
+    histograms = {
+        name: {
+            data.name: histogram(data, space, table, concepts.index(name))
+            for data, space in zip(sets, spaces, strict=True)
+        }
+        for name in shown
+    }
+    return DetectorFindings(list(reports.values()), fates, histograms)

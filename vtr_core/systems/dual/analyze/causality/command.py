@@ -28,8 +28,10 @@ class CausalityFlags:
     """Training data set, to find concept detectors that fail on training data, too."""
     concepts: str | None = None
     """Concept table with the labels of these data sets (default: the folder concepts of --train, else of --data)."""
-    search: Literal["coordinate", "tune"] = "coordinate"
-    """coordinate: one parameter after another, accuracy first, as the thesis does. tune: both at once with NSGA-II, in
+    search: Literal["coordinate", "thesis", "tune"] = "coordinate"
+    """coordinate: one parameter after another, accuracy first, then causality, all three together. thesis: the thesis's
+    own (5.4.1): scale or power with the shift, on the grids of its Table 5.2, the trained value where the curve is
+    flat; beside it the page has what the wider search finds. tune: both at once with NSGA-II, in
     this process: a point costs milliseconds, a Ray trial for each would cost a thousand times as much."""
     points: int = 1000
     """Number of transforms that --search tune evaluates."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.analysis.calibration import (
@@ -22,6 +22,7 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
 
+BINS = 20
 FEWEST_VIDEOS = 5
 """Training videos that a concept needs to be judged."""
 
@@ -87,3 +88,19 @@ def _side(
         presence_error=expected_calibration_error(original, present.astype(np.float32)),
         tags=tag_precision(scores.numpy(), present),
     )
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many videos have a detection in each of `BINS` equal parts of [0, 1], with and without the concept."""
+
+    present: Int64[np.ndarray, " bins"]
+    absent: Int64[np.ndarray, " bins"]
+
+
+def histogram(data: AnalysedSet, space: ConceptSpace, table: ConceptTable, concept: int) -> Histogram:
+    """Figure 5.10: of the video detector of a concept, by its place among the model's."""
+    labels = table.soft_labels(data.video_key, space.text.shape[1])[:, concept]
+    detected = torch.sigmoid(space.video[:, concept]).numpy()
+    found = [np.histogram(detected[kept], BINS, (0.0, 1.0))[0] for kept in (labels > 0, labels == 0)]
+    return Histogram(*(counts.astype(np.int64) for counts in found))

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from pipelines.report.axes import blank_figure, name_axes
 from vtr_core.analysis.causality import CausalityCurves
 from vtr_core.analysis.transform_objective import Measured
-from vtr_core.systems.dual.analyze.causality.detectors import SplitReport
-from vtr_core.systems.dual.analyze.causality.findings import Findings, SearchFindings
+from vtr_core.systems.dual.analyze.causality.detectors import BINS, SplitReport
+from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
 
 _COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 _ORIGINAL, _IMPROVED, _GREY = "#4c72b0", "#c44e52", "#9a9a9a"
@@ -23,10 +23,63 @@ def figures(found: Findings) -> dict[str, Figure]:
         "search": _search(found.search),
         "parameters": _parameters(found.search),
         "top_k": _top_k(found),
+        "sweeps": _sweeps(found),
+        "top_k_sweep": _top_k_sweep(found),
     }
     if found.detectors is not None:
         drawn["detectors"] = _detectors(found.detectors.splits)
+        if found.detectors.histograms:
+            drawn["histograms"] = _histograms(found.detectors)
     return drawn
+
+
+def _sweeps(found: Findings) -> Figure:
+    """Figure 5.4: contributions by rank (falling) and their sums (rising) over the matched pairs, for several values of
+    each parameter alone."""
+    figure = blank_figure(5.5 * len(found.sweeps), 4.4)
+    for place, (name, values) in enumerate(found.sweeps.items(), start=1):
+        axes = figure.add_subplot(1, len(found.sweeps), place)
+        beside = axes.twinx()
+        for colour, (value, curves) in zip(_COLOURS, values.items(), strict=False):
+            ranks = range(1, len(curves.cumulative_mean) + 1)
+            axes.plot(ranks, 100 * curves.cumulative_mean, color=colour, label=f"{name} {value:g}", linewidth=1.2)
+            beside.plot(ranks, 100 * curves.individual_mean, color=colour, linestyle=":", linewidth=1.2)
+        axes.set(xscale="log", ylim=(0, 102))
+        beside.set_ylabel("contribution of the concept (dotted), %")
+        name_axes(axes, "strongest concepts", "causality, %", name)
+        axes.legend(fontsize=8)
+    return figure
+
+
+def _top_k_sweep(found: Findings) -> Figure:
+    """Figure 5.6: mAP from the k strongest concepts of each pair, for several values of a parameter."""
+    name = next(iter(found.sweeps))
+    figure = blank_figure(7, 4.2)
+    axes = figure.subplots()
+    for colour, (value, by_k) in zip(_COLOURS, found.top_k_sweep.items(), strict=False):
+        shown = [100 * precision for precision in by_k.values()]
+        axes.plot(list(by_k), shown, marker="o", markersize=4, color=colour, label=f"{name} {value:g}")
+    axes.set(xscale="log", ylim=(0, None))
+    name_axes(axes, "strongest concepts scored", "mean mAP, %", f"{found.test}: by {name}")
+    axes.legend(fontsize=8)
+    return figure
+
+
+def _histograms(found: DetectorFindings) -> Figure:
+    """Figure 5.10: detections of videos with and without a concept, of one concept for each fate, on every split."""
+    splits = [split.name for split in found.splits]
+    figure = blank_figure(4.2 * len(splits), 2.6 * len(found.histograms))
+    edges = np.linspace(0, 1, BINS + 1)
+    fate_of = {name: fate for fate, names in (found.fates or {}).items() for name in names}
+    for row, (concept, by_split) in enumerate(found.histograms.items()):
+        for column, split in enumerate(splits):
+            axes = figure.add_subplot(len(found.histograms), len(splits), row * len(splits) + column + 1)
+            one = by_split[split]
+            for counts, colour, label in ((one.absent, _GREY, "without"), (one.present, _ORIGINAL, "with")):
+                axes.stairs(counts / max(1, counts.sum()), edges, fill=True, color=colour, alpha=0.5, label=label)
+            name_axes(axes, "detection", "share of videos", f"{concept} ({fate_of[concept]}), {split}")
+            axes.legend(fontsize=7)
+    return figure
 
 
 def _pair_sets(found: Findings) -> Figure:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vtr_core.analysis.calibration import Fate
 from vtr_core.analysis.causality import CausalityCurves
+from vtr_core.analysis.causality_search import Coordinate
 from vtr_core.analysis.transform_objective import Measured
-from vtr_core.systems.dual.analyze.causality.detectors import SideReport, SplitReport
+from vtr_core.systems.dual.analyze.causality.detectors import Histogram, SideReport, SplitReport
 from vtr_core.systems.dual.analyze.causality.report import Inference
 
 
@@ -26,6 +27,8 @@ class SearchFindings:
     captions: int
     videos: int
     seconds: float
+    wider: Measured | None = None
+    """What the search over all parameters together ends at, beside the thesis's."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class DetectorFindings:
 
     splits: Sequence[SplitReport]
     fates: Mapping[Fate, Sequence[str]] | None
+    histograms: Mapping[str, Mapping[str, Histogram]] = field(default_factory=dict)
+    """Of the most frequent concept of each fate, by split."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,10 @@ class Findings:
     top_k: Mapping[str, Mapping[int, float]]
     detectors: DetectorFindings | None
     left_out: Mapping[str, int]
+    sweeps: Mapping[Coordinate, Mapping[float, CausalityCurves]]
+    """Curves over the matched pairs, by parameter and value."""
+    top_k_sweep: Mapping[float, Mapping[int, float]]
+    """Of the first parameter that has an effect."""
 
     def metrics(self) -> dict[str, float]:
         """The figures of the test data by metric name, `test/<set>/concepts/improved/c10` …, in percent."""
@@ -70,6 +79,7 @@ class Findings:
                 "seconds": round(self.search.seconds, 3),
                 "start": asdict(self.search.start),
                 "best": asdict(self.search.best),
+                "wider": None if self.search.wider is None else asdict(self.search.wider),
                 "front": [asdict(one) for one in self.search.front],
                 "measured": [asdict(one) for one in self.search.measured],
             },
@@ -87,6 +97,13 @@ class Findings:
                 which: {name: _curve(curves) for name, curves in sets.items()} for which, sets in self.curves.items()
             },
             "top_k": {which: {str(k): value for k, value in found.items()} for which, found in self.top_k.items()},
+            "sweeps": {
+                name: {f"{value:g}": _curve(curves) for value, curves in values.items()}
+                for name, values in self.sweeps.items()
+            },
+            "top_k_sweep": {
+                f"{value:g}": {str(k): found for k, found in by_k.items()} for value, by_k in self.top_k_sweep.items()
+            },
             "detectors": None if self.detectors is None else _detectors(self.detectors),
         }
 
@@ -100,6 +117,13 @@ def _detectors(found: DetectorFindings) -> dict[str, Any]:
     return {
         "splits": {
             split.name: {side.side: _side(side) for side in (split.text, split.video)} for split in found.splits
+        },
+        "histograms": {
+            concept: {
+                split: {"present": one.present.tolist(), "absent": one.absent.tolist()}
+                for split, one in by_split.items()
+            }
+            for concept, by_split in found.histograms.items()
         },
         "fates": None if found.fates is None else {fate: list(names) for fate, names in found.fates.items()},
     }

@@ -2,19 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import torch
 
 from vtr_core.analysis.causality import CausalityCurves, causality_curves
+from vtr_core.analysis.causality_search import Coordinate, coordinates
 from vtr_core.analysis.concept_space import ConceptSpace
 from vtr_core.analysis.matched_ranking import MatchedRanking
 from vtr_core.analysis.pair_sets import every_set, matched_pairs
+from vtr_core.analysis.thesis_search import moved
 from vtr_core.analysis.top_k import top_k_similarity
 from vtr_core.analysis.transforms import Transform
 from vtr_core.similarity import hybrid
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
 from vtr_core.systems.dual.analyze.matched_figures import MatchedFigures, matched_figures
 
+SWEPT: Mapping[Coordinate, tuple[float, ...]] = MappingProxyType(
+    {"scale": (0.5, 1.0, 2.0, 4.0, 8.0), "power": (0.5, 1.0, 1.5, 2.0, 3.0), "shift": (-2.0, -1.0, 0.0, 1.0, 2.0)}
+)
+"""Values of the sweeps over each parameter; 1, 1 and 0 are the model as it was trained."""
 SHOWN_KS = (10, 30)
 """Tags that a person takes in at once, and tags that a caption or a video can have at most."""
 
@@ -55,6 +62,28 @@ def matched_curves(space: ConceptSpace, transform: Transform) -> CausalityCurves
     """The curves over the matched pairs."""
     text, video = transform.apply(space.text), transform.apply(space.video)
     return causality_curves(video, text, matched_pairs(space.caption_video), space.similarity)
+
+
+def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
+    """The transforms of the sweeps over each parameter alone; a scale has no effect on a cosine."""
+    return {
+        name: {value: moved(space.identity, name, value) for value in SWEPT[name]}
+        for name in coordinates(space.similarity)
+    }
+
+
+def swept_curves(space: ConceptSpace) -> dict[Coordinate, dict[float, CausalityCurves]]:
+    """Figure 5.4: the curves over the matched pairs for several values of each parameter."""
+    return {
+        name: {value: matched_curves(space, transform) for value, transform in values.items()}
+        for name, values in swept(space).items()
+    }
+
+
+def swept_top_k(space: ConceptSpace, ks: Sequence[int], captions: int, seed: int) -> dict[float, dict[int, float]]:
+    """Figure 5.6: `top_k_precision` for several values of the scale, or of the power where a scale has no effect."""
+    values = next(iter(swept(space).values()))
+    return {value: top_k_precision(space, transform, ks, captions, seed) for value, transform in values.items()}
 
 
 def curves_by_set(space: ConceptSpace, transform: Transform, seed: int) -> dict[str, CausalityCurves]:

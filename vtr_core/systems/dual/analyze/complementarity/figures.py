@@ -1,6 +1,7 @@
 """The figures of `vtr analyze complementarity`."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipelines.report.axes import blank_figure, name_axes
@@ -70,11 +71,19 @@ def _components(found: Findings) -> Figure:
 
 
 def _dimensions(study: DimensionStudy) -> Figure:
-    """Figures 4.1 to 4.3: mAP and SumR against the dimension, with the stable region and its mean ± deviation."""
-    figure = blank_figure(12, 4.2)
-    left, right = figure.subplots(1, 2)
-    for axes, name, values in ((left, "mean mAP, %", study.map), (right, "SumR", study.sum_r)):
-        axes.plot(study.dims, values, "o", markersize=4, color="#4c72b0")
+    """Figures 4.1 to 4.3: mAP, SumR and R@1 of both directions against the dimension, with the stable region."""
+    figure = blank_figure(17, 4.2)
+    left, middle, right = figure.subplots(1, 3)
+    drawn: list[tuple[Axes, str, dict[str, tuple[float, ...]]]] = [
+        (left, "mean mAP, %", {"": study.map}),
+        (middle, "SumR", {"": study.sum_r}),
+        (right, "R@1, %", {"text → video": study.t2v_r1, "video → text": study.v2t_r1}),
+    ]
+    for axes, name, curves in drawn:
+        for colour, (label, values) in zip(("#4c72b0", "#c44e52"), curves.items(), strict=False):
+            axes.plot(study.dims, values, "o", markersize=4, color=colour, label=label)
+        if len(curves) > 1:
+            axes.legend(fontsize=8)
         axes.axvspan(study.stable.low, study.stable.high, color="#55a868", alpha=0.15, linewidth=0)
         axes.set_xscale("log", base=2)
         name_axes(

@@ -10,6 +10,8 @@ from vtr_core.analysis.dimensions import StableRegion, stable_region
 from vtr_core.analysis.ensembles import Difference, Ensemble, difference
 from vtr_core.systems.dual.analyze.complementarity.report import ComponentCurve, CorrelationCurve
 
+STUDIED = ("map", "sum_r", "t2v_r1", "v2t_r1")
+"""Figures of a dimension study."""
 TESTED = ("map", "sum_r")
 FEWEST_DIMENSIONS = 3
 
@@ -35,6 +37,8 @@ class DimensionStudy:
     dims: tuple[int, ...]
     map: tuple[float, ...]
     sum_r: tuple[float, ...]
+    t2v_r1: tuple[float, ...]
+    v2t_r1: tuple[float, ...]
     stable: StableRegion
 
 
@@ -69,9 +73,8 @@ class Findings:
             runs = [run for run in self.runs if run.coupling == space]
             dims = tuple(run.dims[place] or 0 for run in runs)
             if len(set(dims)) >= FEWEST_DIMENSIONS:
-                values = {name: tuple(run.figures[space][name] for run in runs) for name in TESTED}
-                stable = stable_region(dims, values["map"])
-                found.append(DimensionStudy(space, dims, values["map"], values["sum_r"], stable))
+                values = {name: tuple(run.figures[space][name] for run in runs) for name in STUDIED}
+                found.append(DimensionStudy(space, dims, **values, stable=stable_region(dims, values["map"])))
         return found
 
     def metrics(self) -> dict[str, float]:

@@ -111,8 +111,9 @@ def _dimensions(study: DimensionStudy) -> Table:
     table = blank_table(
         f"{study.space} space alone by dimension; stable from {study.stable.low} to {study.stable.high}: "
         f"mAP {spread_text(study.stable.figure)}",
-        "dimensions", "mAP", "SumR",
+        "dimensions", "mAP", "SumR", "t2v R@1", "v2t R@1",
     )  # fmt: skip
-    for dim, precision, recall in sorted(zip(study.dims, study.map, study.sum_r, strict=True)):
-        table.add_row(str(dim), f"{precision:.2f}", f"{recall:.1f}")
+    rows = zip(study.dims, study.map, study.sum_r, study.t2v_r1, study.v2t_r1, strict=True)
+    for dim, precision, *recalls in sorted(rows):
+        table.add_row(str(dim), f"{precision:.2f}", *(f"{recall:.1f}" for recall in recalls))
     return table

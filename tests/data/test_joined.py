@@ -1,0 +1,83 @@
+"""Several data sets trained on as one: the rows of all of them, from their own folders, under one vocabulary."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from pipelines.train.command import with_joined_data
+from tests.builders.captioned import CaptionedVideos
+from vtr_core.config.batch import BatchConfig
+from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.manifest import Manifest, Shard
+from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.records.schema import require_videos
+from vtr_core.data.shards.checks import usable
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.direct import read_directly
+from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.fingerprint import key64
+from vtr_core.storage import locate
+
+
+def _made(folder: Path, captions: dict[str, list[str]], words: WordTable | None = None, **options: int) -> Manifest:
+    settings = IngestOptions(videos_per_shard=2, **options)  # type: ignore[arg-type]
+    plan = plan_ingest(CaptionedVideos(captions), locate(str(folder)), words, settings)
+    for task in begin(plan):
+        do(plan, task)
+    return finish(plan).manifests[0]
+
+
+def _both(tmp_path: Path) -> tuple[Manifest, Manifest]:
+    first = _made(tmp_path / "a", {f"a{n}": ["a dog runs"] for n in range(3)})
+    return first, _made(tmp_path / "b", {f"b{n}": ["a dog"] for n in range(5)}, WordTable.load(first))
+
+
+def test_an_epoch_has_the_videos_of_both(tmp_path: Path) -> None:
+    first, second = _both(tmp_path)
+    manifest = usable(f"{first.uri} + {second.uri}", require_videos)
+    assert (manifest.videos, manifest.vocabulary) == (8, first.vocabulary)
+    plan = Plan(manifest, BatchConfig(videos=4, clips_per_video=1), 0)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    epoch = islice(read_directly(reader, plan, Part(0, 1), 0), plan.steps_per_epoch)
+    seen = [key for batch in epoch for key in batch["video_key"].tolist()]
+    assert sorted(seen) == sorted(key64(name) for name in [*(f"a{n}" for n in range(3)), *(f"b{n}" for n in range(5))])
+
+
+def test_the_fingerprint_is_of_all_parts_in_their_order(tmp_path: Path) -> None:
+    first, second = _both(tmp_path)
+    there, back = (Manifest.load(f"{a.uri} + {b.uri}") for a, b in ((first, second), (second, first)))
+    assert len({there.fingerprint, back.fingerprint, first.fingerprint, second.fingerprint}) == 4
+    assert Manifest.load(there.uri) == there
+
+
+def test_data_sets_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    first = _made(tmp_path / "a", {"a": ["a dog runs"]})
+    other = _made(tmp_path / "b", {"b": ["a cat"]})
+    with pytest.raises(DatasetError, match=r"another vocabulary than .*--vocabulary"):
+        Manifest.load(f"{first.uri} + {other.uri}")
+    longer = _made(tmp_path / "c", {"c": ["a dog"]}, WordTable.load(first), max_words=30)
+    with pytest.raises(DatasetError, match="other columns or lengths of captions"):
+        Manifest.load(f"{first.uri} + {longer.uri}")
+    (tmp_path / "b" / other.shards[0].file).unlink()
+    second = _made(tmp_path / "d", {"d": ["a dog"]}, WordTable.load(first))
+    (tmp_path / "d" / second.shards[0].file).unlink()
+    with pytest.raises(DatasetError, match="is missing though the manifest lists it"):
+        usable(f"{first.uri} + {second.uri}", require_videos)
+    with pytest.raises((DatasetError, SchemaMismatch), match="is not a data set"):
+        Manifest.load(f"{first.uri} + {tmp_path / 'none'}")
+
+
+def test_a_file_cannot_say_that_its_shards_lie_elsewhere() -> None:
+    shard = Shard("p.parquet", 1, 2, "", "", ((1,),))
+    assert json.loads(json.dumps(replace(shard, folder="/elsewhere").to_json())) == shard.to_json()
+    assert Shard.from_json({**shard.to_json(), "folder": "/elsewhere"}) == shard
+
+
+def test_words_behind_data_are_joined() -> None:
+    words = ["--data", "a", "b", "--out", "o", "--seed", "1"]
+    assert with_joined_data(words) == ["--data", "a + b", "--out", "o", "--seed", "1"]
+    assert with_joined_data(["--data", "a", "--out", "o"]) == ["--data", "a", "--out", "o"]

@@ -1,0 +1,34 @@
+"""Flags and presets together say how captions become words."""
+
+import pytest
+
+from pipelines.ingest.command import IngestFlags, ingest_options
+from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.errors import ConfigError
+
+
+def test_without_flags_captions_become_words_as_ever() -> None:
+    assert ingest_options(IngestFlags(out="d")) == IngestOptions()
+
+
+def test_a_preset_brings_its_words_and_its_uncut_captions() -> None:
+    found = ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published"))
+    assert found == IngestOptions(max_words=None, min_count=5, tokenizer="alphanumeric", unknown="token")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"min_count": 2}, "asks for min_count = 5, not 2"),
+        ({"max_words": 20}, "asks for uncut = True, not False"),
+        ({"tokenizer": "words"}, "asks for tokenizer = alphanumeric, not words"),
+    ],
+)
+def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ingest_options(IngestFlags(out="d", preset="hybrid-msrvtt-published", **flags))  # type: ignore[arg-type]
+
+
+def test_a_caption_keeps_at_least_a_word() -> None:
+    with pytest.raises(ConfigError, match="--max-words is 0; it must be at least 1, or longest"):
+        ingest_options(IngestFlags(out="d", max_words=0))
