@@ -13,7 +13,8 @@ from vtr_core.data.ingest.clips import clip_groups
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import ClipSchema, FeatureSpec, require_clips
+from vtr_core.data.records.required_kind import require_clips
+from vtr_core.data.records.schema import ClipSchema, FeatureSpec
 from vtr_core.data.shards.checks import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.shards.writing import write_shard

@@ -15,7 +15,7 @@ from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, show
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import require_steps
+from vtr_core.data.records.required_kind import require_steps
 from vtr_core.data.shards.checks import usable
 from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps

@@ -97,7 +97,7 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     """Load the checkpoint and embed the data set."""
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
-    from vtr_core.data.records.schema import require_videos
+    from vtr_core.data.records.required_kind import require_videos
     from vtr_core.data.shards.checks import usable
     from vtr_core.retrieval.explain.report import Described, explainable
     from vtr_core.retrieval.search.search import Scoring

@@ -40,7 +40,7 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
     """DatasetError unless every data set is there and whole, and a model of the preset `base` can read it."""
     from vtr_core.data.manifest import training_sets
-    from vtr_core.data.records.schema import require_steps
+    from vtr_core.data.records.required_kind import require_steps
     from vtr_core.data.shards.checks import usable
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.models import system_of

@@ -14,7 +14,7 @@ from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_i
 from vtr_core.data.manifest import Manifest, Shard
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.direct import read_directly

@@ -7,7 +7,7 @@ from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import require_clips, require_images, require_videos
+from vtr_core.data.records.required_kind import require_clips, require_images, require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import DatasetError
 from vtr_core.run.config import TrainConfig

@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
+from vtr_core.data.records.required_kind import require_clips, require_steps
 from vtr_core.data.records.schema import (
     ClipSchema,
     FeatureSpec,
@@ -13,8 +14,6 @@ from vtr_core.data.records.schema import (
     StepSchema,
     VideoSchema,
     read_schema,
-    require_clips,
-    require_steps,
 )
 from vtr_core.errors import SchemaMismatch
 

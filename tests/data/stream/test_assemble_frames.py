@@ -17,7 +17,8 @@ from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.records.schema import FrameEncoding, require_frames
+from vtr_core.data.records.required_kind import require_frames
+from vtr_core.data.records.schema import FrameEncoding
 from vtr_core.data.shards import writing
 from vtr_core.data.shards.checks import usable
 from vtr_core.data.shards.shard_file import DamagedShard

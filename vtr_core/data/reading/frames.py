@@ -12,7 +12,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.frames import means, pad
-from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
 
 MAX_VIDEOS = 128

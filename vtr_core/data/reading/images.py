@@ -12,7 +12,8 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.binary_columns import as_rows
-from vtr_core.data.records.schema import PIXEL_DTYPE, PIXELS, require_images
+from vtr_core.data.records.required_kind import require_images
+from vtr_core.data.records.schema import PIXEL_DTYPE, PIXELS
 from vtr_core.errors import DatasetError
 
 _SHOWN = 3

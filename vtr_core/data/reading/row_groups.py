@@ -9,6 +9,7 @@ import pyarrow as pa
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.records.binary_columns import as_rows
+from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
     FRAMES,
@@ -18,7 +19,6 @@ from vtr_core.data.records.schema import (
     Schema,
     VideoSchema,
     array_dtype,
-    require_clips,
 )
 from vtr_core.data.shards.shard_file import ShardFile
 

@@ -62,7 +62,7 @@ def _check(config: "TrainConfig") -> None:
 
 def _inputs(manifest: "Manifest") -> dict[str, Any]:
     """The images' shape; a model of no words has no vocabulary, and of no features none."""
-    from vtr_core.data.records.schema import require_images
+    from vtr_core.data.records.required_kind import require_images
 
     schema = require_images(manifest.schema, manifest.uri)
     shape = {"height": schema.height, "width": schema.width, "channels": schema.channels}

@@ -13,7 +13,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.images import read_images
 from vtr_core.data.records.face_pairs import FacePair, load_pairs
-from vtr_core.data.records.schema import require_images
+from vtr_core.data.records.required_kind import require_images
 from vtr_core.errors import DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
 from vtr_core.nn.pair_distance import pair_distance

@@ -62,7 +62,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
     from vtr_core import storage
-    from vtr_core.data.records.schema import require_clips
+    from vtr_core.data.records.required_kind import require_clips
     from vtr_core.data.shards.checks import usable
     from vtr_core.retrieval.embed.clips import check_features
     from vtr_core.storage import check_writable, locate

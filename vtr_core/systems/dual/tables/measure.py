@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vtr_core.data.concepts.table import ConceptTable
-from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.systems.dual.analyze.analysed_set import analysed_set
 from vtr_core.systems.dual.analyze.causality.analyze import analyze

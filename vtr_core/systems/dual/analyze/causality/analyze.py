@@ -15,7 +15,7 @@ from vtr_core.analysis.thesis_search import thesis_search
 from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.storage import check_writable, locate

@@ -6,7 +6,7 @@ from pipelines.analyze.files import write_analysis
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.schema import require_videos
+from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError
 from vtr_core.storage import check_writable, locate
