@@ -177,7 +177,7 @@ def _sizes(folders: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]
     from vtr_core.data.captions.video_captions import video_captions
     from vtr_core.data.manifest import Manifest, splits
 
-    found = {}
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
     for name, uri in folders.items():
         manifests = [Manifest.load(one) for one in (splits(uri) or {"": uri}).values()]
         captions = sum(len(video.captions) for manifest in manifests for video in video_captions(manifest))
