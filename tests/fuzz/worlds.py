@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
+from vtr_core.data.sources.bigfile.collection import BigFileVideos
+from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.clip.tokens import ClipTokens
 from vtr_core.data.sources.crosstask.crosstask import CrossTask
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
@@ -187,6 +189,20 @@ def _world(
     return World(write, lambda root: cls(**settings(root)), lambda root: [name, *more, *_words(settings(root))])
 
 
+def _big_file(root: Path) -> None:
+    folder = root / "f"
+    folder.mkdir(parents=True)
+    names = [f"{video}_{frame}" for video in IDS for frame in range(3)]
+    values = np.random.default_rng(0).random((len(names), 4)).astype("<f4")
+    (folder / "id.txt").write_text(" ".join(names))
+    (folder / "shape.txt").write_text(f"{len(names)} 4")
+    (folder / "feature.bin").write_bytes(values.tobytes())
+    (root / "captions.txt").write_text("v1#0 cut the onion\nv1#1 stir it\nv2#0 fold it\nv3#0 bake\n")
+    (root / "tgif.tsv").write_text("".join(f"https://x/{video}.gif\ta man nods\n" for video in IDS))
+    (root / "train.txt").write_text("https://x/v1.gif\nhttps://x/v2.gif\n")
+    (root / "test.txt").write_text("https://x/v3.gif\n")
+
+
 def _msrvtt_settings(root: Path) -> dict[str, object]:
     return {"annotations": str(root / "annotations"), "feature_folder": str(root / "features")}
 
@@ -227,6 +243,22 @@ WORLDS: Mapping[str, World] = MappingProxyType(
             HowTo100M,
             _howto100m_folder,
             lambda root: {"features_2d": str(root / "2d"), "annotations": str(root / "captions")},
+        ),
+        "bigfile": _world(
+            "bigfile",
+            BigFileVideos,
+            _big_file,
+            lambda root: {"feature_folder": str(root / "f"), "captions_file": str(root / "captions.txt")},
+        ),
+        "tgif": _world(
+            "tgif",
+            Tgif,
+            _big_file,
+            lambda root: {
+                "feature_folder": str(root / "f"),
+                "captions_file": str(root / "tgif.tsv"),
+                "splits_folder": str(root),
+            },
         ),
         "msrvtt": _world("msrvtt", Msrvtt, _msrvtt, _msrvtt_settings),
         "msrvtt_1ka": _world("msrvtt", Msrvtt, _msrvtt, lambda root: {**_msrvtt_settings(root), "split": "1k-a"}),

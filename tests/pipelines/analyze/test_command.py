@@ -65,7 +65,7 @@ def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     ]  # fmt: skip
     assert list(values["top_k"]["original"]) == ["1", "2", "3"]
     assert values["detectors"] is None
-    for name in ("main", "pair_sets", "search", "parameters", "top_k"):
+    for name in ("main", "pair_sets", "search", "parameters", "top_k", "sweeps", "top_k_sweep"):
         assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     shown = " ".join(capsys.readouterr().out.split())
     for part in ("Pareto front", "matched", "nothing is said on the detectors", "left out", "transform.json"):
@@ -94,11 +94,14 @@ def test_a_concept_model_under_a_cosine_has_no_hybrid(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:
     checkpoint = save("cosine", model__latent_dim=None, model__concept_similarity="cosine")
-    _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2")
+    _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis")
     values = json.loads((tmp_path / "causality.json").read_text())
     assert [one["name"] for one in values["inferences"]] == ["concepts, original", "concepts, improved"]
     assert values["search"]["captions"] < 21
     assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
+    assert values["search"]["kind"] == "thesis"
+    assert values["search"]["wider"]["accuracy"] >= values["search"]["start"]["accuracy"]
+    assert list(values["sweeps"]) == ["power", "shift"]
 
 
 def _table(folder: Path, sets: dict[str, Manifest], names: tuple[str, ...] = CONCEPTS) -> str:
@@ -124,6 +127,8 @@ def test_detectors_are_judged_by_the_concept_table(
     assert video["original"]["expected_tags"] == pytest.approx(sum(2 - (n % 3 == 0) for n in range(8)) / 8)
     assert sum(map(len, found["fates"].values())) == 3
     assert (tmp_path / "out" / "figures" / "detectors.png").exists()
+    assert (tmp_path / "out" / "figures" / "histograms.png").exists()
+    assert all(sum(one["train"]["present"]) + sum(one["train"]["absent"]) for one in found["histograms"].values())
     shown = capsys.readouterr().out
     assert "concept detectors" in shown
     assert "video detectors, failed" in shown
