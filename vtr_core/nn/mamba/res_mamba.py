@@ -24,7 +24,7 @@ class GatedResiduals(nn.Module):
 
     def __init__(self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(_GatedResidual(dim, mixer, initial_gate) for mixer in mixers)
+        self.layers = nn.ModuleList(GatedResidual(dim, mixer, initial_gate) for mixer in mixers)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
@@ -54,7 +54,9 @@ class ResMamba(GatedResiduals):
         super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate)
 
 
-class _GatedResidual(nn.Module):
+class GatedResidual(nn.Module):
+    """One of the layers of `GatedResiduals`."""
+
     def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None) -> None:
         super().__init__()
         self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
@@ -67,5 +69,6 @@ class _GatedResidual(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
     ) -> Float[Tensor, "batch tokens dim"]:
+        """The tokens with what the layer adds to them."""
         added = self.gate(self.mixer(self.norm(tokens), mask))
         return tokens + (added if self.scale is None else self.scale * added)

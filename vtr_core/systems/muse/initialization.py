@@ -13,6 +13,7 @@ from vtr_core.nn.initialization import GELU_SIZE, SILU_SIZE, keep_size
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention
 from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.res_mamba import GatedResidual
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.systems.muse.model import Muse, WordTower
 
@@ -32,8 +33,12 @@ def initialize(model: Muse) -> None:
         assert isinstance(scale, TemporalScale)
         _convolutions(scale)
     for layer in model.learner.layers:
+<<<<<<< HEAD
         assert isinstance(layer.gate, nn.Linear)
         assert isinstance(layer.mixer, nn.Module)
+=======
+        assert isinstance(layer, GatedResidual)
+>>>>>>> w-signal
         keep_size(layer.gate)
         _mixer(layer.mixer)
     if model.words is not None:
