@@ -16,8 +16,8 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.caption_vectors import caption_vectors, write_glove
+from benchmarks.comparison.ridge import Fit, all_fits, read_videos, selected
 from benchmarks.machine import processor, versions
-from benchmarks.ridge import Fit, all_fits, read_videos, selected
 from pipelines.arguments import parse
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.comparison.ridge import selected
 from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_dual.page import markdown
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt, prepare, ridge
-from benchmarks.ridge import selected
 from pipelines.arguments import parse
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.comparison.ridge import selected
 from benchmarks.msrvtt_ridge import Text, allowed_text, msrvtt, prepare, ridge, train_one
-from benchmarks.ridge import selected
 
 pytestmark = [pytest.mark.real, pytest.mark.integration, pytest.mark.long]
 SHORT = {

@@ -57,13 +57,8 @@ ALLOWED = (
     Allowed(
         "siamese-.*-(lenet|alexnet|resnet-34)",
         "face: share.*",
-<<<<<<< HEAD
-        "baselines of Table 1 keep the initial weights that they were measured with, torch's and He's, whose ReLUs "
-        "leave faces much in common",
-=======
         "baselines of Table 1 keep the weights that they were measured with, torch's and He's: after their ReLUs faces "
         "have much in common",
->>>>>>> w-signal
     ),
     Allowed(
         "hybrid-msrvtt(-tiny)?-causal",

@@ -33,12 +33,7 @@ def initialize(model: Muse) -> None:
         assert isinstance(scale, TemporalScale)
         _convolutions(scale)
     for layer in model.learner.layers:
-<<<<<<< HEAD
-        assert isinstance(layer.gate, nn.Linear)
-        assert isinstance(layer.mixer, nn.Module)
-=======
         assert isinstance(layer, GatedResidual)
->>>>>>> w-signal
         keep_size(layer.gate)
         _mixer(layer.mixer)
     if model.words is not None:

@@ -1,7 +1,7 @@
 """MUSE without what it learns over tokens, or parts of it: what its mechanisms are worth."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,16 +21,8 @@ def knock_outs(model: nn.Module) -> KnockOuts:
     tokens of the grid of s × s. `time-<w>`: those of w frames. `backward`: the scan from the last token to the first.
     """
     assert isinstance(model, Muse)
-<<<<<<< HEAD
-    found: dict[str, Callable[[], AbstractContextManager[Remark]]] = {"learner": partial(_no_learner, model)}
-    grids = () if model.pyramid is None else tuple(model.pyramid.scales)
-    found.update({f"scale-{scale}": partial(_no_grid, model, place) for place, scale in enumerate(grids)})
-    widths = zip(model.config.temporal_scales, model.temporal, strict=True)
-    found.update({f"time-{width}": partial(_no_windows, scale) for width, scale in widths})
-=======
     grids = () if model.pyramid is None else tuple(model.pyramid.scales)
     widths = zip(model.config.temporal_scales, model.temporal, strict=True)
->>>>>>> w-signal
     mixers = [one for one in model.learner.modules() if isinstance(one, MambaMixer) and one.config.scan != "none"]
     return {
         "learner": partial(_no_learner, model),

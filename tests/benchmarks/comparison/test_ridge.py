@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import ridge
-from benchmarks.ridge import Captioned, all_fits, retrieval_figures, selected
+from benchmarks.comparison.ridge import Captioned, all_fits, retrieval_figures, selected
 from vtr_core.metrics.ranking import retrieval_metrics
 
 WORDS = [f"word{i}" for i in range(12)]
