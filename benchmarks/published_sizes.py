@@ -165,7 +165,7 @@ def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
     lines += [
         "",
         "Retrieval is from text to video, accuracy at the threshold where validation's error rates are equal, captions "
-        "by beam search; a guessed caption is another video's. The first loss is that of fresh weights, the others are "
+        "by beam search; a guessed caption is another video's. A loss at step 1 is of fresh weights, the others are "
         f"means of {AVERAGED} steps. One seed. On {'; '.join(machines)}, while it did other work: seconds say little. "
         "`python -m benchmarks.published_sizes`",
     ]
