@@ -112,13 +112,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         {"model.latent_dim": None},
         _SMALL_MSRVTT,
     ),
-    "siamese-couplings": Mechanism(
+    "siamese-routing": Mechanism(
         "siamese-att-small",
         "att-faces",
-        "agreement: couplings of routing",
+        "routing by agreement",
         "auc",
         "AUC",
-        "without_couplings",
+        "without_routing",
         {"model.tower.iterations": 1},
     ),
     "captions-margin": Mechanism(

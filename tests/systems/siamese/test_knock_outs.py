@@ -1,4 +1,4 @@
-"""Equal couplings: a tower with one round of routing within, and as it was afterwards."""
+"""Equal routing coefficients: a tower with one round of routing within, and as it was afterwards."""
 
 import torch
 
@@ -26,12 +26,12 @@ def test_votes_count_alike_within_and_agree_afterwards() -> None:
     once = Siamese(config.model_copy(update={"tower": TOWER.model_copy(update={"iterations": 1})})).eval()
     once.load_state_dict(model.state_dict())
     before = model(_images()).vectors
-    with knock_outs(model)["couplings"]() as remark:
+    with knock_outs(model)["routing"]() as remark:
         within = model(_images()).vectors
     assert torch.equal(within, once(_images()).vectors)
     assert not torch.allclose(within, before)
     assert torch.equal(model(_images()).vectors, before)
-    assert remark() == "one round of equal couplings, not 4"
+    assert remark() == "equal routing coefficients in one round, not 4"
 
 
 def test_a_baseline_has_none() -> None:

@@ -12,17 +12,17 @@ from vtr_core.systems.siamese.model import Siamese
 
 
 def knock_outs(model: nn.Module) -> KnockOuts:
-    """`couplings` of a capsule tower; of the baselines nothing."""
+    """`routing` of a capsule tower; of the baselines nothing."""
     assert isinstance(model, Siamese)
-    return {"couplings": partial(_equal_couplings, model.tower)} if isinstance(model.tower, CapsuleFaces) else {}
+    return {"routing": partial(_equal_coefficients, model.tower)} if isinstance(model.tower, CapsuleFaces) else {}
 
 
 @contextmanager
-def _equal_couplings(tower: CapsuleFaces) -> Iterator[Remark]:
-    """Within, every capsule's vote counts alike: one round of routing, whose couplings are equal."""
+def _equal_coefficients(tower: CapsuleFaces) -> Iterator[Remark]:
+    """Within, every capsule's vote counts alike: one round of routing, whose coefficients are equal."""
     rounds = tower.faces.iterations
     tower.faces.iterations = 1
     try:
-        yield lambda: f"one round of equal couplings, not {rounds}"
+        yield lambda: f"equal routing coefficients in one round, not {rounds}"
     finally:
         tower.faces.iterations = rounds

@@ -28,7 +28,7 @@ class VerificationFlags:
     allow_seen: bool = False
     """Allow subjects of the training data."""
     knock_out: tuple[str, ...] = ()
-    """Also report metrics without a mechanism of the model: couplings (equal routing coefficients, in one round)."""
+    """Also report metrics without a mechanism of the model: routing (equal routing coefficients, in one round)."""
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
