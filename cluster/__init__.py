@@ -1,4 +1,4 @@
-"""Clusters: how to make one, small or large.
+"""Start and configuration of Ray clusters.
 
-Imports errors and redaction of vtr_core; `vtr submit` and people's shells use it.
+Imports errors and redaction of vtr_core; used by `vtr submit` and from the shell.
 """

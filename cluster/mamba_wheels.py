@@ -1,8 +1,8 @@
 """Build wheels of mamba-ssm and causal-conv1d for one GPU architecture: `make mamba-wheels CUDA_ARCH=90`.
 
 Both are published as sources only, whose setup.py compiles for nine architectures and ignores TORCH_CUDA_ARCH_LIST.
-For one, which takes minutes in place of hours, the others are taken out of a copy of setup.py. It needs the torch that
-the wheels will run with, the nvcc of its CUDA major version (CUDA_HOME), and no GPU. Run from the repository.
+A copy of setup.py without the other architectures compiles in minutes instead of hours. Requires the torch that the
+wheels will run with and the nvcc of its CUDA major version (CUDA_HOME), but no GPU. Run from the repository.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from pathlib import Path
 from vtr_core.errors import ClusterError
 
 SOURCES = Path("requirements") / "mamba-sources.txt"
-"""Versions and hashes; what their builds import is in mamba.txt beside it, and is installed by the Makefile."""
+"""Versions and hashes of the sources. The Makefile installs their build dependencies, from mamba.txt beside it."""
 DOWNLOAD = {"MAMBA_SKIP_CUDA_BUILD": "TRUE", "CAUSAL_CONV1D_SKIP_CUDA_BUILD": "TRUE"}
 BUILD = {"MAMBA_KEEP_CUDA_BUILD": "TRUE", "MAMBA_FORCE_BUILD": "TRUE", "CAUSAL_CONV1D_FORCE_BUILD": "TRUE"}
-"""Compile; do not look for a wheel that was built for another torch."""
+"""Environment variables that force compilation, instead of a download of wheels for another torch."""
 _PIP = (sys.executable, "-m", "pip")
 _TARGET = re.compile(
     r'^(?P<indent> +)cc_flag\.append\("-gencode"\)\n'
@@ -31,29 +31,29 @@ _TARGET = re.compile(
 
 
 def only(architecture: str, setup: str) -> str:
-    """The text of a setup.py that compiles for one architecture, as 90 for H100; ClusterError where it names none."""
+    """A setup.py changed to compile for one architecture, such as 90 for H100; ClusterError where it names none."""
     named = [found["architecture"] for found in _TARGET.finditer(setup)]
     if architecture not in named:
         raise ClusterError(
             f"no architecture {architecture!r} in setup.py, it compiles for {', '.join(named) or 'none'}"
         )
-    # `pass`, since the targets are the whole of some branches
+    # `pass`, since some branches consist of targets only
     return _TARGET.sub(
         lambda found: found[0] if found["architecture"] == architecture else f"{found['indent']}pass\n", setup
     )
 
 
 def download_command(folder: Path) -> list[str]:
-    """Download the sources into `folder`; pip's cache may hold a wheel built without CUDA, which it would reuse.
+    """The command that downloads the sources into `folder`, without pip's cache, which may hold wheels without CUDA.
 
-    Without isolation, in which they would be given a torch of their own, without CUDA.
+    Build isolation is off: it would install a torch without CUDA.
     """
     isolation = ("--no-build-isolation", "--no-cache-dir", "--no-deps", "--no-binary=:all:")
     return [*_PIP, "download", *isolation, f"--dest={folder}", "--require-hashes", f"--requirement={SOURCES}"]
 
 
 def build_command(source: Path, out: Path) -> list[str]:
-    """Build the wheel of an unpacked source."""
+    """The command that builds the wheel of an unpacked source."""
     return [*_PIP, "wheel", "--no-build-isolation", "--no-cache-dir", "--no-deps", f"--wheel-dir={out}", str(source)]
 
 

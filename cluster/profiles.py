@@ -1,8 +1,7 @@
-"""Profiles: how a run uses a kind of cluster, as changes to its configuration.
+"""Cluster profiles: changes to a run's configuration for a kind of cluster.
 
-A profile says where a run runs and on how many workers; the batch, the loss, the schedule and the model stay the
-preset's. What a number of workers can change by itself is dropout (each worker draws its own) and, in the last bits,
-the order of sums.
+A profile sets placement and the number of workers; batch, loss, schedule and model stay the preset's. The number of
+workers by itself affects only dropout (each worker draws its own) and the order of summation, in the last bits.
 """
 
 import difflib
@@ -25,7 +24,7 @@ class Profile:
     nodes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """The nodes that the settings are made for, by their type in ray-cluster.yaml and kuberay.yaml."""
     driver_cpus: float = 0.0
-    """CPUs reserved for the driver of a submitted job; 0: it runs on the head, beside what else is there."""
+    """CPUs reserved for the driver of a submitted job; 0: it runs on the head node without a reservation."""
 
 
 LAPTOP = Profile(
@@ -105,6 +104,6 @@ def profile(name: str) -> Profile:
 
 
 def describe_profiles() -> str:
-    """The profiles, a line each."""
+    """The profiles, one per line."""
     width = max(map(len, PROFILE_NAMES))
     return "\n".join(f"{each.name:<{width}}  {each.description}" for each in PROFILES.values())

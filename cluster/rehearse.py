@@ -1,6 +1,6 @@
-"""Several Ray nodes on this machine, each a set of processes, to rehearse on: faults, placement, submitted jobs.
+"""A cluster of several Ray nodes on this machine, to try out faults, placement and submitted jobs.
 
-python -m cluster.rehearse --nodes 3 --cpus 2      says how to use them and how to lose one; Ctrl-C ends them
+python -m cluster.rehearse --nodes 3 --cpus 2      prints how to use them and how to lose one; Ctrl-C ends them
 """
 
 import argparse
@@ -14,11 +14,11 @@ from typing import Any
 from vtr_core.ray_private import NO_PRESTART
 
 OBJECT_STORE = 300 * 2**20
-"""Bytes of /dev/shm for each node."""
+"""Bytes of object store in /dev/shm per node."""
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start the nodes, say how they are used, and wait for Ctrl-C or SIGTERM."""
+    """Start the nodes, print how to use them, and wait for Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m cluster.rehearse", description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2, help="nodes, the head among them")
     parser.add_argument("--cpus", type=int, default=2, help="logical CPUs of each node, which need not be there")
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def rehearse(nodes: int, cpus: int) -> None:
-    """A cluster for as long as no signal comes."""
+    """Run a cluster until a signal arrives."""
     from ray.cluster_utils import Cluster
 
     each: dict[str, Any] = {"num_cpus": cpus, "object_store_memory": OBJECT_STORE}
@@ -40,7 +40,7 @@ def rehearse(nodes: int, cpus: int) -> None:
         others = [cluster.add_node(**each) for _ in range(nodes - 1)]
         raylets = [node.all_processes["raylet"][0].process.pid for node in others]
         print(instructions(cluster.address, os.environ["RAY_AUTH_TOKEN"], cluster.webui_url, raylets, cpus), flush=True)
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # Ray's own waits for what it drains
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # Ray's own handler waits for draining
         while True:
             signal.pause()
     finally:
@@ -49,7 +49,7 @@ def rehearse(nodes: int, cpus: int) -> None:
 
 
 def instructions(address: str, token: str, dashboard: str, raylets: Sequence[int], cpus: int) -> str:
-    """How to run something on the cluster from another terminal, and how to lose a node and to add one."""
+    """Instructions for submitting to the cluster from another terminal, and for losing and adding a node."""
     return f"""\
 head {address}, dashboard http://{dashboard}; {len(raylets) + 1} nodes of {cpus} CPUs
 

@@ -1,8 +1,8 @@
 """The runtime environment of a submitted job: allow-listed variables, the code's commit, and the stop timeout.
 
-Ray keeps a job's runtime environment in plain text: its web page masks the values, its API and its logs do not. So what
-is secret stays on this machine, and the job uses what the cluster's nodes have (roles, variables of their own), unless
-the user asks for it to be sent.
+Ray keeps a job's runtime environment in plain text: its web page masks the values, its API and its logs do not.
+Secrets are therefore sent only on request; otherwise jobs use the credentials of the cluster's nodes (roles,
+environment variables).
 """
 
 import re
@@ -29,7 +29,7 @@ ALLOWED = (
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES",
     "MLFLOW_HTTP_REQUEST_TIMEOUT",
 )
-"""Sent where they are set, unless a value holds a secret. What names a file of this machine (AWS_PROFILE) is not."""
+"""Variables that are sent if set, unless a value is secret. Names of local files (AWS_PROFILE) are not included."""
 CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -38,7 +38,7 @@ CREDENTIALS = (
     "MLFLOW_TRACKING_PASSWORD",
     "MLFLOW_TRACKING_TOKEN",
 )
-"""Sent only where the user asks for it."""
+"""Variables that are sent only on request."""
 STOP_WAIT_S = 120
 """Seconds between SIGTERM and SIGKILL, in which a stopped run writes a checkpoint. Ray's default is 3."""
 _NEVER = re.compile(r"(?i)RAY_AUTH")
@@ -47,14 +47,14 @@ _SECRET_NAME = re.compile(r"(?i)secret|passw|token|credential|api_?key|access_?k
 
 @dataclass(frozen=True)
 class JobEnvironment:
-    """A runtime environment in Ray's form, which may hold secrets, and the names of the variables that stay here."""
+    """A runtime environment in Ray's form, which may hold secrets, and the names of the variables that are not sent."""
 
     runtime_env: dict[str, Any] = field(repr=False)
     withheld: tuple[str, ...]
 
     @property
     def stop_wait_s(self) -> int:
-        """How long a stopped job has for its last checkpoint."""
+        """Seconds that a stopped job has for its last checkpoint."""
         return int(self.runtime_env["env_vars"][STOP_WAIT])
 
 
@@ -68,11 +68,11 @@ def runtime_env(
 ) -> JobEnvironment:
     """The runtime environment of a job.
 
-    working_dir: the folder that is uploaded, without what EXCLUDES and its .gitignore and .rayignore name; or the URI
-    of an archive that the cluster fetches.
-    environ: the variables of this machine, of which nothing goes but ALLOWED, `also` (the user's choice, which must be
-    set) and, with `pass_credentials`, those with secrets.
-    git: `git.commit` and `git.branch` of the code, which a job cannot find out.
+    working_dir: the folder that is uploaded, except for EXCLUDES, .gitignore and .rayignore; or the URI of an archive
+    that the cluster downloads.
+    environ: the variables of this machine, of which only ALLOWED, `also` (chosen by the user, must be set) and, with
+    `pass_credentials`, those with secrets are sent.
+    git: `git.commit` and `git.branch` of the code, which a job cannot determine.
     """
     for name in also:
         _check_chosen(name, environ)
@@ -88,7 +88,7 @@ def runtime_env(
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable's name says that it is secret, or its value is a URI with a password, token or signature."""
+    """Whether a variable's name denotes a secret, or its value is a URI with a password, token or signature."""
     return name in CREDENTIALS or bool(_SECRET_NAME.search(name)) or redact(value) != value
 
 

@@ -1,4 +1,4 @@
-"""Which files of a folder a submitted job gets, and how large they are together."""
+"""The uploaded files of a submitted job, and their total size."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -45,13 +45,13 @@ EXCLUDES = (
     "*.pem",
     "*.key",
 )
-"""Never uploaded, as patterns of .gitignore: histories, environments, data, runs, and files that hold secrets.
+"""Patterns, as in .gitignore, of files that are never uploaded: histories, environments, data, runs, secrets.
 
-A leading slash means the folder that is uploaded, so that vtr_core/data goes along. None ends in a slash: Ray would
-then walk through the whole folder.
+A leading slash stands for the uploaded folder, so that vtr_core/data is included. No pattern ends in a slash: Ray
+would then traverse the whole folder.
 """
 LIMIT_MB = 100
-"""Code is far smaller; Ray keeps an upload in the memory of the head, and refuses 512 MiB."""
+"""Limit of an upload. Code is far smaller; Ray keeps uploads in the head node's memory, and refuses 512 MiB."""
 _NAMED = 5
 
 

@@ -1,4 +1,4 @@
-"""Search spaces and how they are searched: schedulers, points, figures.
+"""Hyperparameter search: search spaces, schedulers, points, figures.
 
-A system's space lies in its folder and is collected here; only `vtr sweep` and analyses import this.
+Collects the spaces from the systems' folders; imported only by `vtr sweep` and analyses.
 """

@@ -1,4 +1,4 @@
-"""A space by its name."""
+"""Search spaces by name."""
 
 import difflib
 import textwrap

@@ -1,4 +1,4 @@
-"""Whether a space suits a configuration, found out before anything starts."""
+"""Checks of a search space against a configuration, before a sweep starts."""
 
 from vtr_core.config.domains import Variant, levels
 from vtr_core.errors import ConfigError
@@ -8,7 +8,7 @@ from vtr_core.run.space import Space, extremes
 
 
 def check_space(space: Space, base: TrainConfig) -> None:
-    """ConfigError where a choice or an end of the space is no valid configuration, or no model that can be built."""
+    """ConfigError where a choice or a bound of the space yields an invalid configuration or model."""
     for point in extremes(space):
         try:
             check_model(space.applied(base, point).model)
@@ -18,7 +18,7 @@ def check_space(space: Space, base: TrainConfig) -> None:
 
 
 def num_weights(config: TrainConfig) -> int:
-    """The number of the model's weights and buffers' entries."""
+    """The number of the model's parameters and buffer entries."""
     total = 0
     for shape in check_model(config.model).values():
         count = 1
@@ -29,7 +29,7 @@ def num_weights(config: TrainConfig) -> int:
 
 
 def require_equal_shapes(space: Space, base: TrainConfig) -> None:
-    """ConfigError where two points of the space have models of other shapes, between which weights cannot be copied."""
+    """ConfigError where points of the space differ in weight shapes, so that weights cannot be copied between them."""
     changing = [name for name in space.parameters if len(set(map(str, _shapes(space, name, base)))) > 1]
     if changing:
         flags = " ".join(f"--{_flag(space, name)} VALUE" for name in changing)
@@ -40,7 +40,7 @@ def require_equal_shapes(space: Space, base: TrainConfig) -> None:
 
 
 def _shapes(space: Space, name: str, base: TrainConfig) -> list[dict[str, tuple[int, ...]]]:
-    """The shapes of the models at all choices, or both ends, of one setting."""
+    """The weight shapes of the models at all choices, or both bounds, of one setting."""
     if space.parameters[name].only_with is not None:
         return []
     values = levels(space.parameters[name].domain, 2)

@@ -24,8 +24,8 @@ class Scored:
 
 
 def parallel_coordinates(space: Space, trials: Sequence[Scored], metric: str) -> str:
-    """A line for each trial through its settings to its figure; the redder the better. Where a setting does not count
-    at a trial its line passes below the axis.
+    """Parallel coordinates: a line for each trial through its settings to its objective; red is better. Where a setting
+    is inactive in a trial the line passes below the axis.
     """
     names = [name for name in space.parameters if any(name in trial.point for trial in trials)]
     low, high = min(t.objective for t in trials), max(t.objective for t in trials)
@@ -49,7 +49,7 @@ def parallel_coordinates(space: Space, trials: Sequence[Scored], metric: str) ->
 
 
 def importance_bars(found: Sequence[Importance], name: str) -> str:
-    """A bar for each setting."""
+    """Bar chart of importances, a bar for each setting."""
     bars = []
     for i, one in enumerate(found):
         y = 70 + 30 * i
@@ -64,7 +64,7 @@ def importance_bars(found: Sequence[Importance], name: str) -> str:
 
 
 def pareto(trials: Sequence[Scored], metric: str) -> str:
-    """Figure against number of weights; trials that no other one beats in both are red and joined."""
+    """Scatter plot of objective against number of weights; the Pareto front is red and joined."""
     front = pareto_front([t.objective for t in trials], [float(t.weights) for t in trials])
     xs, ys = [t.weights for t in trials], [t.objective for t in trials]
 

@@ -19,18 +19,18 @@ class Importance:
 
     name: str
     share: float
-    """In [0, 1]."""
+    """Explained share of the variance, in [0, 1]."""
     num_trials: int
-    """Trials at which the setting counts."""
+    """Number of trials in which the setting is active."""
 
 
 def importances(space: Space, points: Sequence[Point], objectives: Sequence[float]) -> list[Importance]:
-    """The share of every setting, the largest first.
+    """The importance of every setting, the largest first.
 
     Objectives are replaced by their ranks among the trials that have the setting (ties share the mean rank). For a
-    number it is Spearman's ρ² between setting and objective, for a choice the correlation ratio η² = variance of the
-    choices' mean ranks, weighted by trials / variance of all ranks. Settings are taken one by one, so joint effects are
-    not seen, and η² of many choices is large by chance. Left out: settings with fewer than 4 trials or a single value.
+    number the importance is Spearman's ρ² between setting and objective, for a choice the correlation ratio η² =
+    variance of the choices' mean ranks, weighted by trials / variance of all ranks. Joint effects are not measured, and
+    η² of many choices is large by chance. Settings with fewer than 4 trials or a single value are left out.
     """
     found = []
     for name, parameter in space.parameters.items():
@@ -57,8 +57,8 @@ def _correlation_ratio(groups: Sequence[str], values: np.ndarray) -> float:
 
 
 def pareto_front(objectives: Sequence[float], costs: Sequence[float]) -> list[int]:
-    """Indices of the trials that no other one beats: none has a larger objective at no larger cost, or an equal one at
-    a smaller cost. Ascending by cost; of equal trials all.
+    """Indices of the Pareto-optimal trials, ascending by cost: no other trial has a larger objective at no larger cost,
+    or an equal one at a smaller cost. Of equal trials all are included.
     """
     front = [
         i

@@ -1,4 +1,4 @@
-"""Points from Optuna's tree-structured Parzen estimator, which looks at the results so far."""
+"""Points from Optuna's tree-structured Parzen estimator, given the results so far."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from vtr_core.run.space import Point, Space
 
 
 def distribution(domain: Domain) -> BaseDistribution:
-    """The domain as Optuna knows it."""
+    """The domain as an Optuna distribution."""
     match domain:
         case Choice(values):
             return CategoricalDistribution(values)
@@ -32,10 +32,10 @@ def distribution(domain: Domain) -> BaseDistribution:
 
 
 class OptunaPoints(Searcher):
-    """Suggests numbered points to Tune one by one; settings that do not exist at a point are left out.
+    """Suggests numbered points to Tune one by one; inactive settings of a point are left out.
 
-    waiting: numbered points of an interrupted sweep whose trials go on first; known: points with their results, of the
-    trials that ended before; first: the number of the first new point.
+    waiting: numbered points of an interrupted sweep, whose trials continue first; known: points and results of ended
+    trials; first: the number of the first new point.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class OptunaPoints(Searcher):
         super().__init__(metric=OBJECTIVE, mode="max")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space, self._waiting, self._next = space, list(waiting), first
-        # Another seed after every resumption, or the first new points would be those of the beginning again.
+        # Another seed after every resumption; otherwise the first points would be repeated.
         sampler = optuna.samplers.TPESampler(seed=seed + first)
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._asked: dict[str, optuna.trial.Trial] = {}
@@ -70,7 +70,7 @@ class OptunaPoints(Searcher):
         return {"trial": {"number": number, "point": self._point(self._asked[trial_id])}}
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """Learn how a trial ended; one that failed teaches nothing."""
+        """Record the result of a trial; failed trials are ignored."""
         asked = self._asked.pop(trial_id, None)
         if asked is None:
             return
@@ -81,11 +81,11 @@ class OptunaPoints(Searcher):
             self._study.tell(asked, float(value))
 
     def save(self, checkpoint_path: str) -> None:
-        """Nothing: a sweep resumes from its own record."""
+        """Do nothing: a sweep resumes from its own record."""
         Path(checkpoint_path).touch()
 
     def restore(self, checkpoint_path: str) -> None:
-        """Nothing was saved."""
+        """Do nothing: nothing is saved."""
 
     def _point(self, asked: optuna.trial.Trial) -> dict[str, Value]:
         point: dict[str, Value] = {}

@@ -1,4 +1,4 @@
-"""Points of a space that are known before the first trial, and small steps from a point."""
+"""Points of a space planned before the first trial, and perturbations of a point."""
 
 from random import Random
 from typing import Literal, TypeAlias, assert_never
@@ -14,9 +14,9 @@ _FACTORS = (0.8, 1.2)
 
 
 def planned_points(space: Space, search: SearchKind, count: int, seed: int) -> list[dict[str, Value]]:
-    """The points of a random or a grid search; none for optuna, which looks at results.
+    """The points of a random or a grid search; none for optuna, whose points depend on results.
 
-    A grid with more than `count` points is a ConfigError: a part of a grid says nothing about the rest.
+    A grid with more than `count` points is a ConfigError, since a partial grid is not representative.
     """
     match search:
         case "random":

@@ -1,4 +1,4 @@
-"""Ray Tune's schedulers for sweeps, over epochs. ASHA looks at the best validation so far, which resuming keeps."""
+"""Ray Tune's schedulers for sweeps, over epochs. ASHA compares the best validation so far, kept over resumptions."""
 
 from collections.abc import Iterable
 from random import Random
@@ -14,7 +14,7 @@ from vtr_core.run.space import Space
 
 TIME, VALUE, OBJECTIVE = "epoch", "value", "objective"
 REDUCTION = 3
-"""Reduction factor of ASHA: about one in so many trials continues at epochs 1, 3, 9, … times the validation
+"""Reduction factor of ASHA: about one in REDUCTION trials continues at epochs 1, 3, 9, … times the validation
 interval."""
 Reports: TypeAlias = Iterable[tuple[float, float]]
 """(epoch, objective) of a trial, in order."""
@@ -24,7 +24,7 @@ def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epoc
     """The scheduler `kind` for trials of `epochs` epochs with a validation every `validate_every`."""
     match kind:
         case "asha":
-            # The last epoch is not max_t: a trial ends by itself, and only then counts as finished.
+            # max_t is beyond the last epoch: a trial must end by itself to count as finished.
             grace = min(validate_every, epochs)
             return AsyncHyperBandScheduler(
                 TIME, OBJECTIVE, "max", max_t=epochs + 1, grace_period=grace, reduction_factor=REDUCTION
@@ -38,10 +38,10 @@ def build_scheduler(kind: SchedulerKind, space: Space, validate_every: int, epoc
 
 
 class Population(ExploredConfig, PopulationBasedTraining):
-    """Population based training (Jaderberg et al. 2017): at a validation the worst quarter goes on from the best.
+    """Population based training (Jaderberg et al. 2017): at validations the worst quarter continues from the best.
 
-    A trial that does so takes the weights of one of the best quarter, and a point near that one's. Trials are compared
-    by the validation itself, not by the best one so far, which weights that were left behind may have reached.
+    A trial of the worst quarter takes the weights of one of the best quarter and a perturbation of its point. Trials
+    are compared by the current validation, not by the best one so far, which replaced weights may have reached.
     """
 
     def __init__(self, space: Space, validate_every: int, random: Random) -> None:
@@ -51,19 +51,19 @@ class Population(ExploredConfig, PopulationBasedTraining):
             VALUE,
             "max",
             perturbation_interval=validate_every,
-            custom_explore_fn=dict,  # it wants one, or settings in a form of its own: see `explored`
+            custom_explore_fn=dict,  # required unless settings have Ray's form; unused: see `explored`
             log_config=False,
             require_attrs=False,
         )
 
     def explored(self, trial: Trial, better: Trial) -> dict[str, Any]:
-        """The trial stays itself, with a point near the other's."""
+        """The trial's own settings, with a perturbation of the better trial's point."""
         point = perturbed(self._space, better.config["trial"]["point"], self._random)
         return {**trial.config, "trial": {**trial.config["trial"], "point": point}}
 
 
 def tell_earlier(scheduler: TrialScheduler, earlier: Iterable[tuple[str, Reports]]) -> None:
-    """Let ASHA know what trials that ended before the sweep was resumed had reported, so that its cuts stay."""
+    """Replay the reports of trials that ended before a resumption to ASHA, so that its cutoffs are kept."""
     if not isinstance(scheduler, AsyncHyperBandScheduler):
         return
     for name, reports in earlier:

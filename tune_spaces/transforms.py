@@ -1,7 +1,7 @@
-"""The space of transforms of concept scores, searched for accuracy and causality at once.
+"""Search of transforms of concept scores for accuracy and causality, a multi-objective problem.
 
-A point costs milliseconds, because the model is not run again: Optuna asks and is told in this process. Trials on a
-cluster, which `vtr sweep` starts, would cost a thousand times what they measure.
+A point costs milliseconds, because the model is not run again; Optuna therefore runs in this process. Trials on a
+cluster, as in `vtr sweep`, would cost a thousand times as much.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +35,10 @@ def tune_transforms(
     seed: int,
     known: Sequence[Transform] = (),
 ) -> list[Measured]:
-    """`count` transforms, each measured, in order: NSGA-II (Deb et al. 2002) for both objectives at once.
+    """`count` transforms with their objectives, in order, by NSGA-II (Deb et al. 2002).
 
-    The identity comes first, then `known` ones, which count as points. The points depend on `seed` and the objectives
-    alone. ConfigError for a count below 1.
+    The identity comes first, then `known` ones, which count as points. The points are a function of `seed` and the
+    objectives. ConfigError for a count below 1.
     """
     if count < 1:
         raise ConfigError(f"a search over {count} transforms; it needs at least 1")

@@ -1,4 +1,4 @@
-"""Recipes: named, fingerprinted descriptions of what sees or hears a video, and the networks that do it.
+"""Recipes, named and fingerprinted descriptions of feature extraction, and their networks.
 
-Imports video, errors and fingerprint; extraction runs them. A network that a package keeps is imported here alone.
+Imports video, errors and fingerprint; extraction runs them. Packages of networks are imported only here.
 """

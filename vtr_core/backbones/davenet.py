@@ -12,15 +12,15 @@ from vtr_core.backbones.log_mel import BANDS, SAMPLE_RATE, log_mel
 from vtr_core.backbones.weights import load_state, read_state
 
 SECONDS = 64
-"""Of sound that the network hears at once."""
+"""Seconds of sound in one forward pass."""
 COLUMNS_A_ROW = 16
 _WIDTHS, _BLOCKS, _KERNEL = (128, 128, 256, 512, 1024), 2, 9
 _PART = "DAVEnet."
-"""Before the names of the network in a checkpoint of all of AVLnet."""
+"""Prefix of the network's parameters in checkpoints of the whole AVLnet."""
 
 
 def load(weights: str | None, device: str) -> "DavenetExtractor":
-    """Sound at 16 kHz to (6.25 rows a second, 1024)."""
+    """The extractor from sound at 16 kHz to 6.25 rows per second of 1024 values."""
     network = Davenet()
     if weights is not None:
         state = read_state(weights)
@@ -30,11 +30,11 @@ def load(weights: str | None, device: str) -> "DavenetExtractor":
 
 
 class Davenet(nn.Module):
-    """Convolutions over time alone, after a first one over all bands; each stage halves the columns."""
+    """A convolution over all bands, then residual stages of convolutions over time, each halving the columns."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.batchnorm1 = nn.BatchNorm2d(1)  # in the checkpoints, and used by none
+        self.batchnorm1 = nn.BatchNorm2d(1)  # in the checkpoints, but unused
         self.conv1 = nn.Conv2d(1, _WIDTHS[0], (BANDS, 1), bias=False)
         self.bn1 = nn.BatchNorm2d(_WIDTHS[0])
         self.layer1, self.layer2, self.layer3, self.layer4 = (_stage(*pair) for pair in pairwise(_WIDTHS))
@@ -46,7 +46,7 @@ class Davenet(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions of 9 columns, and what came in added to them."""
+    """Residual block of two convolutions over 9 columns."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Block(nn.Module):
         self.downsample = shortcut if stride != 1 or before != width else None
 
     def forward(self, heard: Float[Tensor, "clips _ 1 columns"]) -> Float[Tensor, "clips width 1 fewer"]:
-        """Through the block."""
+        """The output of the block."""
         kept = heard if self.downsample is None else self.downsample(heard)
         heard = torch.relu(self.bn1(self.conv1(heard)))
         return torch.relu(self.bn2(self.conv2(heard)) + kept)
@@ -74,13 +74,13 @@ def _stage(before: int, width: int) -> nn.Sequential:
 
 @dataclass(frozen=True)
 class DavenetExtractor:
-    """A row for every 160 ms of sound. The loudest band of what is heard at once is at 0 dB, as in AVLnet."""
+    """One row per 160 ms of sound. The maximum of the spectrogram of a chunk is the 0 dB reference, as in AVLnet."""
 
     network: nn.Module
     device: str
 
     def __call__(self, values: Float32[np.ndarray, " samples"]) -> Float32[np.ndarray, "rows dim"]:
-        """The mean is taken off the samples before, as in AVLnet. Nothing is heard in less than a row."""
+        """Subtracts the mean of the samples first, as in AVLnet. Less sound than one row needs yields no rows."""
         rows = min(len(values), SECONDS * SAMPLE_RATE) // (COLUMNS_A_ROW * SAMPLE_RATE // 100)
         if not rows:
             return np.zeros((0, _WIDTHS[-1]), np.float32)

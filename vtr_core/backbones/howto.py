@@ -1,4 +1,4 @@
-"""`howto-2d`, `howto-3d` and `resnext-resnet`: pictures through ResNet-152 and ResNeXt-101, windows of them in 3D."""
+"""`howto-2d`, `howto-3d`, `resnext-resnet`: ResNet-152 and ResNeXt-101 on frames, 3D ResNeXt-101 on windows."""
 
 from dataclasses import dataclass
 
@@ -12,23 +12,23 @@ from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32
 from vtr_core.backbones.weights import load_state, read_state
 
 WINDOW = 16
-"""Frames that the 3D network sees at once."""
+"""Frames in a window of the 3D network."""
 KINETICS_MEAN = Normalization((110.6, 103.2, 96.3), (1.0, 1.0, 1.0), divisor=1.0)
 _WINDOWS_AT_ONCE = 4
 
 
 def load_2d(weights: str | None, device: str) -> PictureExtractor:
-    """(frames, 224, 224, 3) to (frames, 2048)."""
+    """The extractor from (frames, 224, 224, 3) to (frames, 2048)."""
     return PictureExtractor(network(RESNET_152, weights).to(device), IMAGENET, device)
 
 
 def load_3d(weights: str | None, device: str) -> "WindowExtractor":
-    """(frames, 112, 112, 3) to (windows, 2048)."""
+    """The extractor from (frames, 112, 112, 3) to (windows, 2048)."""
     return WindowExtractor(network(RESNEXT_101_3D, weights).to(device), device)
 
 
 def load_side_by_side(weights: str | None, device: str) -> PictureExtractor:
-    """(frames, 224, 224, 3) to (frames, 4096); the file has both networks, as `resnext.…` and `resnet.…`."""
+    """The extractor from (frames, 224, 224, 3) to (frames, 4096); the weights file has `resnext.…` and `resnet.…`."""
     both = SideBySide()
     if weights is not None:
         state = read_state(weights)
@@ -38,7 +38,7 @@ def load_side_by_side(weights: str | None, device: str) -> PictureExtractor:
 
 
 def network(shape: ResNetShape, weights: str | None) -> ResNet:
-    """The network in evaluation mode; random without weights."""
+    """The network in evaluation mode; with random weights where none are given."""
     made = ResNet(shape)
     if weights is not None:
         load_state(made, read_state(weights), weights)
@@ -46,7 +46,7 @@ def network(shape: ResNetShape, weights: str | None) -> ResNet:
 
 
 class SideBySide(nn.Module):
-    """ResNeXt-101 and ResNet-152, one's features after the other's."""
+    """Concatenated features of ResNeXt-101 and ResNet-152."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,19 +54,19 @@ class SideBySide(nn.Module):
         self.resnet = ResNet(RESNET_152)
 
     def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim"]:
-        """(frames, 4096)."""
+        """The features, (frames, 4096)."""
         return torch.cat([self.resnext(pictures), self.resnet(pictures)], dim=1)
 
 
 @dataclass(frozen=True)
 class WindowExtractor:
-    """A row for every 16 frames; after the last ones follow black ones, as in the published extractor."""
+    """One row per 16 frames; the last window is padded with black frames, as in the published extractor."""
 
     network: nn.Module
     device: str
 
     def __call__(self, values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
-        """Windows follow each other without overlap."""
+        """The rows of consecutive windows without overlap."""
         missing = -len(values) % WINDOW
         full = np.concatenate([values, np.zeros((missing, *values.shape[1:]), np.uint8)])
         windows = torch.from_numpy(full.reshape(-1, WINDOW, *values.shape[1:]))

@@ -21,13 +21,13 @@ NORMALIZATION = Normalization((127.0, 127.0, 127.0), (128.0, 128.0, 128.0), divi
 
 
 def load(weights: str | None, device: str) -> PictureExtractor:
-    """(frames, 224, 224, 3) pictures to (frames, 1280): the mean over places of the last convolution's output."""
+    """The extractor from (frames, 224, 224, 3) to (frames, 1280): the spatial mean of the last convolution's output."""
     network = Pooled(classifier(weights)).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return PictureExtractor(network, NORMALIZATION, device)
 
 
 def classifier(weights: str | None) -> EfficientNet:
-    """The network with its classes, in evaluation mode, as published; random without weights."""
+    """The published network with its classifier, in evaluation mode; with random weights where none are given."""
     network = EfficientNet.from_name(_NAME)
     if weights is not None:
         network.load_state_dict(read_state(weights))
@@ -35,7 +35,7 @@ def classifier(weights: str | None) -> EfficientNet:
 
 
 class Pooled(nn.Module):
-    """The network without its classes; batch normalisation, constant now, is part of the convolutions before it."""
+    """The network without its classifier, with batch normalisation folded into the convolutions."""
 
     def __init__(self, network: EfficientNet) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Pooled(nn.Module):
         self.network = network
 
     def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim"]:
-        """(frames, 1280)."""
+        """The features, (frames, 1280)."""
         pictures = pictures.contiguous(memory_format=torch.channels_last)
         found: Tensor = self.network.extract_features(pictures)
         return found.mean(dim=(2, 3))

@@ -1,4 +1,4 @@
-"""`log-mel`: 40 mel bands of power in decibels, 100 columns a second, and their mean and deviation each second."""
+"""`log-mel`: mean and standard deviation per second of a log-mel spectrogram, 40 bands and 100 columns a second."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 SAMPLE_RATE = 16_000
 WINDOW, HOP, BANDS = 400, 160, 40
 OVERLAP = WINDOW - HOP
-"""Samples of the next second that a second's last column looks at."""
+"""Samples of the next second within the window of a second's last column."""
 LOWEST_HZ = 20.0
 _PRE_EMPHASIS = 0.97
 _SMALLEST_POWER = 1e-10
@@ -19,18 +19,18 @@ _COLUMNS = SAMPLE_RATE // HOP
 
 
 def load(weights: str | None, device: str) -> "LogMel":  # noqa: ARG001  there are no weights
-    """What hears, on a CPU or a GPU."""
+    """The extractor, on a CPU or a GPU."""
     return LogMel(device)
 
 
 @dataclass(frozen=True)
 class LogMel:
-    """Samples to rows of 80 values, one a second: 40 means and 40 standard deviations (of the population)."""
+    """Rows of 80 values, one per second: 40 means and 40 population standard deviations."""
 
     device: str
 
     def __call__(self, values: Float32[np.ndarray, " samples"]) -> Float32[np.ndarray, "rows dim"]:
-        """A row for each second whose middle is there; the last one is of what there is of it."""
+        """One row per second whose middle is within the samples; the last one covers the samples that it has."""
         seconds = min(len(values), 60 * SAMPLE_RATE) / SAMPLE_RATE
         rows = math.ceil(seconds - 0.5)
         if rows < 1:
@@ -42,9 +42,9 @@ class LogMel:
 
 
 def log_mel(samples: Float[Tensor, " samples"]) -> Float[Tensor, "bands columns"]:
-    """10 log10 of the power in 40 mel bands; column c is of the 25 ms from 10 c ms on, a Hamming window.
+    """10 log10 of the power in 40 mel bands; column c is of the 25 ms from 10 c ms on, with a Hamming window.
 
-    Pre-emphasis x_t − .97 x_{t−1}; silence is −100 dB. A column for every 10 ms that begin within the samples.
+    Pre-emphasis x_t − .97 x_{t−1}; silence is −100 dB. There is a column for every 10 ms that begin within the samples.
     """
     emphasised = torch.cat([samples[:1], samples[1:] - _PRE_EMPHASIS * samples[:-1]])
     padded = torch.nn.functional.pad(emphasised, (0, OVERLAP + HOP - 1))
@@ -56,7 +56,7 @@ def log_mel(samples: Float[Tensor, " samples"]) -> Float[Tensor, "bands columns"
 
 
 def mel_bands(bins: int) -> Float[Tensor, "bands bins"]:
-    """Triangles of equal width in mel (Slaney's scale) and of equal area in hertz, from 20 Hz to 8 kHz."""
+    """Triangular filters of equal width in mel (Slaney's scale) and of equal area in hertz, from 20 Hz to 8 kHz."""
     edges = _hertz(torch.linspace(_mel(LOWEST_HZ), _mel(SAMPLE_RATE / 2), BANDS + 2, dtype=torch.float64))
     hertz = torch.linspace(0, SAMPLE_RATE / 2, bins, dtype=torch.float64)
     rising = (hertz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]

@@ -1,4 +1,4 @@
-"""Pictures as networks take them: from uint8 with the colours last to normalised floats with the colours first."""
+"""Preprocessing of pictures: from uint8 with channels last to normalised floats with channels first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Normalization:
-    """(colour / divisor − mean) / deviation, for red, green and blue."""
+    """(value / divisor − mean) / deviation, per channel (red, green, blue)."""
 
     mean: tuple[float, float, float]
     deviation: tuple[float, float, float]
@@ -25,7 +25,7 @@ IMAGENET = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 def to_floats(
     pixels: UInt8[np.ndarray, "frames height width 3"], how: Normalization, device: str
 ) -> Float[Tensor, "frames 3 height width"]:
-    """Normalised on the device, so that one byte a colour travels there."""
+    """Normalised pictures; conversion happens on the device, so that uint8 is transferred."""
     values = torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float()
     mean, deviation = (torch.tensor(three, device=device).view(3, 1, 1) for three in (how.mean, how.deviation))
     return values.div_(how.divisor).sub_(mean).div_(deviation)
@@ -33,9 +33,9 @@ def to_floats(
 
 @dataclass(frozen=True)
 class PictureExtractor:
-    """Features of pictures by a network that takes (frames, 3, height, width) to (frames, dim).
+    """Features of pictures by a network from (frames, 3, height, width) to (frames, dim).
 
-    A few at a time on a CPU, whose caches hold no more, and many on a GPU.
+    Batches are small on a CPU, for its caches, and large on a GPU.
     """
 
     network: Callable[[Tensor], Tensor]
@@ -43,7 +43,7 @@ class PictureExtractor:
     device: str
 
     def __call__(self, values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
-        """A row for each picture."""
+        """One row per picture."""
         with torch.inference_mode():
             parts = torch.from_numpy(values).split(_AT_ONCE_CPU if self.device == "cpu" else _AT_ONCE_GPU)
             rows = [self.network(to_floats(part.numpy(), self.normalization, self.device)) for part in parts]

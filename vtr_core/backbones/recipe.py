@@ -1,4 +1,4 @@
-"""A recipe: everything that decides what numbers come of a video, by a name and a fingerprint."""
+"""Recipes: everything that determines the features of a video, with a name and a fingerprint."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,26 +14,26 @@ Modality = Literal["video", "audio"]
 
 @runtime_checkable
 class Extractor(Protocol):
-    """What makes features of a chunk of a recipe's stream. Chunks do not know of each other."""
+    """The function from a chunk of a recipe's stream to feature rows. Chunks are independent of each other."""
 
     def __call__(self, values: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "rows ..."]:
-        """The rows of a chunk, in order of time, float32 (rows, dim); perhaps none of a last, short one."""
+        """The rows of a chunk, in order of time, float32 (rows, dim); a short last chunk may yield none."""
         ...
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A file of trained weights: where it is to be had, and how it is recognised."""
+    """A file of trained weights: its source and its hash."""
 
     file: str
-    """Its published name."""
+    """Published file name."""
     where: str
-    """Who offers it; a package that carries it is named as for pip."""
+    """Where to get it; a package that contains it is named as for pip."""
     licence: str
     sha256: str | None
-    """Of the published file, or how it begins; None where its publishers do not say."""
+    """Hash of the published file, or its first digits; None where it is not published."""
     package: str | None = None
-    """The Python package that carries the file."""
+    """The Python package that contains the file."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,26 @@ class Recipe:
     network: str
     """The network, what it was trained on, and the layer."""
     follows: str
-    """Which published extraction this is, and what differs."""
+    """The published extraction that this follows, and the differences."""
     stream: Stream
     dim: int
     rows_per_second: float | None
-    """None: as many rows for every video, which tell nothing of a part of it."""
+    """None: the same number of rows for every video, which cannot be assigned to parts of it."""
     weights: Weights | None
     load: Callable[[str | None, str], Extractor]
-    """(file of weights, torch device) -> what extracts; the file is None for a recipe without, or with a package."""
+    """(weights file, torch device) → extractor; the file is None for recipes without weights or with a package's."""
     most_rows: int | None = None
-    """Rows kept of a whole video, in equal steps from the first to the last; clips are pooled from all."""
+    """Most rows stored of a whole video, in equal steps from the first to the last; clips pool all rows."""
     revision: int = 1
-    """Counted up when the same video would give other numbers."""
+    """Increased whenever features of the same video change."""
 
     @property
     def feature(self) -> str:
-        """The recipe's name as a feature column can have it."""
+        """The recipe's name as a valid name of a feature column."""
         return self.name.replace("-", "_")
 
     def settings(self, weights_sha256: str | None) -> dict[str, object]:
-        """What decides the numbers, as a manifest holds it, with the hash of the weights that are used."""
+        """The settings that determine the features, as stored in manifests, with the hash of the weights in use."""
         return {
             "name": self.name,
             "revision": self.revision,

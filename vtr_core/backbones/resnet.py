@@ -1,7 +1,7 @@
-"""Residual networks of bottlenecks in two and three dimensions, with the names that published checkpoints have.
+"""Bottleneck residual networks in two and three dimensions, with the parameter names of published checkpoints.
 
 ResNet-152 (He et al. 2016), ResNeXt-101 (Xie et al. 2017) and the 3D ResNeXt-101 of Hara et al. 2018 differ in the
-dimension of their convolutions, in groups, and in widths; a pass gives the mean of the last layer over all places.
+dimension of their convolutions, in groups, and in widths; the output is the last layer averaged over all positions.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class ResNetShape:
-    """What tells one of these networks from another."""
+    """The hyperparameters in which these networks differ."""
 
     blocks: tuple[int, int, int, int]
-    """Bottlenecks of each stage."""
+    """Bottleneck blocks of each stage."""
     dimensions: Literal[2, 3] = 2
     groups: int = 1
     inner: tuple[int, int, int, int] = (64, 128, 256, 512)
@@ -32,12 +32,12 @@ RESNEXT_101_3D = ResNetShape((3, 4, 23, 3), dimensions=3, groups=32, inner=(128,
 
 
 class ResNet(nn.Module):
-    """The network without its classes."""
+    """The network without its classifier."""
 
     def __init__(self, shape: ResNetShape) -> None:
         super().__init__()
         convolution, norm, pool = _layers(shape.dimensions)
-        # In time the 3D network keeps every frame at first, and pools them with the places.
+        # The first convolution of the 3D network has stride 1 in time; pooling reduces time and space alike.
         first = (1, 2, 2) if shape.dimensions == 3 else 2
         self.conv1 = convolution(3, 64, 7, first, 3, bias=False)
         self.bn1 = norm(64)
@@ -48,14 +48,14 @@ class ResNet(nn.Module):
         self.layer1, self.layer2, self.layer3, self.layer4 = stages
 
     def forward(self, pictures: Float[Tensor, "windows 3 *places"]) -> Float[Tensor, "windows dim"]:
-        """(windows, 2048)."""
+        """The features, (windows, 2048)."""
         seen = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
         seen = self.layer4(self.layer3(self.layer2(self.layer1(seen))))
         return torch.flatten(seen, 2).mean(dim=2)
 
 
 class Bottleneck(nn.Module):
-    """1 × 1, 3 × 3 in groups, 1 × 1, and what came in added to it."""
+    """Residual block of convolutions 1 × 1, 3 × 3 (grouped) and 1 × 1."""
 
     def __init__(self, shape: ResNetShape, stage: int, before: int, stride: int) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Bottleneck(nn.Module):
         self.downsample = shortcut if changes else None
 
     def forward(self, seen: Float[Tensor, "windows _ *places"]) -> Float[Tensor, "windows channels *smaller"]:
-        """Through the bottleneck."""
+        """The output of the block."""
         kept = seen if self.downsample is None else self.downsample(seen)
         seen = self.relu(self.bn1(self.conv1(seen)))
         seen = self.relu(self.bn2(self.conv2(seen)))

@@ -1,4 +1,4 @@
-"""`video-swin`: Video Swin-B (Liu et al. 2022) on 32 frames, with the names of its published checkpoints.
+"""`video-swin`: Video Swin-B (Liu et al. 2022) on 32 frames, with the parameter names of its published checkpoints.
 
 Attention within windows of 8 × 7 × 7 patches; in every other block the windows are shifted by half their size.
 """
@@ -24,11 +24,11 @@ Window = tuple[int, int, int]
 WINDOW: Window = (8, 7, 7)
 _PATCH = (2, 4, 4)
 _PARTS = "backbone."
-"""Before the network's names in a checkpoint that holds a classifier too."""
+"""Prefix of the network's parameters in checkpoints with a classifier."""
 
 
 def load(weights: str | None, device: str) -> "SwinExtractor":
-    """(32, 224, 224, 3) to (784, 1024)."""
+    """The extractor from (32, 224, 224, 3) to (784, 1024)."""
     network = VideoSwin()
     if weights is not None:
         state = read_state(weights)
@@ -38,20 +38,20 @@ def load(weights: str | None, device: str) -> "SwinExtractor":
 
 
 class SwinExtractor:
-    """Rows of 1024 values for 16 × 7 × 7 places in time and picture, in this order."""
+    """Rows of 1024 values for the 16 × 7 × 7 positions in time, height and width, in this order."""
 
     def __init__(self, network: "VideoSwin", device: str) -> None:
         self._network, self._device = network, device
 
     def __call__(self, values: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
-        """All frames at once."""
+        """The rows of one clip of 32 frames."""
         frames = to_floats(values, IMAGENET, self._device).transpose(0, 1)[None]
         with torch.inference_mode():
             return self._network(frames)[0].flatten(0, 2).float().cpu().numpy()
 
 
 class VideoSwin(nn.Module):
-    """The network without its classes."""
+    """The network without its classifier."""
 
     def __init__(self, width: int = WIDTH, depths: "Sequence[int]" = DEPTHS, heads: "Sequence[int]" = HEADS) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class VideoSwin(nn.Module):
         self.norm = nn.LayerNorm(width * 2**last)
 
     def forward(self, frames: Float[Tensor, "clips 3 time height width"]) -> Float[Tensor, "clips steps rows cols dim"]:
-        """Of 32 × 224 × 224 pixels (clips, 16, 7, 7, 1024)."""
+        """Features; (clips, 16, 7, 7, 1024) for clips of 32 × 224 × 224 pixels."""
         seen = self.patch_embed(frames)
         for stage in self.layers:
             seen = stage(seen)
@@ -70,7 +70,7 @@ class VideoSwin(nn.Module):
 
 
 class PatchEmbedding(nn.Module):
-    """Patches of 2 frames and 4 × 4 pixels."""
+    """Linear embedding of patches of 2 frames and 4 × 4 pixels."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -78,14 +78,14 @@ class PatchEmbedding(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, frames: Float[Tensor, "clips 3 time height width"]) -> Float[Tensor, "clips steps rows cols dim"]:
-        """Where a side is no multiple of a patch's, zeros follow."""
+        """The embedded patches; sizes that are no multiple of the patch size are padded with zeros."""
         missing = [-size % patch for size, patch in zip(frames.shape[2:], _PATCH, strict=True)]
         padded = F.pad(frames, (0, missing[2], 0, missing[1], 0, missing[0]))
         return self.norm(self.proj(padded).permute(0, 2, 3, 4, 1))
 
 
 class Stage(nn.Module):
-    """Blocks of one width, and after them four neighbours of a frame in one."""
+    """Blocks of one width, followed by patch merging where `merges`."""
 
     def __init__(self, width: int, depth: int, heads: int, merges: bool) -> None:
         super().__init__()
@@ -93,14 +93,14 @@ class Stage(nn.Module):
         self.downsample = Merging(width) if merges else None
 
     def forward(self, seen: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
-        """Through the stage."""
+        """The output of the stage."""
         for block in self.blocks:
             seen = block(seen)
         return seen if self.downsample is None else self.downsample(seen)
 
 
 class Merging(nn.Module):
-    """2 × 2 neighbours side by side, normalised, and half as many values of them."""
+    """Patch merging: 2 × 2 neighbours are concatenated, normalised and projected to half as many values."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -108,14 +108,14 @@ class Merging(nn.Module):
         self.norm = nn.LayerNorm(4 * width)
 
     def forward(self, seen: Float[Tensor, "clips steps rows cols _"]) -> Float[Tensor, "clips steps _ _ dim"]:
-        """Half as many rows and columns."""
+        """The merged patches, with half as many rows and columns."""
         even = F.pad(seen, (0, 0, 0, seen.shape[3] % 2, 0, seen.shape[2] % 2))
         corners = [even[:, :, row::2, column::2] for column in (0, 1) for row in (0, 1)]
         return self.reduction(self.norm(torch.cat(corners, dim=-1)))
 
 
 class Block(nn.Module):
-    """Attention within windows and two linear layers, each added to what came in."""
+    """Window attention and an MLP, each with a residual connection."""
 
     def __init__(self, width: int, heads: int, is_shifted: bool) -> None:
         super().__init__()
@@ -126,12 +126,12 @@ class Block(nn.Module):
         self.mlp = Mlp(width)
 
     def forward(self, seen: Float[Tensor, "clips steps rows cols dim"]) -> Float[Tensor, "clips steps rows cols dim"]:
-        """Through the block."""
+        """The output of the block."""
         seen = seen + self._attended(self.norm1(seen))
         return seen + self.mlp(self.norm2(seen))
 
     def _attended(self, seen: Tensor) -> Tensor:
-        """Padded to whole windows, shifted, cut into them, and back."""
+        """Window attention: pads to whole windows, shifts, partitions, attends, and reverses these steps."""
         sizes = (seen.shape[1], seen.shape[2], seen.shape[3])
         window, shift = fitting(sizes, self._is_shifted)
         missing = [-size % side for size, side in zip(sizes, window, strict=True)]
@@ -145,19 +145,19 @@ class Block(nn.Module):
 
 
 class Mlp(nn.Module):
-    """Two linear layers with GELU between."""
+    """Two linear layers with GELU between them."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, seen: Float[Tensor, "*places dim"]) -> Float[Tensor, "*places dim"]:
-        """Through both."""
+        """The output of both layers."""
         return self.fc2(F.gelu(self.fc1(seen)))
 
 
 class WindowAttention(nn.Module):
-    """Attention of all patches of a window, with a learnt bias for each relative position."""
+    """Multi-head self-attention within windows, with a learnt bias for each relative position."""
 
     relative_position_index: Tensor
 
@@ -173,7 +173,7 @@ class WindowAttention(nn.Module):
     def forward(
         self, seen: Float[Tensor, "windows patches dim"], mask: Float[Tensor, "places patches patches"] | None
     ) -> Float[Tensor, "windows patches dim"]:
-        """mask: of each window of a clip, what is added to the scores."""
+        """The attended patches; mask: added to the attention scores, for each window of a clip."""
         patches = seen.shape[1]
         query, key, value = self.qkv(seen).unflatten(2, (3, self._heads, -1)).permute(2, 0, 3, 1, 4)
         index = self.relative_position_index[:patches, :patches]
@@ -185,7 +185,7 @@ class WindowAttention(nn.Module):
 
 
 def fitting(sizes: Window, is_shifted: bool) -> tuple[Window, Window]:
-    """The window and its shift; a side that is no longer than the window is one, without a shift."""
+    """Window size and shift; along a side not longer than the window, the window is the side, without a shift."""
     pairs = list(zip(sizes, WINDOW, strict=True))
     first, second, third = (min(size, side) for size, side in pairs)
     steps = [side // 2 if is_shifted and size > side else 0 for size, side in pairs]
@@ -195,7 +195,7 @@ def fitting(sizes: Window, is_shifted: bool) -> tuple[Window, Window]:
 def windows(
     seen: Float[Tensor, "clips steps rows cols dim"], window: Window
 ) -> Float[Tensor, "clips_windows patches dim"]:
-    """The windows of all clips, one clip's after another's."""
+    """The windows of all clips, clip by clip."""
     clips, steps, rows, columns, dim = seen.shape
     t, h, w = window
     cut = seen.reshape(clips, steps // t, t, rows // h, h, columns // w, w, dim)
@@ -213,7 +213,7 @@ def unwindowed(
 
 @cache
 def shift_mask(sizes: Window, window: Window, shift: Window) -> Float[Tensor, "places patches patches"]:
-    """−100 between patches that are neighbours in a shifted window alone: they come from opposite sides."""
+    """Attention mask: −100 between patches of a shifted window that come from opposite sides of the clip, else 0."""
     region = torch.zeros(1, *sizes, 1)
     for axis, (size, side, step) in enumerate(zip(sizes, window, shift, strict=True), start=1):
         place = torch.arange(size)
@@ -224,7 +224,7 @@ def shift_mask(sizes: Window, window: Window, shift: Window) -> Float[Tensor, "p
 
 
 def relative_positions(window: Window) -> Int64[Tensor, "patches patches"]:
-    """Which row of the bias table is that of two patches of a window."""
+    """The row of the bias table for each pair of patches of a window."""
     places = torch.stack(torch.meshgrid([torch.arange(side) for side in window], indexing="ij")).flatten(1)
     apart = places[:, :, None] - places[:, None, :] + torch.tensor(window).view(3, 1, 1) - 1
     spans = [2 * side - 1 for side in window]

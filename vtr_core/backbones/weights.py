@@ -1,4 +1,4 @@
-"""Files of weights: found, recognised by their hash, and read without pickles."""
+"""Weights files: search, check of the hash, and reading without unpickling objects."""
 
 import hashlib
 import pickle
@@ -19,9 +19,9 @@ _SHOWN = 3
 
 
 def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
-    """The file of `recipe`'s weights: that which is given by the recipe's name, or its package's; None without any.
+    """The file of `recipe`'s weights: the given one, else the one in its package; None for recipes without weights.
 
-    Raises ConfigError, saying where the weights are to be had, where there is none.
+    Raises ConfigError with the source of the weights where the file is missing.
     """
     if recipe.weights is None:
         return None
@@ -40,7 +40,7 @@ def weights_file(recipe: Recipe, given: Mapping[str, str]) -> Path | None:
 
 
 def packaged(recipe: Recipe) -> Path | None:
-    """The file that an installed package carries; None where there is no such package."""
+    """The file in the recipe's package; None where the package is not installed."""
     if recipe.weights is None or recipe.weights.package is None:
         return None
     spec = find_spec(recipe.weights.package)
@@ -56,10 +56,10 @@ def file_sha256(file: Path) -> str:
 
 
 def read_state(file: str | Path) -> dict[str, Tensor]:
-    """The tensors of a .safetensors file or of one that torch.save wrote, by name; nothing is unpickled but tensors.
+    """The tensors of a .safetensors file or of a file by torch.save, by name; only tensors are unpickled.
 
-    A checkpoint that holds them under `state_dict` or `model` gives those; `module.`, which data parallel training
-    puts before every name, is left out. Raises CheckpointError for what is no such file.
+    Takes the entry `state_dict` or `model` where the checkpoint has one, and removes the prefix `module.` of data
+    parallel training. Raises CheckpointError for other files.
     """
     try:
         if Path(file).suffix == ".safetensors":
@@ -76,9 +76,9 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
 
 
 def load_state(module: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
-    """Fill all of `module` from `state`, names and shapes alike; CheckpointError names what does not fit.
+    """Load all parameters of `module` from `state`; CheckpointError names missing, superfluous and misshapen ones.
 
-    Names that the module does not have are let be where they are a classifier's (`fc.`), which features do not need.
+    A classifier's parameters (`fc.`) are ignored, as features do not need them.
     """
     expected = module.state_dict()
     missing = [name for name in expected if name not in state and not name.endswith("num_batches_tracked")]

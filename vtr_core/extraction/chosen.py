@@ -1,4 +1,4 @@
-"""The recipes of one extraction with their weights, and the streams that one pass of decoding gives all of them."""
+"""The recipes of one extraction with their weights, and the streams that a decoding pass yields for them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from vtr_core.video.streams import Stream
 
 @dataclass(frozen=True)
 class Chosen:
-    """A recipe with the file of its weights and their hash, where it has any. Every node needs the file."""
+    """A recipe with its weights file and the file's hash, if it has weights. Every node needs the file."""
 
     recipe: Recipe
     weights: str | None
@@ -23,7 +23,7 @@ class Chosen:
     decoder: Decoder = "pyav"
 
     def settings(self) -> dict[str, Any]:
-        """What decides the numbers, and the fingerprint of it, for manifests. Pictures are scaled as decoders do."""
+        """The settings that determine the features, decoder included, and their fingerprint, for manifests."""
         settings = self.recipe.settings(self.sha256)
         if self.decoder != "pyav" and self.recipe.modality == "video":
             settings["decoder"] = self.decoder
@@ -31,7 +31,7 @@ class Chosen:
 
 
 def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = "pyav") -> tuple[Chosen, ...]:
-    """The recipes called `names`, in this order; weights: files by recipe, for those whose package does not carry them.
+    """The recipes called `names`, in this order; weights: files by recipe, for those whose package has no weights.
 
     Raises ConfigError for unknown or repeated recipes, weights of a recipe that is not chosen, and missing weights.
     """
@@ -52,12 +52,12 @@ def _with_weights(one: Recipe, given: Mapping[str, str], decoder: Decoder) -> Ch
 
 
 def streams(chosen: Sequence[Chosen]) -> tuple[Stream, ...]:
-    """What is asked of the decoder: the streams of all recipes, each once."""
+    """The streams requested from the decoder: those of all recipes, without duplicates."""
     return tuple(dict.fromkeys(one.recipe.stream for one in chosen))
 
 
 def columns(chosen: Sequence[Chosen]) -> dict[Modality, list[int]]:
-    """Which of the recipes, by position, see (video) and which hear (audio)."""
+    """The positions of the recipes of each modality."""
     found: dict[Modality, list[int]] = {}
     for position, one in enumerate(chosen):
         found.setdefault(one.recipe.modality, []).append(position)

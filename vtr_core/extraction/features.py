@@ -1,4 +1,4 @@
-"""The features of one video, put together from the rows of its chunks."""
+"""The features of one video, concatenated from the rows of its chunks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +14,23 @@ from vtr_core.video.faults import VideoFault
 
 @dataclass(frozen=True)
 class VideoFeatures:
-    """The rows of every recipe that had anything to see or hear, by the recipe's position, and the video's length."""
+    """The rows of every recipe with non-empty input, by the recipe's position, and the video's duration."""
 
     by_recipe: dict[int, Float16[np.ndarray, "rows dim"]]
     duration: float
     pictures: dict[int, Shaped[np.ndarray, " _"]] = field(default_factory=dict)
-    """What was kept to be looked at, by position: bytes, as `pictures.py` makes them, or None of those let go of."""
+    """Stored pictures by recipe position: bytes, as `pictures.py` encodes them, or None for discarded ones."""
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """Why a video gave no features. As a value: exceptions with arguments of their own do not travel well."""
+    """Why a video has no features; a value, since exceptions with arguments of their own do not pickle well."""
 
     reason: Reason
     what: str
 
     def error(self) -> UnusableError:
-        """What an adapter raises for it."""
+        """The exception that a source raises for this video."""
         return UnusableError(self.reason, self.what)
 
 
@@ -38,12 +38,12 @@ Extracted = VideoFeatures | Unusable
 
 
 def unusable(fault: VideoFault) -> Unusable:
-    """The fault of a video file as a reason to drop it."""
+    """The fault of a video file as a reason for dropping it."""
     return Unusable(Reason(fault.fault.value), fault.what)
 
 
 def assemble(parts: Iterable[Rows], duration: float, names: Sequence[str], where: str) -> Extracted:
-    """All rows of a video, each recipe's in the order of its chunks, as they are stored; names: of the recipes."""
+    """All rows of a video in storage format, for each recipe in the order of its chunks; names: the recipes' names."""
     by_recipe: dict[int, list[Rows]] = {}
     for part in parts:
         by_recipe.setdefault(part.recipe, []).append(part)

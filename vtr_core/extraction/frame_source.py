@@ -1,4 +1,4 @@
-"""Extracted videos as a source of an ingest that keeps the pictures of clips themselves."""
+"""Extracted videos as an ingest source of clips with stored frames."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,29 +21,30 @@ from vtr_core.extraction.source import VideoFiles, evenly_kept, span_of
 
 @dataclass(frozen=True)
 class VideoFileFrames(VideoFiles):
-    """As clips with their pictures. Rows of one span of a video are captions of one clip, the first one's id is its."""
+    """Videos as clips with frames. Rows with the same span of a video are captions of one clip, which has the first
+    row's id."""
 
     frames: FrameSettings = field(default_factory=FrameSettings)
 
     def settings(self) -> dict[str, Any]:
-        """With what is kept of each clip."""
+        """The source's settings, with those of the stored frames."""
         return {**super().settings(), "records": "frames", "frames": asdict(self.frames)}
 
     @property
     def asked(self) -> tuple[Chosen, ...]:
-        """The frames, then thumbnails."""
+        """The recipes of frames, then of thumbnails."""
         return (self.frames.chosen, *super().asked)
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """None: features of these clips are a data set of their own."""
+        """Empty: features of these clips are a separate data set."""
         return ()
 
     def pictures(self) -> tuple[int, int, FrameEncoding]:
-        """Height, width and encoding."""
+        """Height, width and encoding of the frames."""
         return self.frames.size, self.frames.size, self.frames.encoding
 
     def frame_clips(self, video: VideoEntry, drops: Drops) -> Iterator[FrameClip]:
-        """The clips of a video; those of a test set whose video cannot be used are dropped, too."""
+        """The clips of a video. Clips of unusable videos are dropped, also in test sets."""
         found = self.extracted[video.video_id]
         if isinstance(found, Unusable):
             drops.drop(found.reason, found.what, len(video.content.rows))
@@ -61,12 +62,12 @@ class VideoFileFrames(VideoFiles):
     def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
         taken: list[int] = []
         for rows in _by_span(video.content.rows):
-            with suppress(UnusableError):  # it is dropped when it is written
+            with suppress(UnusableError):  # the row is dropped when its shard is written
                 taken += self._taken(found, *span_of(rows[0], found.duration)).tolist()
         return {0: taken, **super()._shown(video, found)}
 
     def _taken(self, found: VideoFeatures, start: float, end: float) -> Int64[np.ndarray, " frames"]:
-        """Which frames of the video a clip has: one at least, for a clip shorter than an interval the nearest."""
+        """Indices of the clip's frames in the video: one at least, for a clip shorter than an interval the nearest."""
         shown = times(len(found.pictures[0]), self.frames.per_second)
         inside = np.flatnonzero((shown >= start) & (shown < end))
         nearest = np.array([np.abs(shown - (start + end) / 2).argmin()])

@@ -1,4 +1,4 @@
-"""Videos extracted in the process of the command, without Ray: as many at once as the machine has cores."""
+"""Extraction in the process of the command, without Ray, with several decoders in parallel."""
 
 import queue
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ from vtr_core.video.streams import Chunk, End
 def extract_here(
     uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, device: str, at_once: int
 ) -> Iterator[tuple[int, Extracted]]:
-    """(position, features) of every video, in the order in which they are done; `at_once` decoders feed the networks.
+    """(position, features) of every video, in order of completion; `at_once` decoders feed the networks.
 
-    Each video is seen in chunks of fixed size, whatever is seen beside it, and long ones by their spans, so that its
-    features do not depend on `at_once`.
+    The networks take one chunk of fixed size at a time, and long videos are cut into fixed spans, so that features do
+    not depend on `at_once`.
     """
     networks = Networks(chosen, device)
     free: queue.SimpleQueue[DecodingProcess] = queue.SimpleQueue()
@@ -54,12 +54,12 @@ def extract_here(
         finally:
             for future in running:
                 future.cancel()
-            for decoder in decoders:  # what is still at a video of no more use ends with its decoder
+            for decoder in decoders:  # also ends decoding whose result is no longer needed
                 decoder.close()
 
 
 _Seen = tuple[list[Rows], int, End]
-"""The rows of a piece, of how many chunks, and its end."""
+"""The rows of a piece, its number of chunks, and its End."""
 
 
 def _pieces(uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, process: DecodingProcess) -> Iterator[Piece]:
@@ -71,7 +71,7 @@ def _pieces(uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, proces
 
 
 def _seen(decoder: DecodingProcess, networks: Networks, chosen: Sequence[Chosen], piece: Piece) -> _Seen | Unusable:
-    """What the networks see of a piece; the decoder works on the next chunk while they are at one."""
+    """The features of a piece; decoding of the next chunk overlaps with the networks' work on this one."""
     rows: list[Rows] = []
     chunks = 0
     try:

@@ -1,4 +1,4 @@
-"""The loaded networks of an extraction, which make rows of features of whatever chunk is decoded."""
+"""The loaded networks of an extraction, from decoded chunks to feature rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from vtr_core.video.streams import Chunk
 
 @dataclass(frozen=True)
 class Rows:
-    """The features that one recipe makes of one chunk."""
+    """The features of one chunk by one recipe."""
 
     recipe: int
-    """Its position among the chosen ones."""
+    """The recipe's position among the chosen ones."""
     chunk: int
     values: Shaped[np.ndarray, "rows ..."]
-    """float32 (rows, dim); of pictures that are kept an object array of bytes (rows,)."""
+    """Features, float32 (rows, dim); stored pictures, an object array of bytes (rows,)."""
 
 
 class Networks:
@@ -30,6 +30,6 @@ class Networks:
         self._extractors = [one.recipe.load(one.weights, device) for one in chosen]
 
     def rows(self, chunk: Chunk) -> list[Rows]:
-        """What every recipe that asked for the chunk's stream makes of it."""
+        """The features of the chunk by every recipe of its stream."""
         takers = [i for i, stream in enumerate(self._stream_of) if stream == chunk.stream]
         return [Rows(i, chunk.index, self._extractors[i](chunk.values)) for i in takers]

@@ -1,4 +1,4 @@
-"""Features as `.npy` files, one a video and recipe: <folder>/<recipe>/<video>.npy, float16 (rows, dim)."""
+"""Features as `.npy` files, one per video and recipe: <folder>/<recipe>/<video>.npy, float16 (rows, dim)."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -18,18 +18,18 @@ from vtr_core.extraction.shards import Extract
 from vtr_core.storage import Location
 
 RECORD = "extraction.json"
-"""What the files of a folder are: the recipes with their fingerprints; with `complete`, what was dropped."""
+"""The record of a folder: the recipes with their fingerprints; once `complete`, also the dropped videos."""
 
 
 @dataclass(frozen=True)
 class NpyFolder:
-    """A folder of feature files of these recipes, never of others."""
+    """A folder of feature files of one set of recipes."""
 
     location: Location
     chosen: tuple[Chosen, ...]
 
     def claim(self) -> None:
-        """Say in the folder what its files are; RunConflict where they are of other recipes or weights."""
+        """Write the folder's record; RunConflict where it exists with other recipes or weights."""
         place, said = self.location / RECORD, {"recipes": [one.settings() for one in self.chosen]}
         if not storage.exists(place):
             storage.write_json(place, said)
@@ -39,11 +39,11 @@ class NpyFolder:
             raise RunConflict(f"{self.location} holds features of other recipes or weights; choose another folder")
 
     def holds(self, video: VideoFile) -> bool:
-        """Whether the video's features are there; the file that says so is written last."""
+        """Whether the video's features are complete: whether the file that is written last exists."""
         return storage.exists(self._file(self._last(), video.video_id))
 
     def write(self, video_id: str, found: VideoFeatures) -> None:
-        """Write the files of a video, whole or not at all each."""
+        """Write the files of a video, each atomically."""
         last = self._last()
         for position in sorted(found.by_recipe, key=lambda position: position == last):
             content = io.BytesIO()
@@ -51,12 +51,12 @@ class NpyFolder:
             storage.write_bytes(self._file(position, video_id), content.getvalue())
 
     def finish(self, drops: Drops) -> None:
-        """Add to the record what was dropped."""
+        """Add the dropped videos to the record."""
         said = {"recipes": [one.settings() for one in self.chosen], "complete": True, "dropped": dict(drops.counts)}
         storage.write_json(self.location / RECORD, said)
 
     def _last(self) -> int:
-        """A recipe whose features every video has: one that sees, where there is one."""
+        """A recipe whose features every video has: one of pictures, if there is one."""
         return max(range(len(self.chosen)), key=lambda i: (self.chosen[i].recipe.modality == "video", i))
 
     def _file(self, position: int, video_id: str) -> Location:
@@ -64,7 +64,7 @@ class NpyFolder:
 
 
 def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extract, drops: Drops) -> Iterator[int]:
-    """Extract the videos whose features are not there yet; how many are done after each."""
+    """Extract the videos without features; yields the number of finished videos after each."""
     folder.claim()
     usable = list(_distinct(files, drops))
     left = [file for file in usable if not folder.holds(file)]
@@ -78,7 +78,7 @@ def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extra
 
 
 def _distinct(files: Sequence[VideoFile], drops: Drops) -> Iterator[VideoFile]:
-    """Those whose ids can be paths below a folder, each id once."""
+    """The videos whose ids are valid paths below a folder, without repeated ids."""
     seen: set[str] = set()
     for file in files:
         try:

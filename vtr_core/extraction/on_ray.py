@@ -1,4 +1,4 @@
-"""Videos extracted by Ray Data: decoders on CPUs stream chunks to actors that hold the networks."""
+"""Extraction by Ray Data: decoders on CPUs stream chunks to actors that hold the networks."""
 
 import math
 import pickle
@@ -25,22 +25,22 @@ from vtr_core.video.process import Decoding, DecodingProcess
 from vtr_core.video.streams import Chunk, End, Stream
 
 _BLOCK_BYTES = 32 * 2**20
-"""Of chunks on their way: a decoder of a long video passes them on as it goes."""
+"""Bytes of a block of chunks; small, so that the chunks of a long video are passed on while it is decoded."""
 _VIDEOS_A_TASK = 4
 _ASKED_AT_ONCE = 32
-"""Files whose size is asked for, as a store answers many questions at once."""
+"""Number of concurrent requests for file sizes."""
 _FILES_A_TASK = 32
 _MEASURING_CPUS = 0.25
 _LOSSES_IN_A_ROW = 3
-"""Actors, or nodes with them, that may be lost without a video done. What was under way then is done again by a new
-run: actors of Ray Data that restart by themselves make Ray print an error about their arguments at each start."""
+"""Losses of actors or nodes that are tolerated in a row without a finished video. After a loss a new run of Ray Data
+repeats the unfinished videos: actors that Ray Data restarts itself print an error about their arguments."""
 VIDEOS_A_RUN = 16_384
-"""Of one run of Ray Data, one after another: a run lists its blocks in advance, and videos are done about in order."""
+"""Videos of one run of Ray Data, which lists its blocks in advance and finishes videos approximately in order."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What decoders and networks take. On CPUs both share the cores: who has nothing to do leaves its share."""
+    """Number and resources of decoders and network actors. Without GPUs both share the cores."""
 
     decoders: int
     decoder_cpus: float
@@ -51,9 +51,9 @@ class Resources:
 
     @classmethod
     def of(cls, cpus: float, gpus: float, gpus_per_network: float, decoder: Decoder) -> "Resources":
-        """Of a cluster; every core has a decoder, every core or share of a GPU has the networks.
+        """The resources for a cluster: one decoder per core, the networks once per core or share of a GPU.
 
-        Where GPUs decode, two decoders of each share a fifth of it.
+        Where GPUs decode, two decoders per GPU share a fifth of it.
         """
         cores = max(1, math.floor(cpus))
         if not gpus or not gpus_per_network:
@@ -65,13 +65,13 @@ class Resources:
 
     @property
     def device(self) -> str:
-        """Where the networks are."""
+        """The torch device of the networks."""
         return "cuda" if self.network_gpus else "cpu"
 
 
 @dataclass(frozen=True)
 class _Decoded:
-    """A part of a piece on its way to the networks: a chunk, or at the end how many chunks there were, or the fault."""
+    """Decoder output for the networks: a chunk of a piece, or at its end the number of chunks, or the fault."""
 
     piece: Piece
     chunk: Chunk | None = None
@@ -79,11 +79,11 @@ class _Decoded:
     chunks: int = 0
     fault: Unusable | None = None
     stopped: str | None = None
-    """Why no video can be read now."""
+    """Why no video can be read at present, where a store fails."""
 
 
 class _Decoder:
-    """Rows {"pieces": of videos} to rows {"part": _Decoded}, as they are decoded."""
+    """Maps rows {"pieces": pieces of videos} to rows {"part": _Decoded}, streaming."""
 
     def __init__(self, chosen: Sequence[Chosen], how: Decoding) -> None:
         self._streams = streams(chosen)
@@ -110,13 +110,13 @@ class _Decoder:
 
 
 class _Networks:
-    """Rows {"part": _Decoded} to rows {"part": (_Decoded without its chunk, rows of features)}."""
+    """Maps rows {"part": _Decoded} to rows {"part": (_Decoded without its chunk, rows of features)}."""
 
     def __init__(self, chosen: Sequence[Chosen], device: str) -> None:
         import torch
 
         if device == "cpu":
-            torch.set_num_threads(1)  # the same sums wherever a chunk is seen
+            torch.set_num_threads(1)  # the same order of summation on every machine
         self._networks = Networks(chosen, device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
@@ -130,10 +130,10 @@ class _Networks:
 def extract_on_ray(
     uris: Sequence[str], chosen: Sequence[Chosen], how: Decoding, resources: Resources
 ) -> Iterator[tuple[int, Extracted]]:
-    """(position, features) of every video, in the order in which they are done; Ray is connected to already.
+    """(position, features) of every video, in order of completion; Ray must be connected.
 
-    Networks see a chunk at a time, so that features do not depend on how many of them there are. Long videos are cut
-    into spans, which several decoders decode at once.
+    Networks take one chunk at a time, so that features do not depend on the number of actors. Long videos are cut into
+    spans, which are decoded in parallel.
     """
     for first in range(0, len(uris), VIDEOS_A_RUN):
         left, losses = list(range(first, min(first + VIDEOS_A_RUN, len(uris)))), 0
@@ -159,7 +159,7 @@ def _run(
     tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
     rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RayDeprecationWarning)  # max_restarts is to have another place in Ray 2.64
+        warnings.simplefilter("ignore", RayDeprecationWarning)  # Ray 2.64 moves max_restarts
         decoded = rows.flat_map(
             _Decoder,
             fn_constructor_args=(tuple(chosen), how),
@@ -180,7 +180,7 @@ def _run(
 
 
 def _cut(uris: Sequence[str], asked: tuple[Stream, ...], how: Decoding) -> list[Piece]:
-    """The pieces of all videos, in order. Files that are large are opened, by tasks, to learn how long they are."""
+    """The pieces of all videos, in order. Tasks open large files to find their duration."""
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
         sizes = list(pool.map(size_of, uris))
     large = [video for video, size in enumerate(sizes) if size >= how.cut.min_bytes]
@@ -197,7 +197,7 @@ def _measured(files: Sequence[tuple[int, str]], asked: tuple[Stream, ...], how: 
 
 
 def _tasks(all_: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """A decoder's work at a time: some whole videos, or one span."""
+    """The pieces of one decoder task: several whole videos, or one span."""
     task: list[Piece] = []
     for piece in all_:
         if task and (piece.span is not None or task[-1].span is not None or len(task) == _VIDEOS_A_TASK):

@@ -1,4 +1,4 @@
-"""Pictures kept of videos to be looked at or trained on: they pass through an extraction like a recipe's features."""
+"""Stored pictures of videos, thumbnails and training frames; extraction treats them like a recipe's features."""
 
 import io
 from collections.abc import Callable
@@ -19,19 +19,19 @@ from vtr_core.video.sampling import Rate
 from vtr_core.video.streams import PictureStream
 
 THUMBNAILS_PER_SECOND = 2.0
-"""Of these the one nearest to the middle of a span is its thumbnail."""
+"""Rate of candidate pictures; a span's thumbnail is the one nearest to its middle."""
 THUMBNAIL_QUALITY = 80
 LARGEST_SIDE = 4096
 
 
 @dataclass(frozen=True)
 class FrameSettings:
-    """What is kept of a clip as frames: square pictures of its middle, at a rate."""
+    """Settings of a clip's stored frames: square centre crops at a rate."""
 
     size: int = 224
     per_second: float = 1.0
     most: int | None = None
-    """Frames of a clip, in equal steps from the first to the last; None keeps all."""
+    """Greatest number of frames of a clip, in equal steps from the first to the last; None keeps all."""
     encoding: FrameEncoding = "jpeg"
     quality: int = 90
     decoder: Decoder = "pyav"
@@ -47,21 +47,21 @@ class FrameSettings:
 
     @property
     def chosen(self) -> Chosen:
-        """What is asked of the decoder, and what becomes of it."""
+        """The recipe that decodes and encodes these frames."""
         stream = PictureStream(Picture(self.size, self.size), Rate(self.per_second))
         keep = encoder(self.quality) if self.encoding == "jpeg" else _pixels
         return _kept("frames", stream, self.per_second, keep, self.decoder)
 
 
 def thumbnails(long_side: int) -> Chosen:
-    """Small pictures of whole frames as JPEGs; ConfigError for a size that is none."""
+    """The recipe of thumbnails, small whole frames as JPEGs; ConfigError for an invalid size."""
     check_side("--thumbnail-size", long_side)
     stream = PictureStream(WholePicture(long_side), Rate(THUMBNAILS_PER_SECOND))
     return _kept("thumbnails", stream, THUMBNAILS_PER_SECOND, encoder(THUMBNAIL_QUALITY))
 
 
 def times(count: int, per_second: float) -> Float[np.ndarray, " rows"]:
-    """When pictures of a rate are shown, in seconds: in the middle of each interval."""
+    """Times of pictures sampled at a rate, in seconds: the middle of each interval."""
     return (np.arange(count) + 0.5) / per_second
 
 
@@ -72,7 +72,7 @@ def check_side(flag: str, pixels: int) -> None:
 
 
 def encoder(quality: int) -> Callable[[UInt8[np.ndarray, "rows height width 3"]], Shaped[np.ndarray, " rows"]]:
-    """What makes JPEGs of pictures: an object array of bytes."""
+    """The function that encodes pictures as JPEGs, an object array of bytes."""
     return partial(_jpegs, quality)
 
 

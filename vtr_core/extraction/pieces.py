@@ -1,4 +1,4 @@
-"""What is decoded at once: whole videos, and the spans of long ones, put together again."""
+"""Pieces, the units of decoding: whole videos and spans of long ones, and their reassembly."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from vtr_core.video.streams import End, Stream
 
 @dataclass(frozen=True)
 class Piece:
-    """A video, by its position, or a span of it; `of` pieces are the video."""
+    """A video, by its position, or a span of it; the video has `of` pieces."""
 
     video: int
     uri: str
@@ -24,7 +24,7 @@ class Piece:
 
 
 def pieces(video: int, uri: str, streams: Sequence[Stream], cut: Cut, process: DecodingProcess) -> tuple[Piece, ...]:
-    """The pieces of a video, one unless it is long. What is wrong with a file its decoding says."""
+    """The pieces of a video, one unless it is long. Faults of the file are reported by its decoding, not here."""
     try:
         found = spans(process.cuttable_length(uri), streams, cut)
     except (VideoFault, StorageError):
@@ -34,7 +34,7 @@ def pieces(video: int, uri: str, streams: Sequence[Stream], cut: Cut, process: D
 
 @dataclass
 class _Video:
-    """What has come of one video."""
+    """The rows, chunk counts and ends received of one video."""
 
     rows: list[Rows] = field(default_factory=list)
     chunks: int = 0
@@ -43,23 +43,23 @@ class _Video:
 
 
 class Gathering:
-    """Videos of which some chunks are there, whichever way they come."""
+    """Reassembly of videos from chunks and ends of pieces that arrive in any order."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """names: of the recipes."""
+        """names: the recipes' names."""
         self._names = names
         self._open: dict[int, _Video] = {}
         self._faulty: set[int] = set()
 
     def fault(self, piece: Piece, fault: Unusable) -> Iterator[tuple[int, Extracted]]:
-        """A piece cannot be used, and so the video cannot; it is given once."""
+        """Report an unusable piece, which makes its video unusable; a video's fault is yielded once."""
         self._open.pop(piece.video, None)
         if piece.video not in self._faulty:
             self._faulty.add(piece.video)
             yield piece.video, fault
 
     def seen(self, piece: Piece, rows: Sequence[Rows], chunks: int) -> Iterator[tuple[int, Extracted]]:
-        """Rows of so many chunks of a piece."""
+        """Add the rows of `chunks` chunks of a piece; yields the video if complete."""
         if piece.video not in self._faulty:
             video = self._open.setdefault(piece.video, _Video())
             video.rows += rows
@@ -67,7 +67,7 @@ class Gathering:
             yield from self._complete(piece, video)
 
     def ended(self, piece: Piece, end: End, chunks: int) -> Iterator[tuple[int, Extracted]]:
-        """A piece is decoded; it had so many chunks."""
+        """Add the end of a piece, which had `chunks` chunks; yields the video if complete."""
         if piece.video not in self._faulty:
             video = self._open.setdefault(piece.video, _Video())
             video.ends.append(end)

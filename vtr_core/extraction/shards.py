@@ -1,4 +1,4 @@
-"""Shards of extracted videos: each is written as soon as all of its videos are there."""
+"""Shards of extracted videos; each is written as soon as all of its videos are extracted."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,21 +16,21 @@ _WRITERS = 2
 
 @dataclass(frozen=True)
 class Progress:
-    """What is done after one more video."""
+    """Cumulative progress after a video."""
 
     videos: int
     of: int
     dropped: int
     seconds: float
-    """Of video, all together."""
+    """Total duration of the extracted videos."""
 
 
 def write_shards(
     plan: IngestPlan, tasks: Sequence[ShardTask], extract: Extract, keep: Callable[[str, VideoFeatures], None] | None
 ) -> Iterator[Progress]:
-    """Extract the videos of `tasks` and write their shards and records; keep: what else to do with each video.
+    """Extract the videos of `tasks` and write their shards and records; keep: called with each video's features.
 
-    The features of a shard's videos, and the pictures that it shows, are held until it is written.
+    The features of a shard's videos, and the pictures that it stores, are kept in memory until it is written.
     """
     assert isinstance(plan.source, VideoFiles)
     videos = [(task, video) for task in tasks for video in task.videos]
@@ -54,7 +54,7 @@ def write_shards(
 
 
 def _started(writing: list[Future[dict[str, Any]]], one: Future[dict[str, Any]]) -> list[Future[dict[str, Any]]]:
-    """With one more under way; the oldest is waited for where there would be too many."""
+    """`writing` with another write added; waits for the oldest one where there would be too many."""
     writing = [*writing, one]
     while len(writing) > _WRITERS:
         writing.pop(0).result()

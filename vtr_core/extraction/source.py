@@ -1,4 +1,4 @@
-"""Extracted videos as sources of an ingest: clips pooled to one vector a modality, or videos with all rows."""
+"""Extracted videos as ingest sources: clips pooled to one vector per modality, or videos with all rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ S = TypeVar("S", bound="VideoFiles")
 class VideoFiles:
     """Video files with captions, and the recipes of their features.
 
-    What was extracted of the videos of a shard is given to it by `holding`, before it is written.
+    `holding` adds the extracted features of a shard's videos before the shard is written.
     """
 
     name: ClassVar[str] = "extract"
@@ -43,10 +43,10 @@ class VideoFiles:
     thumbnail_size: int | None = None
     """Pixels of a thumbnail's long side; None for none."""
     extracted: Mapping[str, Extracted] = field(default_factory=dict)
-    """By video id."""
+    """Extracted features by video id."""
 
     def settings(self) -> dict[str, Any]:
-        """What was given, and the recipes with their fingerprints."""
+        """The given settings, and the recipes with their fingerprints."""
         said = {
             "videos": self.inventory.place,
             "anywhere": self.inventory.anywhere,
@@ -58,7 +58,7 @@ class VideoFiles:
 
     @property
     def asked(self) -> tuple[Chosen, ...]:
-        """All that is made of each video: features by their recipes, then pictures."""
+        """The recipes of each video: features, then pictures."""
         small = () if self.thumbnail_size is None else (thumbnails(self.thumbnail_size),)
         return (*self.chosen, *small)
 
@@ -75,7 +75,7 @@ class VideoFiles:
             yield from (row.caption for row in video.content.rows)
 
     def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
-        """Of every span, clip by clip, the picture nearest to its middle."""
+        """The thumbnail of every clip: the picture nearest to the middle of its span."""
         found = self.extracted.get(video.video_id)
         if self.thumbnail_size is not None and isinstance(found, VideoFeatures):
             pictures = found.pictures[len(self.asked) - 1]
@@ -83,7 +83,7 @@ class VideoFiles:
                 yield Thumbnail(item_id, start, end, pictures[row])
 
     def trimmed(self, video: VideoEntry, found: Extracted) -> Extracted:
-        """`found` without the pictures that no row of `video` shows, so that they are not held."""
+        """`found` without the pictures that no row of `video` uses, to save memory."""
         if isinstance(found, Unusable):
             return found
         pictures = {}
@@ -93,19 +93,19 @@ class VideoFiles:
         return replace(found, pictures=pictures)
 
     def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
-        """Which pictures are written, by the position of their kind."""
+        """Indices of the pictures that are written, by recipe position."""
         if self.thumbnail_size is None:
             return {}
         return {len(self.asked) - 1: [row for *_, row in self._middles(video, found)]}
 
     def _middles(self, video: VideoEntry, found: VideoFeatures) -> Iterator[tuple[str, float, float, int]]:
-        """Id, start and end of every span, and the thumbnail nearest to its middle."""
+        """Id, start and end of every span, and the index of its thumbnail."""
         shown = times(len(found.pictures[len(self.asked) - 1]), THUMBNAILS_PER_SECOND)
         for item_id, start, end in self._spans(video, found.duration):
             yield item_id, start, end, int(np.abs(shown - (start + end) / 2).argmin())
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
-        """The clips that begin before the end of the video, each once."""
+        """Id, start and end of the clips that begin before the end of the video, without duplicates."""
         seen = {row.clip_id: row for row in reversed(video.content.rows)}
         for clip_id, row in reversed(seen.items()):
             start, end = row.start or 0.0, duration if row.end is None else row.end
@@ -113,7 +113,7 @@ class VideoFiles:
                 yield clip_id, start, end
 
     def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
-        """This source with what was extracted of some videos."""
+        """This source with the extracted features of some videos."""
         return replace(self, extracted=extracted)
 
     def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
@@ -126,20 +126,20 @@ class VideoFiles:
 
 @dataclass(frozen=True)
 class VideoFileClips(VideoFiles):
-    """As clips: the recipes of a modality side by side, in the order in which they were given."""
+    """Videos as clips; the features of a modality's recipes are concatenated in the given order."""
 
     def settings(self) -> dict[str, Any]:
-        """Beside the recipes, how rows of a clip become one vector."""
+        """The source's settings, with the pooling of a clip's rows."""
         return {**super().settings(), "pool": self.pool, "normalise": self.normalise}
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """`video` and `audio`, as far as there are recipes of them."""
+        """`video` and `audio`, where there are recipes of them."""
         factor = 2 if self.pool == "mean_std" else 1
         sizes = {name: sum(self.chosen[i].recipe.dim for i in of) for name, of in columns(self.chosen).items()}
         return tuple(FeatureSpec(name, factor * size) for name, size in sizes.items())
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
-        """A row for each row of the table; one that lies after the end of the video is dropped."""
+        """A clip for each row of the table; rows that begin after the end of the video are dropped."""
         found = self._found(video, drops)
         if found is None:
             yield from (_without_features(row) for row in video.content.rows if video.content.keep)
@@ -168,7 +168,7 @@ class VideoFileClips(VideoFiles):
     def _vector(
         self, modality: Modality, found: VideoFeatures, recipes: Sequence[int], start: float, end: float
     ) -> Float16[np.ndarray, " dim"] | None:
-        """The recipes of a modality side by side; None where the video, or the clip, has none of it."""
+        """The concatenated features of a modality's recipes; None where the video, or the clip, has none."""
         parts: list[Float[np.ndarray, " part"]] = []
         for position in recipes:
             rows, rate = found.by_recipe.get(position), self.chosen[position].recipe.rows_per_second
@@ -183,18 +183,18 @@ class VideoFileClips(VideoFiles):
 
 @dataclass(frozen=True)
 class VideoFileVideos(VideoFiles):
-    """As whole videos: all rows of every recipe, with all captions of the video."""
+    """Videos as a whole: all rows of every recipe, with all captions of the video."""
 
     def settings(self) -> dict[str, Any]:
-        """With the kind of records."""
+        """The source's settings, with the record kind."""
         return {**super().settings(), "records": "videos"}
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """Named by modality where it has one recipe, else by recipe."""
+        """The features, named by modality where it has one recipe, else by recipe."""
         return tuple(FeatureSpec(name, self.chosen[i].recipe.dim) for i, name in self._names.items())
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The video whole; one whose captions have times of their own is dropped."""
+        """The whole video; None, with a drop, where its captions have start and end times."""
         found = self._found(video, drops)
         captions = [row.caption for row in video.content.rows]
         if found is None:
@@ -237,7 +237,7 @@ def _without_features(row: PairRow) -> Clip:
 
 
 def evenly_kept(rows: Num[np.ndarray, "rows ..."], most: int | None) -> Num[np.ndarray, "kept ..."]:
-    """At most so many rows, in equal steps from the first to the last."""
+    """At most `most` rows, in equal steps from the first to the last."""
     if most is None or len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -1,4 +1,4 @@
-"""Using trained models: embedding data sets, ranking, search, explanations.
+"""Applications of trained models: embedding of data sets, ranking, search, explanations.
 
-Imports run, systems and data; knows nothing of training and of commands.
+Imports run, systems and data; independent of training and commands.
 """

@@ -1,4 +1,4 @@
-"""The spaces of a checkpoint's model, as its system offers them; one line says which models have what a stage needs."""
+"""The embedding spaces of a checkpoint's model; errors name the models that have the required one."""
 
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
@@ -9,7 +9,7 @@ from vtr_core.systems.system import System
 
 
 def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
-    """How captions and videos are embedded; ConfigError, saying that `what` needs it, for a model that does not."""
+    """The embedding functions of the model; ConfigError, naming `what` as the user, for a model without."""
     found = _spaces(system_of(loaded.config.model))
     if found is None:
         raise lacking(loaded, what, lambda system: _spaces(system) is not None)
@@ -17,7 +17,7 @@ def spaces_of(loaded: TrainedModel, what: str) -> JointSpace | DualSpaces:
 
 
 def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
-    """The joint space of a model of clips; ConfigError for any other."""
+    """The joint space of a model of clips; ConfigError for other models."""
     found = _clip_space(system_of(loaded.config.model))
     if found is None:
         raise lacking(loaded, what, lambda system: _clip_space(system) is not None)
@@ -25,7 +25,7 @@ def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
 
 
 def dual_spaces_of(loaded: TrainedModel, what: str) -> DualSpaces:
-    """The latent and concept space of a dual encoder; ConfigError for any other model."""
+    """The latent and concept space of a dual encoder; ConfigError for other models."""
     found = _spaces(system_of(loaded.config.model))
     if not isinstance(found, DualSpaces):
         raise lacking(loaded, what, lambda system: isinstance(_spaces(system), DualSpaces))

@@ -1,4 +1,4 @@
-"""What answers over HTTP: apps on Starlette, served by uvicorn.
+"""HTTP servers: Starlette applications run by uvicorn.
 
 Imports retrieval; nothing else imports Starlette and uvicorn.
 """

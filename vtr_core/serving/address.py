@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Address:
-    """The host that a server was asked to listen on, and the port that it has."""
+    """The host that a server listens on as requested, and its actual port."""
 
     host: str
     port: int
@@ -22,8 +22,8 @@ class Address:
     def is_named_by(self, header: str | None) -> bool:
         """Whether a request's Host header names this server.
 
-        On a loopback address: that address, localhost or another loopback address. Elsewhere also any address in
-        digits, and this machine's name: a name that someone else controls is none of these.
+        On a loopback address, the valid names are that address, localhost and other loopback addresses; elsewhere
+        also any numeric address and this machine's name. Names that others control are refused.
         """
         try:
             parts = urlsplit(f"//{header or ''}")

@@ -1,8 +1,7 @@
 """The interactive explanation over HTTP: one page, one JSON endpoint, key frames.
 
-It is made for one person's browser. Every request must name this server in its Host header, so that a page elsewhere
-whose name was rebound to this address gets nothing; no answer may be read across origins, and the page runs its own
-script alone.
+It serves one user's browser. Every request must name this server in its Host header, which defeats DNS rebinding;
+responses cannot be read across origins, and the page runs its own script alone.
 """
 
 import math
@@ -39,13 +38,13 @@ class Explorer:
 
     session: ExplainSession
     page: Callable[[str], str]
-    """The page with this nonce on its style and script."""
+    """Returns the page, with the given nonce on its style and script."""
     picture: Callable[[str], Picture]
-    """The key frame of a video of the session, with its time span."""
+    """Returns the key frame of a video of the session, with its time span."""
 
 
 def explorer_app(explorer: Explorer, address: Address) -> Starlette:
-    """The app of one explorer on `address`. Its faults are JSON: {"error": message}."""
+    """The application of one explorer on `address`. Errors are JSON: {"error": message}."""
     videos = frozenset(explorer.session.videos.video_id)
 
     def page(_request: Request) -> Response:
@@ -85,7 +84,7 @@ def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
 
 
 async def _answered(request: Request, call_next: RequestResponseEndpoint, address: Address) -> Response:
-    """The answer of the app, or an error; internal errors are printed on the terminal only."""
+    """The response of the application, or an error; internal errors are printed on the terminal only."""
     if not address.is_named_by(request.headers.get("host")):
         return _fault(HTTPStatus.FORBIDDEN, f"this server answers as {address.url} alone")
     if request.method != "GET":
@@ -95,7 +94,7 @@ async def _answered(request: Request, call_next: RequestResponseEndpoint, addres
     except VtrError as error:
         return _fault(HTTPStatus.BAD_REQUEST, str(error))
     except Exception:
-        traceback.print_exc()  # first, so that the terminal does say why
+        traceback.print_exc()  # before the response, which refers to the terminal
         return _fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why")
 
 

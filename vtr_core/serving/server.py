@@ -1,4 +1,4 @@
-"""An app on a socket that is bound before anything is served."""
+"""A server whose socket is bound at construction, before requests are served."""
 
 import socket
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from vtr_core.errors import ConfigError
 from vtr_core.serving.address import Address
 
 _SECONDS_TO_END = 5
-"""How long requests in progress have when the server ends."""
+"""Seconds that requests in progress get at shutdown."""
 
 
 class AppServer:
-    """Bound when it is made, so that its port is known and a taken one is an error; it answers once `run` is called.
+    """HTTP server bound at construction, so that its port is known and an occupied port is an error; `run` serves.
 
-    app: makes the app, given the address that it has. Port 0 is any free one. ConfigError where the address cannot be
-    served on.
+    app: makes the application for the bound address. Port 0 selects a free port. ConfigError if the address cannot be
+    bound.
     """
 
     def __init__(self, host: str, port: int, app: Callable[[Address], Starlette]) -> None:
@@ -28,7 +28,7 @@ class AppServer:
                 app(self.address),
                 log_config=None,
                 log_level="warning",
-                access_log=False,  # queries are nobody else's business
+                access_log=False,  # queries are private
                 server_header=False,
                 lifespan="off",
                 ws="none",
@@ -41,7 +41,7 @@ class AppServer:
         self._server.run([self._socket])
 
     def stop(self) -> None:
-        """Have `run` return, from another thread."""
+        """Make `run` return; called from another thread."""
         self._server.should_exit = True
 
 

@@ -1,6 +1,6 @@
-"""What a store is asked beside bytes: whether a bucket can be used, what lies in it, links for people.
+"""Requests to a store other than reads and writes: access checks, ETags, listings, presigned links.
 
-Locations that are not on an S3-compatible store have none of this: checks pass, there are no ETags and no links.
+For locations outside S3-compatible stores checks pass, and there are no ETags, listings or links.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class Stored:
 
 
 class _DroppedError(Exception):
-    """An upload was begun, which is enough."""
+    """Raised to abort an upload whose successful start is all that is tested."""
 
 
 def store_name(location: Location) -> str | None:
@@ -41,12 +41,12 @@ def store_name(location: Location) -> str | None:
 
 
 def check_readable(location: Location) -> None:
-    """StorageError unless the bucket is there and may be listed; within seconds, so that commands begin with it."""
+    """StorageError unless the bucket exists and may be listed; takes seconds, so that commands check it first."""
     _ask(location, check_listing, _AT_ONCE)
 
 
 def check_writable(location: Location) -> None:
-    """StorageError unless objects may be written below `location`: an upload is begun and dropped, nothing is left."""
+    """StorageError unless objects may be written below `location`, which a started and aborted upload tests."""
 
     def nothing() -> Iterator[bytes]:
         yield from ()
@@ -57,12 +57,12 @@ def check_writable(location: Location) -> None:
 
 
 def etag(location: Location) -> str | None:
-    """The ETag of an object; None where there are none. FileNotFoundError where there is no object."""
+    """The ETag of an object; None off S3. FileNotFoundError where there is no object."""
     return _ask(location, lambda bucket, key: _plain(bucket.head(key)["e_tag"]))
 
 
 def listing(folder: Location) -> dict[str, Stored] | None:
-    """The objects directly in a folder by name, from as few requests as there are thousands; None off S3."""
+    """The objects directly in a folder by name, with one request per thousand objects; None off S3."""
 
     def stored(bucket: Bucket, key: str) -> dict[str, Stored]:
         found = directly_below(bucket, key)[1]
@@ -72,14 +72,14 @@ def listing(folder: Location) -> dict[str, Stored] | None:
 
 
 def create_object(location: Location, content: bytes) -> bool | None:
-    """Write an object that is not there yet; False where there is one, None off S3."""
+    """Write an object only if none exists; False where one does, None off S3."""
 
     def create(bucket: Bucket, key: str) -> bool:
         try:
             bucket.put(key, content, mode="create")
         except AlreadyExistsError as error:
             fault = store_fault(error)
-            if fault is None or fault.status != 412:  # obstore says so of every conflict
+            if fault is None or fault.status != 412:  # obstore raises the same error for every conflict
                 raise
             return False
         return True
@@ -90,7 +90,7 @@ def create_object(location: Location, content: bytes) -> bool | None:
 def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
     """A link with which anyone can read the object for `expires_s` seconds; None off S3 and without credentials.
 
-    It holds a signature: show it, never log or store it.
+    The link contains a signature: show it, never log or store it.
     """
     if location.s3 is None or location.s3.settings.anonymous:
         return None
@@ -99,7 +99,7 @@ def presigned_url(location: Location, expires_s: int = 3600) -> str | None:
 
 
 def _ask(location: Location, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T | None:
-    """What the store answers; None off S3."""
+    """The store's answer to `question`; None off S3."""
     return None if location.s3 is None else location.s3.ask(location.path, question, patience)
 
 

@@ -1,4 +1,4 @@
-"""obstore's client of one bucket: how it is reached, with whose credentials, and in which region."""
+"""obstore's client of one bucket: endpoint, credentials, region, timeouts and retries."""
 
 import os
 from collections.abc import Iterator
@@ -20,20 +20,22 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Credential
 
 _RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
-"""Of a hiccup. Longer than that patience.py waits: a signal is not handled within obstore, and requests that it repeats
-keep their signature."""
+"""obstore's own retries, for short disturbances. Longer ones are retried by patience.py, since obstore handles no
+signals while it retries and repeats requests with their old signature."""
 _TIMEOUTS: "ClientConfig" = {
     "connect_timeout": timedelta(seconds=10),
     "read_timeout": timedelta(seconds=120),
     "timeout": timedelta(hours=1),
 }
-"""That of reading counts from the first byte that is sent: four parts of 10 MiB within it need 350 KB a second."""
+"""Timeouts of one request. `read_timeout` begins at the first byte sent: an upload of four parts of 10 MiB needs at
+least 350 KB/s to stay within it."""
 _KEPT = timedelta(minutes=10)
-"""obstore asks for credentials anew five minutes before their end: renewed ones are found after as long."""
+"""Claimed lifetime of credentials. obstore renews them five minutes before expiry, so rotated credentials are picked
+up after five minutes."""
 
 
 def connected(settings: S3Settings, name: str) -> Bucket:
-    """A client of the bucket `name`. It holds keys: it is never shown, stored or pickled."""
+    """A client of the bucket `name`. It holds credentials and must not be shown, stored or pickled."""
     by_host = settings.force_virtual_addressing or (settings.endpoint is None and "." not in name)
     given: dict[str, Any] = {}
     if settings.endpoint is not None:
@@ -46,7 +48,7 @@ def connected(settings: S3Settings, name: str) -> Bucket:
         region=_region(settings, name),
         virtual_hosted_style_request=by_host,
         skip_signature=settings.anonymous,
-        disable_bulk_delete=True,  # not every store knows it
+        disable_bulk_delete=True,  # not every store supports it
         credential_provider=None if settings.anonymous else _credentials,
         client_options=client,
         retry_config=_RETRIES,
@@ -55,11 +57,11 @@ def connected(settings: S3Settings, name: str) -> Bucket:
 
 
 kept = cache(connected)
-"""The process's one client of a bucket."""
+"""As `connected`, with one client per bucket and process."""
 
 
 def _region(settings: S3Settings, name: str) -> str:
-    """The region that was given, else the bucket's own on AWS, else what a store that has no regions is told."""
+    """The given region, else on AWS the bucket's own, else a default for stores without regions."""
     if settings.region is not None:
         return settings.region
     if settings.endpoint is not None:
@@ -78,7 +80,7 @@ def _certificates(file: str) -> bytes:
 
 
 def _credentials() -> "S3Credential":
-    """Those of the standard chain of AWS: environment, profiles, single sign-on, the machine's role."""
+    """Credentials from AWS's standard chain: environment, profiles, single sign-on, the machine's role."""
     from botocore.exceptions import NoCredentialsError
     from botocore.session import Session
 
@@ -95,7 +97,7 @@ def _credentials() -> "S3Credential":
 
 
 def client_failures() -> tuple[type[Exception], ...]:
-    """What boto3, with which MLflow keeps artifacts, raises when a store cannot be reached or refuses."""
+    """The exceptions of boto3, MLflow's artifact client, for unreachable stores and refused requests."""
     from boto3.exceptions import Boto3Error
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -103,9 +105,9 @@ def client_failures() -> tuple[type[Exception], ...]:
 
 
 def certain(fault: Fault, settings: S3Settings, path: str) -> Fault:
-    """`fault`, or its reason where that is not certain: why listing below `path`, which has an answer, fails as well.
+    """`fault`, or, where it is ambiguous, the fault of a list request below `path`, whose response has a body.
 
-    Answers to requests for a header have no body, and access is also denied to who has no credentials any more.
+    Ambiguous are responses to HEAD, which have no body, and "access denied", which expired credentials also cause.
     """
     if fault.is_transient or fault.code not in ("unknown", "accessdenied"):
         return fault
@@ -118,7 +120,7 @@ def certain(fault: Fault, settings: S3Settings, path: str) -> Fault:
 
 
 def check_listing(bucket: Bucket, key: str) -> None:
-    """Ask for what lies below `key`, in one request, whatever it is."""
+    """Send one list request below `key` and discard its result; the store's errors propagate."""
     with suppress(InvalidPathError):
         next(iter(bucket.list(key, chunk_size=1)), None)
 
@@ -126,8 +128,8 @@ def check_listing(bucket: Bucket, key: str) -> None:
 def objects(bucket: Bucket, key: str) -> Iterator["ObjectMeta"]:
     """The objects below a folder.
 
-    Consoles and pyarrow mark folders by empty objects `folder/`. obstore lists them as `folder` and cannot name them:
-    what has no bytes and is not there when it is asked for is left out.
+    Consoles and pyarrow mark folders by empty objects `folder/`, which obstore lists as `folder` and cannot address:
+    empty objects without a header are therefore left out.
     """
     for page in bucket.list(key, chunk_size=1000):
         for one in page:

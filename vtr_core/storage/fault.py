@@ -1,7 +1,6 @@
-"""What an S3-compatible store answers instead of what was asked for, and what people can do about it.
+"""Errors of S3-compatible stores, and the advice that goes with each.
 
-A message is made from the code of the fault alone. What else a store or a library says is left out: it may quote keys,
-tokens or signed addresses.
+Messages are made from the error code alone: the texts of stores and libraries may quote keys, tokens or signed URLs.
 """
 
 import re
@@ -17,7 +16,7 @@ class StorageError(VtrError):
 
 
 class RegionError(Exception):
-    """AWS did not say where a bucket is."""
+    """AWS did not report the region of a bucket."""
 
 
 UNREACHABLE = "networkconnection"
@@ -47,19 +46,19 @@ _OF_CREDENTIALS = re.compile(r"credential provider: (\w+)")
 
 @dataclass(frozen=True)
 class Fault:
-    """A store's answer: its code in lower case, "unknown" where it has no body, and its HTTP status where known."""
+    """A store's error: its code in lower case ("unknown" for responses without body), and the HTTP status, if known."""
 
     code: str
     status: int | None = None
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request may succeed later: the store is away, overloaded or failing."""
+        """Whether the same request may succeed later: the store is unreachable, overloaded or failing."""
         return self.code in _TRANSIENT or (self.status is not None and (self.status >= 500 or self.status == 429))
 
 
 def store_fault(error: Exception) -> Fault | None:
-    """The fault in an error of obstore's; None where it is none of the store's, or an object is missing."""
+    """The store's fault in an exception of obstore; None for other errors and for missing objects."""
     text = str(error)
     status, code, refused = (pattern.search(text) for pattern in (_STATUS, _CODE, _OF_CREDENTIALS))
     found = Fault(code[1].lower() if code else "unknown", int(status[1]) if status else None)

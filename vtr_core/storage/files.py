@@ -1,4 +1,4 @@
-"""Whole files and folders: there or not, read, written, listed, deleted."""
+"""Operations on whole files and folders: existence, reading, writing, listing, deletion."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from vtr_core.storage.publishing import open_for_writing
 
 
 def exists(location: Location) -> bool:
-    """Whether a file or a non-empty folder is there."""
+    """Whether `location` is a file or a non-empty folder."""
     return location.filesystem.get_file_info(location.path).type != pafs.FileType.NotFound
 
 
@@ -26,7 +26,7 @@ def read_bytes(location: Location) -> bytes:
 
 
 def read_json(location: Location) -> Any:
-    """The file as JSON; a StorageError names a file that is damaged."""
+    """The content of a JSON file; StorageError if it is damaged."""
     try:
         return parse_json(read_bytes(location))
     except ValueError as error:
@@ -38,7 +38,7 @@ def read_json(location: Location) -> Any:
 
 
 def write_bytes(location: Location, content: bytes) -> None:
-    """Write a file that is either there whole or not at all."""
+    """Write a file atomically."""
     if location.s3 is not None:
         location.s3.put(location.path, content)
         return
@@ -47,14 +47,15 @@ def write_bytes(location: Location, content: bytes) -> None:
 
 
 def write_json(location: Location, value: Any) -> None:
-    """Write `value` as indented JSON, whole or not at all."""
+    """Write `value` as indented JSON, atomically."""
     write_bytes(location, (json.dumps(value, indent=1) + "\n").encode())
 
 
 def create_exclusively(location: Location, content: bytes) -> bool:
-    """Make a file that is not there yet; False where it is. Of several who try at once one succeeds.
+    """Create a file; False where it exists. Of several concurrent callers exactly one succeeds.
 
-    On a store that does not know conditional writes the last one does; on other than S3-compatible ones, too.
+    On stores without conditional writes, and on stores other than S3-compatible ones, all succeed and the last one's
+    content stays.
     """
     if location.is_local:
         return _create_local(Path(location.path), content)
@@ -64,7 +65,7 @@ def create_exclusively(location: Location, content: bytes) -> bool:
     if made is None:
         write_bytes(location, content)
         return True
-    # Where the answer to a first attempt was lost, the object that is in the way is ours.
+    # If the response to a first attempt was lost, the existing object is our own.
     return made or read_bytes(location) == content
 
 
@@ -84,9 +85,9 @@ def _create_local(path: Path, content: bytes) -> bool:
 
 
 def children(location: Location) -> Iterator[Location]:
-    """The files and folders directly in a folder, sorted by name; none where there is no such folder.
+    """The files and folders directly in a folder, sorted by name; empty where there is no such folder.
 
-    Raises StorageError where it is a file, or a name in it is not UTF-8.
+    Raises StorageError where `location` is a file, or a name in it is not UTF-8.
     """
     selector = pafs.FileSelector(location.path, allow_not_found=True)
     try:
@@ -100,12 +101,12 @@ def children(location: Location) -> Iterator[Location]:
 
 
 def delete_file(location: Location) -> None:
-    """Delete a file, where it exists."""
+    """Delete a file if it exists."""
     if exists(location):
         location.filesystem.delete_file(location.path)
 
 
 def delete_folder(location: Location) -> None:
-    """Delete a folder and all in it, where it exists."""
+    """Delete a folder and its content if it exists."""
     if exists(location):
         location.filesystem.delete_dir(location.path)

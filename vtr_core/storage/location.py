@@ -1,4 +1,4 @@
-"""Where a file or folder lies: a URI as people write it, and the file system that reaches it."""
+"""Locations of files and folders: the URI as given by the user, and its file system."""
 
 import os
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MAX_NAME_BYTES = 240
 
 @dataclass(frozen=True)
 class Location:
-    """A file or folder: its URI as shown to people, and what pyarrow needs to reach it."""
+    """A file or folder: its URI for messages, and its pyarrow file system and path."""
 
     uri: str
     filesystem: pafs.FileSystem
@@ -39,7 +39,7 @@ class Location:
 
     @property
     def s3(self) -> S3Store | None:
-        """The S3-compatible store that this is on."""
+        """The S3-compatible store of this location; None for other locations."""
         handler = self.filesystem.handler if isinstance(self.filesystem, pafs.PyFileSystem) else None
         return handler if isinstance(handler, S3Store) else None
 
@@ -72,6 +72,6 @@ def locate(uri: str | os.PathLike[str]) -> Location:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a file or folder can be called `name` and then lies in the folder that it is put in."""
+    """Whether `name` is valid as the name of one file or folder, without path components."""
     faults = "/" in name or "\\" in name or ".." in name or not name.isprintable() or name in ("", ".")
     return not faults and len(name.encode(errors="replace")) <= MAX_NAME_BYTES

@@ -1,4 +1,4 @@
-"""Open objects: one that is read, one that is written to a local file and published at its end."""
+"""Open objects: a random-access reader, and a writer that buffers in a local file and uploads at close."""
 
 import io
 import os
@@ -10,16 +10,16 @@ import pyarrow as pa
 
 
 class OpenObject:
-    """An object that is read from any place. One range per reading: nothing is read ahead or kept."""
+    """Random-access reader of an object. Each read is one range request: no read-ahead, no cache."""
 
     closed = False
 
     def __init__(self, size: int, part: Callable[[int, int], pa.Buffer]) -> None:
-        """`part`: reads from a place on as many bytes as wanted."""
+        """size: bytes of the object; part: reads (offset, length)."""
         self._size, self._part, self._position = size, part, 0
 
     def read(self, size: int = -1) -> pa.Buffer:
-        """The next `size` bytes, or all that are left."""
+        """The next `size` bytes, or all remaining ones."""
         left = max(0, self._size - self._position)
         wanted = left if size < 0 else min(size, left)
         content = self._part(self._position, wanted) if wanted else pa.py_buffer(b"")
@@ -27,33 +27,33 @@ class OpenObject:
         return content
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
+        """Set the position of the next read."""
         origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         self._position = origin + offset
         return self._position
 
     def tell(self) -> int:
-        """The place of the next byte."""
+        """The position of the next read."""
         return self._position
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
         self.closed = True
 
 
 class Upload:
-    """What is written to an output stream, kept in a local file until it is closed."""
+    """Output stream that buffers in a local file until it is closed."""
 
     closed = False
 
     def __init__(self, publish: Callable[[bytes | mmap], None]) -> None:
-        """`publish`: sends what was written."""
+        """publish: uploads the written bytes."""
         self._publish = publish
         self._file = tempfile.NamedTemporaryFile(prefix="vtr-upload-")  # noqa: SIM115  (closed in close)
         self.write, self.tell = self._file.write, self._file.tell
 
     def close(self) -> None:
-        """Publish what was written."""
+        """Upload the written bytes."""
         if not self.closed:
             self.closed = True
             with self._file:
@@ -62,6 +62,6 @@ class Upload:
 
 
 def mapped(file: str) -> bytes | mmap:
-    """What a local file holds, to be sent; obstore itself reads files at half the speed."""
+    """The content of a local file as a memory map, for uploads; obstore's own file reading has half the speed."""
     with open(file, "rb") as source:
         return mmap(source.fileno(), 0, access=ACCESS_READ) if os.path.getsize(file) else b""

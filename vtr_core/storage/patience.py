@@ -1,4 +1,4 @@
-"""How an operation on a store is tried again: exponential back-off with full jitter, until time is up."""
+"""Retries of operations on a store: exponential back-off with full jitter, within a time limit."""
 
 import logging
 import random
@@ -16,26 +16,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Patience:
-    """Waits before the n-th new attempt (n = 0, 1, …) a time drawn evenly from [0, min(longest, first · 2ⁿ)].
+    """Retry policy: the delay before retry n = 0, 1, … is uniform on [0, min(longest, first · 2ⁿ)] seconds.
 
-    An attempt that would begin later than `seconds` after the first one is not made.
+    Attempts that would begin later than `seconds` after the first one are not made.
     """
 
     seconds: float
     first_s: float = 0.2
     longest_s: float = 8.0
     draw: Callable[[], float] = random.random
-    """A number in [0, 1)."""
+    """Draws from the uniform distribution on [0, 1)."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
 
     def delay(self, attempt: int) -> float:
-        """How long to wait before the new attempt of that number."""
+        """Seconds to wait before retry number `attempt`."""
         return self.draw() * min(self.longest_s, self.first_s * 2 ** min(attempt, 60))
 
 
 def given_patience() -> Patience:
-    """Two minutes, or the seconds that VTR_S3_PATIENCE_S says."""
+    """The policy with the time limit VTR_S3_PATIENCE_S in seconds, by default 120."""
     return Patience(S3.seconds())
 
 
@@ -46,10 +46,10 @@ def persist(
     patience: Patience,
     what: str,
 ) -> T:
-    """The result of `operation`, tried again as long as `judge` finds a transient fault and time is left.
+    """The result of `operation`, retried while `judge` finds a transient fault and time is left.
 
-    Errors in which `judge` finds no fault pass as they are; any other fault raises what `give_up` makes of it and of
-    the seconds spent.
+    Exceptions in which `judge` finds no fault propagate. Other faults, and transient ones at the time limit, raise
+    `give_up(fault, seconds spent)`.
     """
     begun = patience.now()
     attempt = 0
@@ -63,7 +63,7 @@ def persist(
         spent = patience.now() - begun
         delay = patience.delay(attempt)
         if not fault.is_transient or spent + delay > patience.seconds:
-            # The cause is not shown: it may quote keys or signed addresses.
+            # The cause is not shown: it may quote keys or signed URLs.
             raise give_up(fault, spent) from None
         if attempt == 0:
             logger.warning("%s: %s; trying again for %.0f s", what, fault.code, patience.seconds)

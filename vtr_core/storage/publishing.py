@@ -1,4 +1,4 @@
-"""Writing files that are there whole or not at all."""
+"""Atomic writing of files."""
 
 import os
 import tempfile
@@ -15,10 +15,10 @@ from vtr_core.storage.open_objects import mapped
 
 @contextmanager
 def open_for_writing(location: Location) -> Iterator[BinaryIO]:
-    """A binary sink whose file is published at the context's end; after an exception nothing is published.
+    """A binary file that is published at the end of the context; after an exception nothing is published.
 
-    A local file is written beside its place, flushed to disk and renamed. An object is written to a temporary file and
-    sent at the end: an upload that fails half-way can be done again, and one that is given up leaves no object.
+    A local file is written to a temporary file in the same folder, flushed to disk and renamed. An object is written to
+    a local temporary file and uploaded at the end: failed uploads can be retried, and aborted ones leave no object.
     """
     temporary = _beside(location) if location.is_local else _elsewhere()
     try:
@@ -29,7 +29,7 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
                 os.fsync(sink.fileno())
         _publish(temporary, location)
     finally:
-        Path(temporary).unlink(missing_ok=True)  # on a full disk what was written of it must not stay
+        Path(temporary).unlink(missing_ok=True)  # on a full disk the partial file must not stay
 
 
 def _beside(location: Location) -> str:

@@ -1,8 +1,7 @@
-"""S3-compatible stores as a pyarrow file system that waits for a store that is away and names what it refuses.
+"""pyarrow file system for S3-compatible stores, with retries and error messages that name the fault.
 
-obstore does the work. Around each of its operations, and each reading of an open file, stands the same patience, so
-whoever holds a `Location` or hands its file system on (to Parquet, to Ray) has it too. A folder is there as long as an
-object lies in it.
+Built on obstore. Each operation, and each read of an open file, is retried by the same policy, also where the file
+system is passed on to Parquet or Ray. A folder exists while it contains an object.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from obstore import ObjectMeta
 
     Below = tuple[Iterable[str], list[ObjectMeta]]
-    """Folders and objects, by their keys."""
+    """Folder keys, and objects."""
 
 T = TypeVar("T")
 _READ_AT_ONCE = 8 * 2**20
@@ -39,9 +38,9 @@ class S3Store(pafs.FileSystemHandler):
     settings: S3Settings
 
     def ask(self, path: str, question: Callable[[Bucket, str], T], patience: Patience | None = None) -> T:
-        """What a bucket's client answers about a key, after given_patience() at most.
+        """The result of `question` on the bucket's client and the key of `path`, retried by given_patience().
 
-        StorageError for what the store refuses to the end, FileNotFoundError for an object that is not there.
+        StorageError if the store refuses or stays unreachable, FileNotFoundError for missing objects.
         """
         name, _, key = path.partition("/")
 
@@ -58,21 +57,21 @@ class S3Store(pafs.FileSystemHandler):
             raise FileNotFoundError(f"there is no object s3://{path}") from None
 
     def put(self, path: str, content: bytes | mmap) -> None:
-        """Write an object, whole or not at all."""
+        """Write an object atomically."""
         self.ask(path, lambda bucket, key: bucket.put(key, content, chunk_size=_PART, max_concurrency=_AT_ONCE))
 
-    # What pyarrow asks of a handler.
+    # The methods of pyarrow's FileSystemHandler.
 
     def get_type_name(self) -> str:
         """The kind of file system."""
         return "s3"
 
     def normalize_path(self, path: str) -> str:
-        """The path as it is."""
+        """The path unchanged."""
         return path
 
     def get_file_info(self, paths: list[str]) -> list[pafs.FileInfo]:
-        """What lies at each path."""
+        """Kind, size and time of the file or folder at each path."""
         return [self._info(path.rstrip("/")) for path in paths]
 
     def _info(self, path: str) -> pafs.FileInfo:
@@ -85,7 +84,7 @@ class S3Store(pafs.FileSystemHandler):
         return self.ask(path, look)
 
     def get_file_info_selector(self, selector: pafs.FileSelector) -> list[pafs.FileInfo]:
-        """What lies below a folder."""
+        """Kind, size and time of the entries of a folder."""
         base = selector.base_dir.rstrip("/")
         name = base.partition("/")[0]
         folders, files = self.ask(base, all_below if selector.recursive else directly_below)
@@ -96,20 +95,20 @@ class S3Store(pafs.FileSystemHandler):
         return found
 
     def create_dir(self, path: str, recursive: bool) -> None:
-        """Nothing: the first object in it makes a folder."""
+        """Do nothing: a folder exists once it contains an object."""
 
     def delete_dir(self, path: str) -> None:
         """Delete all objects below a folder."""
         self.delete_dir_contents(path)
 
     def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:  # noqa: ARG002
-        """Delete what is in a folder."""
+        """Delete the content of a folder."""
         if "/" not in path:
             self.delete_root_dir_contents()
         self.ask(path, lambda bucket, key: bucket.delete([one["path"] for page in bucket.list(key) for one in page]))
 
     def delete_root_dir_contents(self) -> None:
-        """Never: that would be every bucket."""
+        """Not supported: it would delete every bucket."""
         raise StorageError("a whole bucket is not deleted")
 
     def delete_file(self, path: str) -> None:
@@ -117,7 +116,7 @@ class S3Store(pafs.FileSystemHandler):
         self.ask(path, lambda bucket, key: bucket.delete(key))
 
     def move(self, src: str, dest: str) -> None:
-        """Copy and delete an object."""
+        """Move an object by copying and deleting it."""
         self.copy_file(src, dest)
         self.delete_file(src)
 
@@ -129,12 +128,12 @@ class S3Store(pafs.FileSystemHandler):
         self.ask(dest, lambda bucket, _: bucket.copy(source, target))
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
-        """An object to be read from its beginning, some megabytes at once, however little is asked for."""
+        """A sequential reader of an object, with requests of some megabytes even for small reads."""
         opened = self.open_input_file(path)
         return pa.BufferedInputStream(opened, max(1, min(opened.size(), _READ_AT_ONCE)))
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        """An object to be read anywhere; every reading is one request."""
+        """A random-access reader of an object; every read is one request."""
 
         def part(begin: int, length: int) -> pa.Buffer:
             return pa.py_buffer(self.ask(path, lambda bucket, key: bucket.get_range(key, start=begin, length=length)))
@@ -142,17 +141,17 @@ class S3Store(pafs.FileSystemHandler):
         return pa.PythonFile(OpenObject(self.ask(path, lambda bucket, key: bucket.head(key)["size"]), part), mode="r")
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
-        """A new object, published when it is closed."""
+        """A writer of a new object, uploaded when it is closed."""
         return pa.PythonFile(Upload(partial(self.put, path)), mode="w")
 
     def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
-        """Objects do not grow."""
+        """Not supported: objects cannot be appended to."""
         raise StorageError(f"s3://{path}: an object cannot be appended to; write it anew")
 
 
 @cache
 def filesystem(settings: S3Settings) -> pafs.PyFileSystem:
-    """The process's one file system of a store."""
+    """The file system of a store, one per process."""
     return pafs.PyFileSystem(S3Store(settings))
 
 
@@ -161,13 +160,13 @@ def _file(path: str, found: "ObjectMeta") -> pafs.FileInfo:
 
 
 def directly_below(bucket: Bucket, key: str) -> "Below":
-    """What lies directly in a folder."""
+    """Folders and objects directly in a folder."""
     found = bucket.list_with_delimiter(key)
     return found["common_prefixes"], [one for one in found["objects"] if one["path"] != key]
 
 
 def all_below(bucket: Bucket, key: str) -> "Below":
-    """What lies in a folder and in those in it."""
+    """Folders and objects in a folder, recursively."""
     files = list(objects(bucket, key))
     parents = {str(parent) for one in files for parent in PurePosixPath(one["path"]).parents}
     return sorted(parent for parent in parents if PurePosixPath(key) in PurePosixPath(parent).parents), files

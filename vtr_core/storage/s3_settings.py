@@ -1,4 +1,4 @@
-"""How an S3-compatible store is reached: what a URI and the environment say. Keys are never part of it."""
+"""Connection settings of an S3-compatible store, from the URI and the environment; credentials are not part of them."""
 
 import os
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ _ALLOWED = ("endpoint_override", "scheme", "region", "anonymous", "force_virtual
 
 @dataclass(frozen=True)
 class S3Settings:
-    """One store and how to speak with it; credentials are found by the standard chain of AWS."""
+    """Connection settings of one store; credentials come from AWS's standard chain."""
 
     endpoint: str | None
-    """Its URL; None for AWS itself."""
+    """The store's URL; None for AWS."""
     region: str | None
-    """None: the bucket's own, which AWS is asked for."""
+    """None: the bucket's own region, as AWS reports it."""
     anonymous: bool = False
     force_virtual_addressing: bool = False
     ca_bundle: str | None = None
-    """File with the certificates to trust."""
+    """File of trusted CA certificates."""
 
     @property
     def shown(self) -> str:
-        """The endpoint for messages."""
+        """The endpoint as shown in messages."""
         return self.endpoint or "AWS"
 
 
@@ -40,7 +40,7 @@ class S3Place:
 
 
 def parse_s3(uri: str) -> S3Place:
-    """The place that `uri` names; StorageError, without repeating what may be secret, where it names none."""
+    """The parsed URI; StorageError, which does not quote possibly secret parts, if it is malformed."""
     parts = urlsplit(uri)
     if "@" in parts.netloc:
         raise StorageError(

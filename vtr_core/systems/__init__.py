@@ -1,5 +1,5 @@
-"""The systems, one folder each: configuration, presets, model, task, and what else only it has.
+"""The systems, one folder each: configuration, presets, model, task, and their own losses, tables and explanations.
 
-A system imports blocks (nn, losses, metrics, text) and no other system; what it offers is in its `system.py`, which
+A system imports blocks (nn, losses, metrics, text) and no other system. Its interface is in its `system.py`, which
 `all.py` alone imports.
 """

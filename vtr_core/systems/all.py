@@ -1,4 +1,4 @@
-"""The systems: vtr's own, one a line, and those that other installed packages offer."""
+"""The list of all systems: vtr's own, and those of other installed packages."""
 
 from vtr_core.systems.capsules.system import CAPSULES
 from vtr_core.systems.captioning.system import CAPTIONING
@@ -15,6 +15,8 @@ OWN: tuple[System, ...] = (
     SIAMESE,
     CAPTIONING,
 )
-"""In the order in which presets, spaces and settings are listed; the first one is what an empty configuration is of."""
+"""In the order in which presets, search spaces and settings are listed; the first one is the default of a
+configuration.
+"""
 
 SYSTEMS: tuple[System, ...] = (*OWN, *installed_systems(OWN))

@@ -18,5 +18,5 @@ class Descriptions:
 
     videos: CaptionedVideos
     page: str
-    """HTML: videos from the best to the worst caption, beside their references."""
+    """HTML: videos from the best to the worst caption, with their references."""
     num_shown: int

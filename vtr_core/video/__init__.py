@@ -1,4 +1,4 @@
-"""Video files: probing, frames chosen by time, audio, thumbnails, limits of time and memory, small videos rendered.
+"""Video files: probing, frame sampling by time, audio, thumbnails, limits of time and memory, encoding of small videos.
 
 Imports config, storage and errors; backbones and extraction build on it. Nothing else imports av.
 """

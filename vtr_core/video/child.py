@@ -1,7 +1,7 @@
 """The program of a decoding process: it decodes video after video for the process that started it, within limits.
 
-It ends with its parent. Its arguments: the descriptor of its connection, the bytes that it may take beyond what it has
-at its start, the decoder and its device.
+It ends with its parent. Arguments: the descriptor of its connection, the limit of bytes in addition to those in use at
+its start, the decoder and its device.
 """
 
 import os
@@ -22,7 +22,7 @@ from vtr_core.video.streams import Chunk, End
 
 
 def main(descriptor: int, max_bytes: int, decoder: Decoder, device: str) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the connection is closed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _limit_memory(max_bytes, device)
     connection: Connection = Connection(descriptor)
@@ -55,7 +55,7 @@ def _answer(request: Decode | Measure, decoder: Decoder, device: str) -> Iterato
 
 
 def _limit_memory(max_bytes: int, device: str) -> None:
-    """Of addresses; of data where there is CUDA, which reserves more addresses than there is memory."""
+    """Limit the address space; with CUDA, which reserves more addresses than there is memory, the data segment."""
     kind, place = (resource.RLIMIT_DATA, 5) if device == "cuda" else (resource.RLIMIT_AS, 0)
     with open("/proc/self/statm") as file:
         held = int(file.read().split()[place]) * resource.getpagesize()
@@ -63,7 +63,7 @@ def _limit_memory(max_bytes: int, device: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of the standard input; when it is gone, so is what it asked for."""
+    """End this process when its standard input, whose other end the parent holds, is closed."""
     sys.stdin.buffer.read()
     os._exit(1)
 

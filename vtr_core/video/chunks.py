@@ -1,4 +1,4 @@
-"""What was decoded, gathered into chunks of a stream's size."""
+"""Decoded pictures and sound collected into chunks of a stream's size."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from vtr_core.video.streams import Chunk, PictureStream, SoundStream
 
 
 class PictureHolder:
-    """Pictures of one stream that are not a chunk yet, from the first chunk of a span on."""
+    """Buffer of the pictures of one stream that do not fill a chunk yet, from the first chunk of a span on."""
 
     def __init__(self, position: int, stream: PictureStream, span: Span) -> None:
         self._position, self._size = position, stream.chunk
@@ -22,13 +22,13 @@ class PictureHolder:
         self._held: list[UInt8[np.ndarray, "height width 3"]] = []
 
     def add(self, seen: UInt8[np.ndarray, "height width 3"]) -> Iterator[Chunk]:
-        """The chunk that is full with a picture."""
+        """Add a picture; yields the chunk that it completes."""
         self._held.append(seen)
         if len(self._held) == self._size:
             yield from self.rest()
 
     def rest(self) -> Iterator[Chunk]:
-        """What is left after the last picture."""
+        """The incomplete chunk after the last picture."""
         if self._held:
             yield Chunk(self._position, self._index, np.stack(self._held))
             self._index += 1
@@ -47,11 +47,11 @@ class PictureChunks:
 
     @property
     def due(self) -> float | None:
-        """The time of the next picture in seconds from the beginning; None when all of the span are there."""
+        """The time of the next picture in seconds from the beginning; None when the span is complete."""
         return self._sampler.next_time
 
     def shown(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:
-        """The chunks that are full with `frame`, which is shown until then."""
+        """The chunks that are completed by `frame`, which is shown until `until`, in seconds."""
         yield from self._add(frame, self._sampler.shown_until(until))
 
     def last(self, frame: VideoFrame, until: float) -> Iterator[Chunk]:

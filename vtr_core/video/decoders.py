@@ -18,9 +18,9 @@ def torchcodec_fault() -> str | None:
 
 
 def chosen_decoder(asked: AskedDecoder) -> tuple[Decoder, str]:
-    """The decoder for `asked`, and in words why: auto is torchcodec where it loads, and PyAV elsewhere.
+    """The decoder for `asked`, and the reason in words: auto is torchcodec where it loads, and PyAV elsewhere.
 
-    Raises ConfigError where torchcodec is asked for in vain.
+    Raises ConfigError where torchcodec is requested and cannot be loaded.
     """
     fault = None if asked == "pyav" else torchcodec_fault()
     if asked == "pyav" or (asked == "auto" and fault is not None):

@@ -1,4 +1,4 @@
-"""One pass over a video file: the pictures and sound of all streams that are asked for, chosen by presentation time."""
+"""One pass over a video file: the pictures and sound of all requested streams, sampled by presentation time."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -19,24 +19,24 @@ from vtr_core.video.spans import MARGIN_S, Span
 from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Stream
 
 _SHORTEST = 0.9
-"""A file that ends before this share of its own length is truncated (and a second is always allowed)."""
+"""A file that ends before this share of its stated duration is truncated (a second less is always allowed)."""
 _USUAL_FRAME_S = 0.04
 _PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
-"""Formats that have the presentation time of every frame, so that decoding may begin in the middle."""
+"""Formats with the presentation time of every frame, which allow seeking."""
 
 
 class _NotEnteredError(Exception):
-    """What was decoded from the middle on is not surely what a pass from the beginning gives."""
+    """Frames decoded after seeking may differ from those of a pass from the beginning."""
 
 
 def decode(location: Location, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
-    """The chunks of `streams`, in order within each, and an End. Sound streams of a video without sound stay empty.
+    """The chunks of `streams`, in order within each, and an End. Sound streams of a silent video file are empty.
 
-    Seconds count from the beginning of what the container holds, as those of a player. VideoFault where the file
-    cannot be opened or decoded to its end; chunks that came before are then of no use.
+    Times in seconds are relative to the beginning of the container's content, as in players. VideoFault where the file
+    cannot be opened or decoded to its end, which invalidates the chunks before it.
 
-    With `span` its chunks alone, which are those of the whole pass: a file that cannot be entered in the middle is
-    decoded from its beginning again. Whether the file is truncated, the ends of all its spans tell (`whole`).
+    With `span` only its chunks, which equal those of a whole pass: where seeking is not exact, the file is decoded from
+    its beginning. Truncation is then checked by `whole`, from the ends of all spans.
     """
     given: set[tuple[int, int]] = set()
     try:
@@ -53,7 +53,7 @@ def decode(location: Location, streams: Sequence[Stream], span: Span | None = No
 
 
 def whole(ends: Sequence[End], where: str) -> End:
-    """What the ends of all spans of a video come to; VideoFault where it ends long before its container says."""
+    """The End of a video from those of its spans; VideoFault where it is much shorter than its container states."""
     end, said = max(one.duration for one in ends), max(one.said for one in ends)
     if end < _SHORTEST * said - 1:
         what = f"{where} says that it lasts {said:.1f} s and ends after {end:.1f} s"
@@ -62,7 +62,7 @@ def whole(ends: Sequence[End], where: str) -> End:
 
 
 def cuttable_length(location: Location) -> float:
-    """Seconds that a video's container says it lasts; 0 where it does not, or where it cannot be entered."""
+    """The duration that a video's container states, in seconds; 0 where it states none or does not allow seeking."""
     with opened(location) as container:
         return (container.duration or 0) / 1e6 if container.format.name in _PRESENTED else 0.0
 
@@ -94,7 +94,7 @@ def _passed(
 
 
 def _length(location: Location) -> float:
-    """Seconds from the beginning to the end of the last picture, which headers do not always say."""
+    """Seconds from the beginning to the end of the last picture, which headers do not always state."""
     with opened(location) as container:
         try:
             zero, end = Fraction(container.start_time or 0, 1_000_000), 0.0
@@ -106,14 +106,14 @@ def _length(location: Location) -> float:
 
 
 def _packet_end(packet: Packet, zero: Fraction) -> float:
-    """Where what a packet holds ends, in seconds from the beginning; 0 where it does not say."""
+    """End time of a packet's content, in seconds from the beginning; 0 where it is not stated."""
     if packet.pts is None or not packet.time_base:
         return 0.0
     return float((packet.pts + (packet.duration or 0)) * packet.time_base - zero)
 
 
 class _Pass:
-    """The state of one pass: which frame is shown, and what every stream has yet to give."""
+    """The state of one pass: the current frame, and the chunk buffer of every stream."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Pass:
         self._end = 0.0
 
     def enter(self) -> None:
-        """Begin at a key frame before the first picture of the span, with the margin."""
+        """Seek to a key frame before the first picture of the span, by the margin."""
         due = self._due()
         if due is not None and due > MARGIN_S and self._video.time_base is not None:
             place = (Fraction(due - MARGIN_S) + self._zero) / self._video.time_base
@@ -163,7 +163,7 @@ class _Pass:
         yield End(self._end, self._said, self._frames, self._audio is not None)
 
     def _packets(self) -> Iterator[Packet]:
-        """Of pictures and sound, which tell where the video ends; of a part, of what it decodes alone."""
+        """The packets of pictures and sound, whose times give the video's end; of a span only those that it decodes."""
         streams = [s for s in (self._video, self._audio) if s is not None]
         if self._is_part:
             streams = [s for s in streams if (self._pictures if s is self._video else self._sounds)]
@@ -172,11 +172,11 @@ class _Pass:
         return self._container.demux(streams) if streams else iter(())
 
     def _has_all(self) -> bool:
-        """Whether the pictures of a part are complete; a whole pass goes to the end."""
+        """Whether the pictures of a span are complete; always false in a whole pass, which goes to the end."""
         return self._is_part and not self._sounds and self._due() is None
 
     def _due(self) -> float | None:
-        """The time of the next picture that is wanted; None when all are there."""
+        """The time of the next sample of any stream; None when all are complete."""
         return min((due for one in self._pictures if (due := one.due) is not None), default=None)
 
     def _taken(self, frame: object) -> Iterator[Chunk]:
@@ -205,7 +205,7 @@ class _Pass:
         self._frames += 1
 
     def _check_entry(self, start: float) -> None:
-        """The first frame is shown before the first picture that is wanted, or is not where it was sought."""
+        """Raise _NotEnteredError where the first frame after seeking begins after the first sample of the span."""
         due = self._due()
         if due is None or start > due:
             raise _NotEnteredError
@@ -241,7 +241,7 @@ class _Pass:
 
 
 def video_stream(container: InputContainer, where: str) -> VideoStream:
-    """The stream of moving pictures; VideoFault where there is none, or none that a decoder is here for."""
+    """The video stream; VideoFault where there is none, or no decoder for it."""
     found = container.streams.best("video")
     if not isinstance(found, VideoStream) or found.disposition & Disposition.attached_pic:
         raise VideoFault(Fault.NO_VIDEO_STREAM, f"{where} has no moving pictures")

@@ -1,4 +1,4 @@
-"""Small videos written to files: frames with their times, and sound."""
+"""Encoding of small videos from frames with times, and sound."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,20 +12,20 @@ from av.container import OutputContainer
 from jaxtyping import Float32, UInt8
 
 _TICKS = 90_000
-"""Of the clock of frames, a second."""
+"""Ticks per second of frame times."""
 _SOUND_BLOCK = 1024
 
 
 @dataclass(frozen=True)
 class Codec:
-    """How pictures and sound are encoded."""
+    """Encoding settings of pictures and sound."""
 
     pictures: str = "libx264"
     pixels: str = "yuv420p"
     sound: str = "aac"
     sample_rate: int = 16_000
     options: Mapping[str, str] = field(default_factory=lambda: {"preset": "veryfast"})
-    """Of the encoder of pictures, where it is libx264."""
+    """Options of the picture encoder, where it is libx264."""
 
 
 def write_video(
@@ -35,10 +35,9 @@ def write_video(
     codec: Codec | None = None,
     frame_rate: int = 25,
 ) -> None:
-    """Write (time in seconds, RGB) frames, in order, and mono sound of the codec's sample rate to a file at `path`.
+    """Write (time in seconds, RGB) frames, in order, and mono sound at the codec's sample rate to a file at `path`.
 
-    The container follows from the path's suffix. There is one frame at least, and all
-    have one size, of even width and height.
+    The path's suffix determines the container. Requires at least one frame; all have the same, even width and height.
     """
     codec = codec or Codec()
     with av.open(path, "w") as container:

@@ -1,10 +1,10 @@
-"""What is wrong with a video file, from a closed list."""
+"""Faults of video files, a closed list."""
 
 from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """A fault as it is counted."""
+    """A fault, as counted in reports."""
 
     MISSING_FILE = "missing_file"
     """There is no such file."""
@@ -13,23 +13,23 @@ class Fault(StrEnum):
     NOT_A_VIDEO = "not_a_video"
     """The file is empty, or of no video format that is read here."""
     NO_VIDEO_STREAM = "no_video_stream"
-    """The file has no moving pictures."""
+    """The file has no video stream."""
     DAMAGED_VIDEO = "damaged_video"
-    """The decoder cannot make frames of the file's content."""
+    """The decoder cannot decode the file's content."""
     TRUNCATED_VIDEO = "truncated_video"
-    """The file ends long before the length that it says it has."""
+    """The file ends long before its stated duration."""
     BAD_FRAME_TIMES = "bad_frame_times"
-    """The times of its frames leap further than any video lasts."""
+    """The frame times have an implausibly large gap."""
     DECODING_TOO_SLOW = "decoding_too_slow"
-    """The decoder gave nothing for longer than the limit."""
+    """The decoder returned nothing for longer than the limit."""
     DECODING_TOO_LARGE = "decoding_too_large"
-    """The decoder wanted more memory than the limit."""
+    """The decoder needed more memory than the limit."""
     DECODER_DIED = "decoder_died"
-    """The decoder ended its process."""
+    """The decoding process crashed."""
 
 
 class VideoFault(Exception):
-    """A video file cannot be used: the fault, and `str()` that names the file, what was found and what is allowed."""
+    """A video file cannot be used: the fault, and a message with the file, the finding and what is allowed."""
 
     def __init__(self, fault: Fault, what: str) -> None:
         super().__init__(fault, what)

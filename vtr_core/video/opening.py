@@ -1,4 +1,4 @@
-"""A video file opened for decoding, from any storage, and only as one of the formats of single files."""
+"""Opening of video files for decoding, from any storage, restricted to single-file formats."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +16,15 @@ FORMATS = (
     *("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "mpegvideo", "flv", "asf", "ogg", "gif"),
     *("mxf", "nut", "dv", "ivf", "rm", "wtv", "yuv4mpegpipe", "h264", "hevc", "obu"),
 )
-"""FFmpeg's names of what is read. Playlists (HLS, DASH, concat) are not: they would open whatever they name."""
+"""FFmpeg's names of the accepted formats. Playlists (HLS, DASH, concat) are excluded: they can open any file or URL."""
 
 _AWAY = ("cannot be reached", "goes on failing")
 DECODER_FAULTS = (av.error.FFmpegError, ValueError, OverflowError, ArithmeticError, EOFError, OSError)
-"""What PyAV raises over content that cannot be decoded."""
+"""The exceptions of PyAV for content that cannot be decoded."""
 
 
 def located(uri: str) -> Location:
-    """The location of a video's URI; VideoFault for a scheme that is not read, or a URI that is none."""
+    """The location of a video's URI; VideoFault for an unsupported scheme or a malformed URI."""
     try:
         return locate(uri)
     except VtrError as error:
@@ -32,7 +32,7 @@ def located(uri: str) -> Location:
 
 
 def size_of(uri: str) -> int:
-    """Bytes of the file at `uri`; 0 where there is none that can be read."""
+    """Bytes of the file at `uri`; 0 where it is missing or unreadable."""
     try:
         location = located(uri)
         return location.filesystem.get_file_info(location.path).size or 0
@@ -42,12 +42,12 @@ def size_of(uri: str) -> int:
 
 @contextmanager
 def opened(location: Location) -> Iterator[InputContainer]:
-    """The file's container; VideoFault where there is none, it may not be read, or it is no video.
+    """The file's container; VideoFault where the file is missing, unreadable or no video.
 
-    A store that is away or overloaded says nothing of the file: that stays a StorageError.
+    An unreachable or overloaded store is no fault of the file and remains a StorageError.
 
-    The format is found by content, never by the name. Bytes come through `location`'s file system, so that no name
-    or content makes the decoder open anything else.
+    The format is detected from the content, never from the name. Bytes are read through `location`'s file system, so
+    that neither name nor content can make the decoder open anything else.
     """
     try:
         source = location.filesystem.open_input_file(location.path)
@@ -62,7 +62,7 @@ def opened(location: Location) -> Iterator[InputContainer]:
 
 
 def _is_of_the_store(error: OSError | StorageError) -> bool:
-    """Whether the same file may be read later. The error has nothing but its words to tell by."""
+    """Whether the error is the store's, so that a retry may succeed; recognised by its message alone."""
     return isinstance(error, StorageError) and any(words in str(error) for words in _AWAY)
 
 

@@ -1,4 +1,4 @@
-"""The times of frames put in order, where a container has them wrong."""
+"""Reordering of frame times in containers that store decoding times."""
 
 import heapq
 from collections import deque
@@ -7,13 +7,13 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 DEPTH = 4
-"""Frames that are held back; no more of them are reordered in formats without presentation times."""
+"""Frames in the reordering buffer, the largest reordering in formats without presentation times."""
 
 
 class OrderedTimes(Generic[T]):
-    """Gives frames, which come in order of presentation, the smallest of the times that are not given yet.
+    """Assigns to frames, which arrive in presentation order, the smallest unassigned time.
 
-    AVI has the times of decoding alone, which MPEG-4's bidirectional frames carry out of order.
+    AVI stores decoding times only, which are out of order with MPEG-4's bidirectional frames.
     """
 
     def __init__(self) -> None:
@@ -21,14 +21,14 @@ class OrderedTimes(Generic[T]):
         self._times: list[float] = []
 
     def add(self, frame: T, time: float) -> Iterator[tuple[T, float]]:
-        """The frames that are due with `frame`, each with its time."""
+        """Add `frame`; yields the frames that leave the buffer, each with its time."""
         self._held.append(frame)
         heapq.heappush(self._times, time)
         while len(self._held) > DEPTH:
             yield self._next()
 
     def rest(self) -> Iterator[tuple[T, float]]:
-        """What is held back at the end."""
+        """The frames left in the buffer at the end."""
         while self._held:
             yield self._next()
 

@@ -1,4 +1,4 @@
-"""The picture that is kept of a frame: upright, scaled, whole or its middle cut out, RGB in bytes."""
+"""Pictures from frames: upright, scaled, whole or centre-cropped, uint8 RGB."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,7 @@ Scaler = Literal["swscale_bicubic", "pillow_bicubic"]
 
 @dataclass(frozen=True)
 class Picture:
-    """Pictures of `size` × `size` pixels, cut from the middle of a frame whose short side was scaled to `short_side`.
+    """Centre crop of `size` × `size` pixels from a frame whose short side is scaled to `short_side`.
 
     swscale_bicubic is FFmpeg's scaler; pillow_bicubic scales the decoded RGB frame, as CLIP's own preprocessing does.
     """
@@ -23,7 +23,7 @@ class Picture:
     scaler: Scaler = "swscale_bicubic"
 
     def scaled(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height of the scaled frame; the long side is rounded down, and no shorter than the cut-out."""
+        """Width and height of the scaled frame; the long side is rounded down, and not shorter than the crop."""
         if width < height:
             return self.short_side, max(height * self.short_side // width, self.size)
         return max(width * self.short_side // height, self.size), self.short_side
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class WholePicture:
-    """The whole frame, for people: its long side has `long_side` pixels."""
+    """The whole frame, for display, scaled to `long_side` pixels on its long side."""
 
     long_side: int
 
@@ -42,7 +42,7 @@ class WholePicture:
 
 
 def picture(frame: VideoFrame, what: Picture | WholePicture) -> UInt8[np.ndarray, "height width 3"]:
-    """`what` of a frame. A rotation that the file asks for is applied; deeper colours are reduced to 8 bits."""
+    """The picture `what` of a frame. The file's rotation is applied; higher bit depths are reduced to 8 bits."""
     if isinstance(what, WholePicture):
         size = what.scaled(frame.width, frame.height)
         return upright(frame.reformat(*size, format="rgb24", interpolation="AREA").to_ndarray(), frame.rotation)

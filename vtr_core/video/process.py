@@ -1,4 +1,4 @@
-"""Videos decoded in a process of their own, so that one that hangs, crashes or takes all memory costs itself alone."""
+"""Decoding in a separate process, so that a video that hangs, crashes or exhausts memory does not affect others."""
 
 import os
 import socket
@@ -20,27 +20,27 @@ from vtr_core.video.streams import Chunk, End, Stream
 
 @dataclass(frozen=True)
 class Limits:
-    """What one video may take."""
+    """Limits of decoding one video."""
 
     silent_s: float = 300.0
-    """Seconds in which the decoder must give something."""
+    """Longest time in seconds without output of the decoder."""
     max_bytes: int = 4 * 2**30
     """Memory of the decoder."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How videos are decoded."""
+    """Settings of decoding."""
 
     limits: Limits = Limits()
     decoder: Decoder = "pyav"
     device: str = "cpu"
-    """Where torchcodec decodes."""
+    """Device of torchcodec's decoding."""
     cut: Cut = field(default_factory=Cut)
 
 
 class DecodingProcess:
-    """One decoding process, started when first needed, used for one video at a time, replaced when it was lost."""
+    """One decoding process, started at first use, for one video at a time, and replaced when lost."""
 
     def __init__(self, how: Decoding) -> None:
         self._how = how
@@ -48,9 +48,9 @@ class DecodingProcess:
         self._connection: Connection | None = None
 
     def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
-        """As `decoding.decode`, within the limits; what breaks them is a VideoFault, too.
+        """As `decoding.decode`, within the limits; VideoFault also where they are exceeded.
 
-        A store that is away is a StorageError.
+        StorageError for an unreachable store.
         """
         with closing(self._asked(Decode(uri, tuple(streams), span))) as parts:
             for part in parts:
@@ -64,7 +64,7 @@ class DecodingProcess:
         return length
 
     def _asked(self, request: Decode | Measure) -> Generator[Chunk | End | float]:
-        """What comes until the answer is complete; the process ends where nobody takes all of it, or it is a fault."""
+        """The parts of the answer; the process is ended after faults, and where the caller stops early."""
         connection = self._ready()
         complete = False
         try:
@@ -81,7 +81,7 @@ class DecodingProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process that is there now."""
+        """The id of the current process; None without one."""
         return None if self._child is None else self._child.pid
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class DecodingProcess:
         self.close()
 
     def _received(self, connection: Connection, uri: str) -> Chunk | End | float | VideoFault | StorageError:
-        """What comes next, a fault that the decoder named among it; a decoder that is lost raises one."""
+        """The next message, which may be a reported fault; raises VideoFault where the decoder is lost."""
         try:
             if not connection.poll(self._how.limits.silent_s):
                 what = f"{uri}: the decoder gave nothing for {self._how.limits.silent_s:g} s"

@@ -1,4 +1,4 @@
-"""What a decoding process is asked."""
+"""Requests to a decoding process."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from vtr_core.video.streams import Stream
 
 @dataclass(frozen=True)
 class Decode:
-    """Answered by chunks and an End, or a fault."""
+    """A request for decoding; answered by chunks and an End, or a fault."""
 
     uri: str
     streams: tuple[Stream, ...]
@@ -17,6 +17,6 @@ class Decode:
 
 @dataclass(frozen=True)
 class Measure:
-    """Answered by the seconds that `cuttable_length` finds, or a fault."""
+    """A request for `cuttable_length`; answered by its seconds, or a fault."""
 
     uri: str

@@ -1,4 +1,4 @@
-"""Which frames of a video a network sees: chosen by presentation time, never by index."""
+"""Frame sampling by presentation time, never by index."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Rate:
     """`per_second` frames a second: sample k is the frame shown at (k + ½) / per_second, the middle of its interval.
 
-    The video has a sample for every such time before its end, and one at least.
+    There is a sample for every such time before the video's end, and at least one.
     """
 
     per_second: float
@@ -19,21 +19,21 @@ class Rate:
 
 @dataclass(frozen=True)
 class Uniform:
-    """`count` frames of a video, whatever its length: those shown in the middle of `count` equal parts of it."""
+    """`count` frames of a video: those shown in the middle of its `count` equal parts."""
 
     count: int
 
 
 class Sampler:
-    """Counts, frame by frame in order of time, how many samples of a Rate each frame is.
+    """Counts, frame by frame in order of time, the samples that fall on each frame.
 
     A frame is shown until the next one; the first one also before its time, the last one for its own duration.
     """
 
     def __init__(self, sampling: Rate | Uniform, duration: float, first: int = 0, end: int | None = None) -> None:
-        """duration: of the video in seconds, for Uniform alone; of a shorter one the last frame counts again.
+        """duration: the video's, in seconds, for Uniform alone; where the video is shorter, its last frame is repeated.
 
-        first, end: of a part of the samples, the first one and the one after the last.
+        first, end: the range [first, end) of samples.
         """
         self._exactly = sampling.count if isinstance(sampling, Uniform) else None
         self._rate = Rate(sampling.count / duration) if isinstance(sampling, Uniform) else sampling
@@ -46,7 +46,7 @@ class Sampler:
         return None if self._taken == self._end else self._rate.time(self._taken)
 
     def shown_until(self, end: float) -> int:
-        """How many samples fall on the frame that is shown until `end`, in seconds from the beginning."""
+        """The number of samples on the frame that is shown until `end`, in seconds from the beginning."""
         before = self._taken
         while self._rate.time(self._taken) < end and self._taken != self._end:
             self._taken += 1

@@ -1,4 +1,4 @@
-"""The sound of a video, resampled, of all channels together, at its place in time."""
+"""The sound of a video, resampled, mixed to one channel and aligned in time."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,12 @@ from jaxtyping import Float32
 from vtr_core.video.faults import Fault, VideoFault
 
 MAX_LEAP_S = 600.0
-"""The longest silence, or still picture, that is believed: longer ones come from damaged times."""
+"""The longest accepted silence or still picture in seconds: longer gaps come from damaged times."""
 _SMALLEST_GAP_S = 0.1
 
 
 class SoundReader:
-    """Makes samples of decoded frames, in order. Time 0 is the video's beginning; gaps are silence."""
+    """Converts decoded audio frames, in order, to samples. Time 0 is the video's beginning; gaps are silence."""
 
     def __init__(self, sample_rate: int, where: str) -> None:
         self._resampler = AudioResampler(format="flt", layout="mono", rate=sample_rate)
@@ -25,7 +25,7 @@ class SoundReader:
         self._surplus = 0
 
     def take(self, frame: AudioFrame, start: float | None) -> Iterator[Float32[np.ndarray, " samples"]]:
-        """The samples that come with `frame`, which begins at `start` seconds; None continues what was before."""
+        """The samples of `frame`, which begins at `start` seconds; None: where the frame before it ended."""
         if start is None:
             start = self._expected
         gap = start - self._expected
@@ -40,7 +40,7 @@ class SoundReader:
         yield from self._resampled(frame)
 
     def rest(self) -> Iterator[Float32[np.ndarray, " samples"]]:
-        """What the resampler still holds at the end."""
+        """The samples left in the resampler at the end."""
         if not self._is_first:
             yield from self._resampled(None)
 

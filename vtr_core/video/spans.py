@@ -1,4 +1,4 @@
-"""Long videos cut into spans, which several decoders decode at once, to the very chunks of one pass."""
+"""Spans of long videos, decoded in parallel, with exactly the chunks of one pass."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from vtr_core.video.sampling import Rate
 from vtr_core.video.streams import PictureStream, Stream
 
 MARGIN_S = 10.0
-"""Decoding begins at a key frame this long before the first picture that is wanted, or earlier: encoders that refresh
-pictures little by little call frames key frames whose pictures are whole only later."""
+"""Decoding begins at a key frame at least this long before the first sample: with gradual refresh, encoders mark frames
+as key frames whose pictures are complete only later."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a video's decoding: some of the streams, and of these the chunks that begin in it."""
+    """A part of a video's decoding: some of the streams, and of these the chunks that begin in an interval."""
 
     streams: tuple[int, ...]
-    """Positions among the streams asked for."""
+    """Positions among the requested streams."""
     start: float = 0.0
     """Seconds from the video's beginning."""
     end: float = math.inf
@@ -33,21 +33,22 @@ class Span:
 
 @dataclass(frozen=True)
 class Cut:
-    """Which videos are cut, and into what."""
+    """Settings of the division of videos into spans."""
 
     span_s: float = 960.0
-    """Seconds of pictures that a decoder takes at once: so many chunks of every recipe, without a rest."""
+    """Seconds of pictures in a span: a whole number of chunks of every recipe."""
     longer_than_s: float = 1440.0
     """Shorter videos are decoded by one decoder."""
     min_bytes: int = 48 * 2**20
-    """Smaller files are not opened to learn their length, whatever it is."""
+    """Smaller files are decoded by one decoder, without a look at their duration."""
 
 
 def spans(length: float, streams: Sequence[Stream], cut: Cut) -> tuple[Span, ...]:
-    """Of a video of `length` seconds: pictures at a rate by spans, sound and other pictures whole; () is one pass.
+    """The spans of a video of `length` seconds: pictures at a rate are divided, sound and other pictures are not; ()
+    stands for one pass over the whole video.
 
-    Sound is one span of its own, since many codecs of sound give other samples from the middle on; it is decoded
-    hundreds of times as fast as it plays.
+    Sound is one span of its own, since many audio codecs yield other samples after seeking; its decoding is hundreds
+    of times as fast as playback.
     """
     seen = tuple(i for i, one in enumerate(streams) if isinstance(one, PictureStream) and isinstance(one.rate, Rate))
     if length <= cut.longer_than_s or not seen:

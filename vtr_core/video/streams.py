@@ -1,4 +1,4 @@
-"""What is asked of a video, and what comes: streams of pictures and of sound, in chunks of fixed size."""
+"""Streams of pictures and sound requested from a decoder, and their chunks of fixed size."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from vtr_core.video.sampling import Rate, Uniform
 
 @dataclass(frozen=True)
 class PictureStream:
-    """Pictures at a rate, or a number of them, `chunk` of them at a time: uint8 (pictures, height, width, 3), RGB."""
+    """Pictures at a rate, or a given number, in chunks of `chunk`: uint8 (pictures, height, width, 3), RGB."""
 
     picture: Picture | WholePicture
     rate: Rate | Uniform
@@ -20,9 +20,9 @@ class PictureStream:
 
 @dataclass(frozen=True)
 class SoundStream:
-    """The sound of all channels as one: float32 (samples,), full scale is 1.
+    """Sound mixed to one channel: float32 (samples,), full scale is 1.
 
-    A chunk begins every `chunk` samples and has the first `overlap` samples of the next one at its end.
+    A chunk begins every `chunk` samples and ends with the first `overlap` samples of the next one.
     """
 
     sample_rate: int = 16_000
@@ -35,10 +35,10 @@ Stream = PictureStream | SoundStream
 
 @dataclass(frozen=True)
 class Chunk:
-    """The next part of a stream; every part but the last has the stream's size."""
+    """A part of a stream; all but the last have the stream's chunk size."""
 
     stream: int
-    """Its position among the streams asked for."""
+    """The stream's position among the requested ones."""
     index: int
     """0, 1, … within the stream."""
     values: Shaped[np.ndarray, "..."]
@@ -46,12 +46,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class End:
-    """What is known of a video when all of it, or a span of it, was decoded."""
+    """Durations and frame count of a completely decoded video or span."""
 
     duration: float
     """Seconds from its beginning to the end of its last frame or sound."""
     said: float
-    """Seconds that its container says it lasts; 0 where it does not say."""
+    """Duration that its container states, in seconds; 0 where it states none."""
     frames: int
-    """Pictures that were decoded."""
+    """Number of decoded frames."""
     has_sound: bool

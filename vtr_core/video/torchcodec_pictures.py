@@ -1,7 +1,7 @@
-"""Pictures decoded by torchcodec, on a CPU or by a GPU's own decoder: the same frames as PyAV's, by presentation time.
+"""Decoding of pictures by torchcodec, on a CPU or a GPU: the same frames as PyAV's, by presentation time.
 
-Where a GPU decodes, frames stay there until they are scaled. **That has not been run: no GPU was at hand.**
-Colours are converted and scaled by other code than PyAV's, so that values differ by a little; manifests say so.
+Frames decoded on a GPU stay there until they are scaled. **The GPU path has not been run: no GPU was available.**
+Colour conversion and scaling differ from PyAV's, so values differ slightly; manifests record the decoder.
 """
 
 import heapq
@@ -33,7 +33,7 @@ def decode_by_torchcodec(
 ) -> Iterator[Chunk | End]:
     """As `decoding.decode`: pictures by torchcodec, one pass for all streams of them; sound by PyAV.
 
-    Formats that have no presentation times of frames, as AVI, are left to PyAV: torchcodec takes theirs as they stand.
+    Formats without presentation times, such as AVI, are decoded by PyAV: torchcodec uses their times unchanged.
     """
     if not has_presentation_times(location):
         yield from decode(location, streams, span)
@@ -58,7 +58,7 @@ def _kept_ends(parts: Iterator[Chunk | End], ends: list[End]) -> Iterator[Chunk]
 
 
 def _pictures(location: Location, asked: dict[int, PictureStream], span: Span, device: str) -> Iterator[Chunk | End]:
-    with opened(location) as container:  # refuses what is no video, as for PyAV
+    with opened(location) as container:  # refuses files that are no videos, as for PyAV
         video_stream(container, str(location))
         zero, said = (container.start_time or 0) / 1e6, (container.duration or 0) / 1e6
         has_sound = container.streams.best("audio") is not None
@@ -81,7 +81,7 @@ def _pictures(location: Location, asked: dict[int, PictureStream], span: Span, d
 
 
 def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterator[tuple[float, int]]:
-    """The times of a stream's samples in the span, with its position; one at least of a whole video."""
+    """The times of a stream's samples in the span, with its position; of a whole video at least one."""
     if isinstance(stream.rate, Uniform):
         rate = Rate(stream.rate.count / end)
         yield from ((rate.time(index), position) for index in range(stream.rate.count))
@@ -97,7 +97,7 @@ def _due(position: int, stream: PictureStream, span: Span, end: float) -> Iterat
 def scaled(
     frame: UInt8[Tensor, "height width 3"], what: Picture | WholePicture
 ) -> UInt8[np.ndarray, "shown_height shown_width 3"]:
-    """`what` of an upright RGB frame, on whichever device it is: bicubic, with antialiasing."""
+    """The picture `what` of an upright RGB frame, on the frame's device: bicubic, with antialiasing."""
     height, width = frame.shape[:2]
     size = what.scaled(width, height)
     values = frame.permute(2, 0, 1)[None].float()

@@ -1,4 +1,4 @@
-"""Data sets and tables of one's own in a model's space.
+"""Embeddings of data sets and of user tables by a model.
 
 Imports run and systems; evaluation, search and explanation build on it.
 """

@@ -61,10 +61,10 @@ def embed(
     places: Sequence[RowGroup],
     max_rows: int,
 ) -> EmbeddedRows:
-    """The embeddings of the rows in `places`, in file order, on the model's device, which it leaves as it was.
+    """The embeddings of the rows in `places`, in file order, on the model's device; the model's mode is restored.
 
-    features: the model's, name to dimension; one that the data set lacks is absent from every row. A data set ingested
-    with another vocabulary has its captions encoded again with the model's.
+    features: the model's, name to dimension; those that the data set lacks are absent from every row. Captions of a
+    data set with another vocabulary are re-encoded with the model's.
     """
     chunks = _chunks(manifest, vocabulary, places, max_rows)
     return embed_columns(model, features, chain([_no_rows(manifest.schema.max_words)], chunks))
@@ -78,7 +78,7 @@ def embed_captions(
     max_words: int,
     max_rows: int,
 ) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
-    """The vector of every caption, and whether any of its words is known; where none is, the vector is 0.
+    """The vector of every caption, and whether it has a known word; without one the vector is 0.
 
     features: the model's, all absent here. At most `max_rows` captions are embedded at once, on the model's device.
     """
@@ -88,14 +88,14 @@ def embed_captions(
 
 
 def caption_columns(vocabulary: Vocabulary, captions: Sequence[str], max_words: int) -> Columns:
-    """Rows that have a caption alone, all of the same clip."""
+    """Rows with captions and no features, all of the same clip."""
     return {**_keys(len(captions)), "tokens": vocabulary.encode_all(captions, max_words).astype(TOKEN_DTYPE)}
 
 
 def embed_columns(model: nn.Module, features: Mapping[str, int], chunks: Iterable[Columns]) -> EmbeddedRows:
-    """The embeddings of the rows of all `chunks`, one or more, on the model's device; the model stays as it was.
+    """The embeddings of the rows of all `chunks`, one or more, on the model's device; the model's mode is restored.
 
-    features: the model's, name to dimension; one that a chunk lacks is absent from its rows.
+    features: the model's, name to dimension; those that a chunk lacks are absent from its rows.
     """
     device = next(model.parameters()).device
     parts = []
@@ -116,7 +116,7 @@ def _to_rows(embeddings: Embeddings, columns: Columns) -> EmbeddedRows:
 
 
 def _no_rows(max_words: int) -> Columns:
-    """Empty columns, with which a worker without rows gets the shapes of the model's outputs."""
+    """Empty columns, from which a worker without rows computes the shapes of the model's outputs."""
     return {**_keys(0), "tokens": np.zeros((0, max_words), TOKEN_DTYPE)}
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode and without gradients; afterwards as it was."""
+    """Context with the model in evaluation mode and without gradients; its mode is restored afterwards."""
     was_training = model.training
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""Rows of a pandas DataFrame as what a model embeds, and their embeddings as a DataFrame."""
+"""Conversion of pandas DataFrames to model inputs, and of embeddings to DataFrames."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -21,9 +21,9 @@ CAPTION = "caption"
 def columns_of(frame: pd.DataFrame, features: Mapping[str, int], vocabulary: Vocabulary, max_words: int) -> Columns:
     """The rows of `frame` as the columns of a batch.
 
-    frame: a column `caption` of texts, or a column for each of some `features` (name to dimension) with one vector per
-    row, a list or an array of that dimension; or both. A missing column, None and NaN mean that a row lacks it.
-    Vectors become float16, as in data sets. Raises InputError where a column is unknown or a value does not fit.
+    frame: a column `caption` of texts, or columns named after some of the `features` (name to dimension) with one
+    vector per row, a list or an array of that dimension; or both. A missing column, None or NaN is an absent value.
+    Vectors become float16, as in data sets. Raises InputError for unknown columns and values of another type or size.
     """
     _check_names(frame, features)
     captions = [_caption(value, place) for place, value in _places(frame, CAPTION)] or [""] * len(frame)
@@ -37,8 +37,8 @@ def columns_of(frame: pd.DataFrame, features: Mapping[str, int], vocabulary: Voc
 def embeddings_frame(rows: EmbeddedRows, frame: pd.DataFrame) -> pd.DataFrame:
     """The embeddings of the rows of `frame`, under its index.
 
-    A column `text` where it has captions, and one named after each feature that it has; a value is a float32 array
-    (dim,), or None where the row lacks that modality (a caption none of whose words is known counts as lacking).
+    A column `text` where there are captions, and one named after each feature; values are float32 arrays (dim,), or
+    None where the row lacks the modality (also for a caption without a known word).
     """
     names = {TEXT: CAPTION, **{name: name for name in rows.vectors if name != TEXT}}
     found = {name: _cells(rows, name) for name, column in names.items() if column in frame.columns}
@@ -46,7 +46,7 @@ def embeddings_frame(rows: EmbeddedRows, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def captions_of(frame: pd.DataFrame) -> list[str]:
-    """The texts of a table with the column `caption` alone, "" where there is none; InputError for other columns."""
+    """The texts of a table with the column `caption` alone, "" for missing ones; InputError for other columns."""
     given = [str(name) for name in frame.columns]
     if given != [CAPTION]:
         raise InputError(
@@ -57,7 +57,7 @@ def captions_of(frame: pd.DataFrame) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing: None, NA or NaN."""
+    """Whether a cell is None, NA or NaN."""
     return value is None or value is pd.NA or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
@@ -77,7 +77,7 @@ def _with_dims(features: Mapping[str, int]) -> str:
 
 
 def _places(frame: pd.DataFrame, name: str) -> list[tuple[str, Any]]:
-    """The values of a column, each with its place for messages; none where there is no such column."""
+    """The values of a column, each with its position for messages; empty where there is no such column."""
     if name not in frame.columns:
         return []
     return [(f"row {label!r}, column {name}", value) for label, value in frame[name].items()]

@@ -1,4 +1,4 @@
-"""Tables in: videos as sequences of frame vectors, as MLflow's clients send them."""
+"""Conversion of tables of frame vector sequences, as sent by MLflow clients, to model inputs."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from vtr_core.retrieval.embed.frame import is_missing
 
 
 def frames_of(table: pd.DataFrame, feature: str, dim: int, max_frames: int) -> PaddedFrames:
-    """The videos of the column `feature`, the only one: of each a list of its frames' vectors, None for no frames.
+    """The videos of a table whose only column is `feature`: lists of frame vectors, None for no frames.
 
-    Of a longer video the first `max_frames` frames are kept, and vectors become float16, as in data sets. Raises
-    InputError where a column or a value is another.
+    Videos are cut to their first `max_frames` frames, and vectors become float16, as in data sets. Raises InputError
+    for other columns and for values of another type or size.
     """
     given = [str(name) for name in table.columns]
     if given != [feature]:

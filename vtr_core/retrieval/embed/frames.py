@@ -1,4 +1,4 @@
-"""Whether a data set has the frames that a model of whole videos takes."""
+"""Check of a data set's features against a model of whole videos."""
 
 from typing import Protocol, runtime_checkable
 
@@ -23,7 +23,7 @@ class ReadsFrames(Protocol):
 
 
 def check_frames(manifest: Manifest, config: ReadsFrames) -> None:
-    """DatasetError unless the data set has the features that the model takes, in their dimensions."""
+    """DatasetError unless the data set has the model's features, in their dimensions."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
     for name in config.columns:
         dim = config.inputs.features[name]

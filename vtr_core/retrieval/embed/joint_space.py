@@ -1,4 +1,4 @@
-"""How captions and videos are embedded in one joint space: what a system gives evaluation, index and search."""
+"""Interface of systems with one joint space, for evaluation, index and search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class JointSpace:
-    """Functions of a model, of its run's configuration and of the vocabulary that it was trained with."""
+    """Functions that embed captions and videos, given a model, its run's configuration and its training vocabulary."""
 
     check: Callable[[TrainConfig, Manifest], None]
-    """DatasetError unless the data set has the features that the model takes."""
+    """Raises DatasetError unless the data set has the model's features."""
     rows: Callable[[nn.Module, TrainConfig, Manifest, Vocabulary, Sequence[RowGroup]], EmbeddedRows]
-    """The rows in some row groups, in file order; the model, on whose device it is done, is left as it was."""
+    """Returns the embeddings of some row groups, in file order, on the model's device; the model's mode is restored."""
     queries: Callable[
         [nn.Module, TrainConfig, Vocabulary, Sequence[str]],
         tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]],
     ]
-    """The vector of every caption, and whether any of its words is known; where none is, the vector is 0."""
+    """Returns the vector of every caption, and whether it has a known word; without one the vector is 0."""

@@ -1,4 +1,4 @@
-"""The embeddings of a data set in a model's joint space, computed by its system."""
+"""The embeddings of a data set in a model's joint space, by its system's functions."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 def embed_rows(
     model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
 ) -> EmbeddedRows:
-    """The rows in `places`, in file order, of the clips or whole videos that the model reads."""
+    """The embeddings of the rows in `places`, in file order; clips or whole videos, as the model takes."""
     space = system_of(config.model).implementation().retrieval
     assert isinstance(space, JointSpace), "checked by the commands"
     return space.rows(model, config, manifest, vocabulary, places)

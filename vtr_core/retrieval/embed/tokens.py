@@ -12,5 +12,5 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def encode(vocabulary: Vocabulary, captions: Sequence[str], max_words: int) -> Int64[Tensor, "captions max_words"]:
-    """The tokens of captions."""
+    """The token ids of captions."""
     return torch.from_numpy(caption_columns(vocabulary, captions, max_words)["tokens"].astype(np.int64))

@@ -1,4 +1,4 @@
-"""Figures of embedded data sets: retrieval in both directions, whole videos, steps in time.
+"""Metrics of embedded data sets: retrieval in both directions, whole-video retrieval, step localisation.
 
 Imports embed.
 """

@@ -1,4 +1,4 @@
-"""A bank of captions for query-bank normalisation, drawn from a data set that is not tested."""
+"""The bank of captions of query-bank normalisation, drawn from a data set that is not tested."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def check_bank(bank: Manifest, tested: Sequence[Manifest]) -> None:
-    """ConfigError where the bank is one of the evaluated data sets, whose test queries it would reveal."""
+    """ConfigError where the bank is one of the evaluated data sets, which would leak test queries."""
     for manifest in tested:
         if manifest.fingerprint == bank.fingerprint:
             raise ConfigError(
@@ -25,7 +25,7 @@ def check_bank(bank: Manifest, tested: Sequence[Manifest]) -> None:
 
 
 def sample_captions(manifest: Manifest, size: int, seed: int) -> list[str]:
-    """`size` rows' captions drawn without replacement, a function of (data set, size, seed); all where it has fewer."""
+    """Captions of `size` rows (all, if fewer) drawn without replacement, a function of (data set, size, seed)."""
     drawn = np.random.default_rng(seed).choice(manifest.rows, min(size, manifest.rows), replace=False)
     wanted = np.zeros(manifest.rows, bool)
     wanted[drawn] = True
@@ -49,7 +49,7 @@ def embed_bank(
     captions: Sequence[str],
     max_rows: int,
 ) -> Bank:
-    """The bank of those captions that have a known word; DatasetError where none has."""
+    """The bank of the captions with a known word; DatasetError where there are none."""
     vectors, known = embed_captions(model, features, vocabulary, captions, manifest.schema.max_words, max_rows)
     if not known.any():
         raise DatasetError(f"{manifest.uri}: no caption of the bank holds a word that the model knows; give another")

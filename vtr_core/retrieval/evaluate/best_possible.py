@@ -10,10 +10,10 @@ from vtr_core.data.worlds.clips import SyntheticSettings
 
 
 def best_possible_recall(manifest: Manifest) -> dict[str, dict[int, float]]:
-    """The greatest expected text → video recall at 1, 5 and 10 by direction.
+    """The greatest attainable expected recall at 1, 5 and 10 by direction.
 
-    {} for anything but the synthetic world of clips. It bounds text → video+audio as well: both are noisy records of
-    the truth that the bound knows.
+    Empty for all but synthetic data of clips. The bound of text → video holds for text → video+audio as well: it is
+    computed from the ground truth, of which video and audio are noisy observations.
     """
     if manifest.source["adapter"] != Synthetic.name or not isinstance(manifest.schema, ClipSchema):
         return {}

@@ -26,22 +26,22 @@ class Entries:
 
     @cached_property
     def total(self) -> Float[Tensor, "entries dim"]:
-        """The sum of an entry's vectors; one that lacks a modality has the others alone."""
+        """The sum of an entry's vectors over its modalities."""
         return sum(self.parts[1:], start=self.parts[0])
 
     @property
     def any_present(self) -> Bool[np.ndarray, " entries"]:
-        """Which entries have at least one modality."""
+        """Mask of the entries with at least one modality."""
         return np.logical_or.reduce(self.present)
 
     def select(self, kept: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
-        """The entries of a mask, of some positions, or of a range."""
+        """The entries selected by a mask, by positions, or by a range."""
         index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
         return Entries(tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present), self.key[kept])
 
 
 def captions(rows: EmbeddedRows) -> Entries:
-    """One entry for each row, also where no word of the caption is known."""
+    """One entry for each row, also for captions without a known word."""
     return Entries((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key)
 
 
@@ -52,13 +52,13 @@ def known_captions(rows: EmbeddedRows) -> Entries:
 
 
 def clips(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
-    """One entry for each clip that has any of the modalities `names`, in the order of the rows."""
+    """One entry for each clip with any of the modalities `names`, in the order of the rows."""
     entries = first_rows(rows, names)
     return entries.select(entries.any_present)
 
 
 def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
-    """One entry for each clip, from its first row: rows of the same clip differ by their captions alone."""
+    """One entry for each clip, from its first row: rows of the same clip differ in their captions only."""
     first = first_of_clips(rows)
     parts = [np.where(rows.present[name][first, None], rows.vectors[name][first], 0) for name in names]
     return Entries(
@@ -69,5 +69,5 @@ def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
 
 
 def first_of_clips(rows: EmbeddedRows) -> Int64[np.ndarray, " clips"]:
-    """The first row of every clip, ascending."""
+    """The index of every clip's first row, ascending."""
     return np.sort(np.unique(rows.clip_key, return_index=True)[1])

@@ -38,9 +38,9 @@ class SecondModel:
     max_rows: int
     """Rows embedded at once."""
     window: int = 1
-    """Seconds that are pooled into one, by maximum (audio by mean), before they are embedded."""
+    """Length in seconds of the window that is pooled by maximum (audio by mean) before embedding."""
     audio: bool = False
-    """Whether a second is its video and audio together, as in text → video+audio retrieval."""
+    """Whether a second is represented by video and audio, as in text → video+audio retrieval."""
 
     @property
     def modalities(self) -> tuple[str, ...]:
@@ -54,31 +54,31 @@ class ScoredSteps:
 
     videos: tuple[ScoredVideo, ...]
     unknown_steps: tuple[str, ...]
-    """Texts without any word of the model's vocabulary. They have the video's lowest score and count as missed."""
+    """Texts without a known word. They have the video's lowest score and count as missed."""
 
     @property
     def num_without_frames(self) -> int:
-        """Videos without frames: all their steps are missed."""
+        """Number of videos without frames: all their steps are missed."""
         return sum(len(video.scores) == 0 for video in self.videos)
 
     @property
     def num_too_short(self) -> int:
-        """Videos with frames, but fewer seconds than steps: none can be placed."""
+        """Number of videos with frames, but fewer seconds than steps: none can be placed."""
         return sum(0 < len(video.scores) < video.scores.shape[1] for video in self.videos)
 
     @property
     def num_without_truth(self) -> int:
-        """Videos without annotated segments: they have no part in any figure."""
+        """Number of videos without annotated segments: they are excluded from all metrics."""
         return sum(not video.truth.segments for video in self.videos)
 
 
 def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
-    """The scores of all videos of a `steps` data set, (seconds, steps) each; the model is left as it was.
+    """The scores of all videos of a `steps` data set, (seconds, steps) each; the model's mode is restored.
 
     score[t, k] = similarity of the k-th step's text and second t. A second's frame is pooled over the `window` seconds
     around it, t − ⌊(w−1)/2⌋ … t + ⌊w/2⌋, cut at the video's ends.
-    With `audio` a second beyond the sound's end, or a video without sound, is its video alone.
-    Raises DatasetError where the data set has no video feature for the model, or no audio where that is asked for, and
+    With `audio`, seconds without sound are represented by video alone.
+    Raises DatasetError where the data set lacks the model's video feature, or with `audio` its audio feature, and
     MetricError, naming the video, for scores that are not finite.
     """
     specs = [feature for feature in manifest.schema.features if feature.name in using.modalities]

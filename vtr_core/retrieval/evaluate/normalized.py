@@ -1,4 +1,4 @@
-"""Retrieval figures after a normalisation at test time, to be reported beside the plain ones."""
+"""Retrieval metrics with test-time normalisation of scores, reported beside the plain ones."""
 
 from dataclasses import dataclass
 
@@ -15,27 +15,27 @@ from vtr_core.retrieval.evaluate.scoring import block_scores
 from vtr_core.similarity import SimilarityKind, never_positive
 
 TEXT_QUERIES = ("t2v", "t2va")
-"""The directions that a bank of captions can normalise."""
+"""The directions with caption queries, which a bank of captions can normalise."""
 
 
 @dataclass(frozen=True)
 class Bank:
-    """Embedded captions of a data set that is not tested, all with a known word, and where they come from."""
+    """Embedded captions, all with a known word, of a data set that is not tested, and their source."""
 
     vectors: Float[Tensor, "captions dim"]
     uri: str
 
     @property
     def entries(self) -> Entries:
-        """The bank as queries; nothing matches them."""
+        """The bank as queries without relevant items."""
         count = len(self.vectors)
         return Entries((self.vectors,), (np.ones(count, bool),), np.full(count, -1, np.int64))
 
 
 def evaluate_dual_softmax(rows: EmbeddedRows, similarity: SimilarityKind, temperature: float) -> list[Direction]:
-    """The directions of `rankings` with `dual_softmax` over all queries of each, those without a known word left out.
+    """The directions of `rankings` with `dual_softmax` over all queries with a known word.
 
-    Every figure depends on the whole set of test queries.
+    The metrics depend on the whole set of test queries.
     """
     found = []
     for ranking in rankings(rows):
@@ -49,7 +49,7 @@ def evaluate_dual_softmax(rows: EmbeddedRows, similarity: SimilarityKind, temper
 def evaluate_query_bank(
     rows: EmbeddedRows, similarity: SimilarityKind, bank: Bank, temperature: float
 ) -> list[Direction]:
-    """Text → video and text → video+audio with `query_bank`: every query is answered on its own, given the bank."""
+    """Text → video and text → video+audio with `query_bank`; given the bank, queries are independent of each other."""
     found = []
     for ranking in rankings(rows):
         if ranking.name in TEXT_QUERIES:

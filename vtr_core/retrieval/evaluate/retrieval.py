@@ -1,4 +1,4 @@
-"""Retrieval figures of an embedded data set: text against video, and against video and audio together."""
+"""Retrieval metrics of an embedded data set, between text and video, and between text and video+audio."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ VIDEO, AUDIO = "video", "audio"
 class Direction:
     """One retrieval direction: its name in metrics, its title, its metrics and those of a random ranking.
 
-    `num_unanswerable` of the queries have no relevant item, or no known word: they count as failures.
+    `num_unanswerable`: queries without a relevant item or without a known word, which count as failures.
     """
 
     name: str
@@ -48,18 +48,17 @@ class Ranking:
 
 
 def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
-    """All directions that the data set's modalities allow, see `rankings`."""
+    """The metrics of all directions that the data set's modalities allow, see `rankings`."""
     return [figures(ranking, ranking.scores(similarity)) for ranking in rankings(rows)]
 
 
 def rankings(rows: EmbeddedRows) -> list[Ranking]:
     """All directions that the data set's modalities allow.
 
-    Queries and items of text are rows; those of video and audio are clips, however many captions they have. Relevant is
-    what shows the same clip. Every caption is a query: one whose clip has no item, or without a known word, stays as a
-    failure, so that the number of queries depends on the data set alone. A clip that has no caption, or no audio, has
-    nothing to find there and is no query. VAT adds the vectors of video and audio; a clip without audio is scored with
-    video alone.
+    Queries and items of text are rows; those of video and audio are clips. Entries of the same clip are relevant to
+    each other. Every caption is a query: captions whose clip has no item, and captions without a known word, count as
+    failures, so that the number of queries depends on the data set alone. Clips without relevant items are no queries.
+    Video+audio (VAT) adds the vectors of both; a clip without audio is scored with video alone.
     """
     by_modality = _items(rows)
     found = []
@@ -74,14 +73,14 @@ def rankings(rows: EmbeddedRows) -> list[Ranking]:
 
 
 def match(queries: Entries, items: Entries) -> Relevance:
-    """Items with the query's key are relevant to it; nothing is to a query that has no modality at all."""
+    """Relevance: items with the query's key; a query without any modality has no relevant items."""
     return from_labels(queries.key, items.key).only(queries.any_present)
 
 
 def figures(
     ranking: Ranking, scores: ScoreChunk, query_chunk: int = QUERY_CHUNK, item_chunk: int = ITEM_CHUNK
 ) -> Direction:
-    """The figures of `ranking` under these scores."""
+    """The metrics of `ranking` under these scores, computed in blocks."""
     relevance = ranking.relevance
     metrics = chunked_retrieval_metrics(
         scores, relevance, missing="count_as_failure", query_chunk=query_chunk, item_chunk=item_chunk
@@ -103,7 +102,7 @@ _DIRECTIONS = (
 
 
 def visible(rows: EmbeddedRows) -> list[str]:
-    """The modalities, of video and audio, that at least one row has."""
+    """The modalities among video and audio that at least one row has."""
     return [name for name in (VIDEO, AUDIO) if name in rows.vectors and rows.present[name].any()]
 
 
@@ -122,7 +121,7 @@ def _with_a_match(queries: Entries, items: Entries) -> Entries:
 
 
 def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, float]:
-    """The figures as flat metric names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` of both ways."""
+    """The metrics by flat names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` over both directions."""
     values: dict[str, float] = {}
     for direction in directions:
         values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})

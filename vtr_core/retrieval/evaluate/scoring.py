@@ -1,4 +1,4 @@
-"""The scores of a block of queries and items, by the similarity that a configuration names."""
+"""Scores of a block of queries and items under a configured similarity."""
 
 from typing import assert_never
 
@@ -14,10 +14,9 @@ from vtr_core.similarity import SimilarityKind, neg_volume, similarity_function
 
 
 def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
-    """Scores of a range of queries and a range of items, higher is more alike.
+    """Scores of a range of queries and a range of items; higher is more similar.
 
-    The modalities of an entry are added, an entry that lacks one has the others alone. Under `neg_volume` they are not
-    added: see `neg_volumes`.
+    The vectors of an entry's modalities are summed, except under `neg_volume`: see `neg_volumes`.
     """
     match similarity:
         case "neg_volume":
@@ -32,7 +31,7 @@ def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -
 
 
 def neg_volumes(queries: Entries, items: Entries) -> Float[Tensor, "queries items"]:
-    """Minus the volume that a query and an item span together (Cicchetti et al. 2025, GRAM).
+    """Minus the volume spanned by the vectors of a query and an item (Cicchetti et al. 2025, GRAM).
 
     With one modality each: −√(1 − cos²). With two modalities of the query or of the item: minus the volume of the three
     unit vectors; where one of the two is absent, minus the area with the other.

@@ -1,4 +1,4 @@
-"""Retrieval of whole videos from the embeddings of their clips: all captions of a video search for it."""
+"""Whole-video retrieval from the embeddings of clips: all captions of a video form one query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from vtr_core.similarity import SimilarityKind
 def mean_embeddings(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
     """s(u, v) = sim(mean over the captions of u, mean over the clips of v) of the embeddings.
 
-    Every video is a query, every video with a visible clip is an item. A caption without a known word, or a clip
-    without any of the modalities, takes no part in a mean; a video that has no other is a failure, or no item. The
-    vectors of video and audio are added before the mean over clips.
+    Every video is a query, every video with a visible clip is an item. Captions without a known word and clips without
+    any of the modalities are excluded from the means; a video without other captions counts as a failure, one without
+    other clips is no item. The vectors of video and audio are added before the mean over clips.
     """
     found = []
     for name, title, texts, items in _directions(rows):
@@ -37,8 +37,8 @@ def mean_embeddings(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
 def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
     """s(u, v) = mean over the captions c of u of the greatest sim(c, k) over the clips k of v.
 
-    Queries, items and what takes part as for `mean_embeddings`. Blocks of captions × clips are scored and reduced one
-    at a time: at most QUERY_CHUNK × ITEM_CHUNK scores, more only where a single video has more captions or clips.
+    Queries, items and exclusions as for `mean_embeddings`. Blocks of captions × clips are scored and reduced one at a
+    time: at most QUERY_CHUNK × ITEM_CHUNK scores, more only where a single video has more captions or clips.
     """
     found = []
     for name, title, texts, items in _directions(rows):
@@ -54,7 +54,7 @@ def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
 
 @dataclass(frozen=True)
 class _Grouped:
-    """Entries put in order of their videos: video g has those from `starts[g]` to `starts[g + 1]`."""
+    """Entries sorted by video: video g has entries `starts[g]` to `starts[g + 1]`."""
 
     entries: Entries
     videos: Int64[np.ndarray, " videos"]
@@ -68,7 +68,7 @@ class _Grouped:
 
     @property
     def longest(self) -> int:
-        """Entries of the video that has most of them."""
+        """The largest number of entries of a video."""
         return int(np.diff(self.starts).max())
 
     def span(self, videos: slice) -> slice:
@@ -96,7 +96,7 @@ def _clips_of_videos(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
 
 
 def _mean(entries: Entries) -> Entries:
-    """One entry per video: the sum of each modality's vectors over the number of entries that have any."""
+    """One entry per video: for each modality the sum of vectors divided by the number of entries with any modality."""
     videos, group = np.unique(entries.key, return_inverse=True)
     counted = np.bincount(group[entries.any_present], minlength=len(videos))
     count = torch.from_numpy(np.maximum(counted, 1)).unsqueeze(1)
@@ -110,7 +110,7 @@ def _sums(vectors: Float[Tensor, "entries dim"], group: Tensor, count: int) -> F
 
 
 def _best_clip_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:
-    """Scores of videos for videos, from those of captions for clips."""
+    """Scores between videos, reduced from those between captions and clips."""
     counts_for = queries.entries.any_present
 
     def block(query_part: slice, item_part: slice) -> np.ndarray:

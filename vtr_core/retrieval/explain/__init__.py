@@ -1,4 +1,4 @@
-"""Why videos were found: tags, contributions, the page.
+"""Explanations of retrieved videos: tags, contributions, the HTML page.
 
 Imports search.
 """

@@ -1,4 +1,4 @@
-"""Key frames as pictures inside a page: files that people have, thumbnails of the data set, or placeholders."""
+"""Key frames embedded in pages: from a folder of image files, the data set's thumbnails, or placeholders."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from vtr_core.storage import Location, is_file_name
 from vtr_core.time_span import time_span
 
 LARGEST_IMAGE = 2_000_000
-"""Bytes; a page holds many."""
+"""Largest size of an image file in bytes; a page embeds many."""
 _KINDS = {
     "jpg": ("image/jpeg", b"\xff\xd8\xff"),
     "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
@@ -23,29 +23,29 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """The key frame of a video or clip: its bytes, or none for a placeholder in a colour of its own."""
+    """The key frame of a video or clip as image bytes; without them a coloured placeholder."""
 
     number: int
     item_id: str
     media_type: str = ""
     content: bytes = b""
     when: str = ""
-    """The time span that it is from, for people; nothing where that is not known."""
+    """The time span of the frame, for display; empty where unknown."""
 
     @property
     def hue(self) -> int:
-        """The placeholder's colour, in degrees: the same for the same video everywhere."""
+        """The hue of the placeholder in degrees, a function of the video's id."""
         return key64(self.item_id) % 360
 
     @property
     def href(self) -> str:
-        """The picture, or its placeholder, as a data URI."""
+        """The picture or placeholder as a data URI."""
         media_type = self.media_type or "image/svg+xml"
         return f"data:{media_type};base64,{base64.b64encode(self.content or self.placeholder.encode()).decode()}"
 
     @property
     def placeholder(self) -> str:
-        """A drawing in the place of a picture, as an SVG file."""
+        """The placeholder as an SVG file."""
         hue = self.hue
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 90">'
@@ -56,7 +56,7 @@ class Picture:
 
 
 def check_frames(folder: Location | None) -> None:
-    """InputError where there is no such folder."""
+    """InputError where a given folder does not exist."""
     if folder is not None and not storage.exists(folder):
         raise InputError(f"--keyframes {folder} does not exist; it is a folder of <video id>.jpg or .png files")
 
@@ -66,8 +66,8 @@ def read_pictures(
 ) -> dict[str, Picture]:
     """The picture of each video or clip, numbered from 0.
 
-    Those of the folder come first, then thumbnails, then placeholders. A file counts that has the first bytes of its
-    kind and is not too large.
+    In order of preference from the folder, from thumbnails, or a placeholder. Files need the signature of their type
+    and at most LARGEST_IMAGE bytes.
     """
     distinct = dict.fromkeys(item_ids)
     known: Mapping[str, Thumbnail] = {} if thumbnails is None else thumbnails.find(distinct)

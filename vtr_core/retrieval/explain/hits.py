@@ -1,4 +1,4 @@
-"""Why a video was found: the tags of video and query, what each contributes, what both share."""
+"""Explanation of a hit: the tags of video and query, their contributions to the score, and the shared tags."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -28,11 +28,11 @@ def explain_hits(
     right: Sequence[int],
     num_tags: int,
 ) -> tuple[HitExplanation, ...]:
-    """The videos at `positions`, best first, explained.
+    """Explanations of the videos at `positions`, best first.
 
-    video, text: transformed concept scores of these videos and of the query, as they are compared. video_ids and
-    scores are those of all videos. Contributions and causality are shares of the decision: those of the concept
-    similarity, times 1 − α under hybrid scoring.
+    video, text: transformed concept scores of these videos and of the query. video_ids, scores: of all videos.
+    Contributions and causality are shares of the total score: those of the concept similarity, times 1 − α under hybrid
+    scoring.
     """
     assert scores.concept is not None, "only concepts explain"
     if not len(positions):
@@ -75,11 +75,11 @@ def tag_columns(
     concepts: Sequence[str],
     num_tags: int,
 ) -> tuple[tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...], tuple[Tag, ...]]:
-    """Detections of the video, those of the query, contributions, shared tags: at most `num_tags` each.
+    """Detections of the video, detections of the query, contributions and shared tags, at most `num_tags` each.
 
-    A tag is matched where it is among the strongest of both. Detections are positive values; cosine's negative scores
-    contribute, too: a tag that both sides deny counts for the pair and is shown with ¬, one that they disagree about
-    counts against it.
+    A tag is matched where it is among the strongest of both. Detections are positive values. Under cosine negative
+    scores contribute as well: a concept that is negative in both raises the similarity and is shown with ¬, one of
+    opposite signs lowers it.
     """
     strongest_video, strongest_text = strongest(video, num_tags), strongest(text, num_tags)
     matched = [i for i in strongest_text if i in set(strongest_video)]
@@ -125,6 +125,6 @@ def _in_common(
 
 
 def percent(share: float) -> str:
-    """A share in %, with two digits that say something."""
+    """A share in %, with two significant digits."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %" if value >= 0.095 else f"{value:.2f} %"

@@ -1,4 +1,4 @@
-"""The pages of explanations and of hits: HTML files that need nothing else and run no script."""
+"""The pages of explanations and of hits: self-contained HTML files without scripts."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
 
 
 def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) -> str:
-    """The report as HTML. Every text is escaped: queries, ids and concepts may hold anything.
+    """The report as HTML. All texts (queries, ids, concepts) are escaped.
 
     pictures: by video id, one for every hit.
     """
@@ -23,19 +23,19 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
 
 
 def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:
-    """What a search found as HTML, everything escaped. pictures: by item id, one for every hit."""
+    """The hits of a search as HTML, everything escaped. pictures: by item id, one for every hit."""
     values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures}
     return page_environment().get_template(HITS).render(values)
 
 
 def render_explorer(**values: object) -> str:
-    """The page of the interactive explanation; its data come from the server's JSON."""
+    """The page of the interactive explanation, which gets its data as JSON from the server."""
     return page_environment().get_template(EXPLORER).render(**values)
 
 
 @lru_cache(maxsize=1)
 def page_environment() -> jinja2.Environment:
-    """What renders the pages: everything is escaped, and an unknown name is an error."""
+    """The template environment of the pages: everything is escaped, and undefined names are errors."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("vtr_core.retrieval", "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The queries of an explanation: typed, or one in each line of a file, with the right video where it is known."""
+"""The queries of an explanation, from the command line or a file, with the relevant video where known."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.values import AskedQuery
 
 LONGEST_QUERY = 1000
-"""Characters; a caption is a sentence."""
+"""Greatest number of characters of a query."""
 
 
 def parse_queries(content: bytes, where: str) -> list[tuple[str, str | None]]:
-    """Lines "text" or "text<tab>video id", empty ones left out; InputError for a file that is not UTF-8 or empty."""
+    """The lines "text" or "text<tab>video id", without empty ones; InputError for a file that is not UTF-8 or empty."""
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -31,10 +31,10 @@ def asked_queries(
     captions: Sequence[str],
     caption_video: Sequence[int],
 ) -> list[AskedQuery]:
-    """The queries with the positions of their right videos among `video_ids`.
+    """The queries with the positions of their relevant videos among `video_ids`.
 
-    A query that is given without a video is right for the videos that have it as a caption, letter by letter. Raises
-    InputError for a video that is not there, and for a query that is too long.
+    For a query given without a video, the relevant videos are those with exactly this caption. Raises InputError for
+    unknown videos and for queries that are too long.
     """
     position = {video_id: i for i, video_id in enumerate(video_ids)}
     carried: dict[str, set[int]] = {}

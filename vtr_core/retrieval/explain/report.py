@@ -1,4 +1,4 @@
-"""Queries answered and explained, under the model's own scores and under an improved transform beside them."""
+"""Explained search results under the model's own scores and, beside them, under an improved transform."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from vtr_core.retrieval.search.search import (
 
 @dataclass(frozen=True)
 class Described:
-    """What the page says of model and data."""
+    """Descriptions of model and data on the page."""
 
     checkpoint: str
     preset: str
@@ -42,7 +42,7 @@ class Described:
 
 
 def explainable(videos: DualVideos, scoring: Scoring) -> PreparedSearch:
-    """`prepare`, of a model and a scoring that have concepts; ConfigError for others."""
+    """As `prepare`; ConfigError for a model or a scoring without concepts."""
     if videos.concept is None or scoring.space == "latent":
         raise ConfigError(
             "explanations are made of concepts, which latent space does not have; give a checkpoint with a concept "
@@ -58,7 +58,7 @@ def answer(
     options: ExplainOptions,
     latent: Float[Tensor, " videos"] | None,
 ) -> Answer:
-    """The best videos of one query, explained. latent: `latent_scores` of the query, computed once for all systems."""
+    """The best videos of one query, explained. latent: `latent_scores` of the query, the same for all systems."""
     assert query.concept is not None, "a model with concepts gives every query concept scores"
     assert system.compared is not None
     videos, scoring = system.videos, system.scoring
@@ -87,9 +87,9 @@ def explain_report(
     improved: Transform | None,
     options: ExplainOptions,
 ) -> ExplainReport:
-    """All queries explained by the model as it is trained and, where one is given, by the improved transform.
+    """Explained results of all queries under the trained model and, if given, under the improved transform.
 
-    `scoring` has the transform of the first system. Its causality is the mean over all hits on the page.
+    `scoring` has the transform of the first system. A system's causality is the mean over all its hits on the page.
     """
     scorings = [scoring] if improved is None else [scoring, replace(scoring, transform=improved)]
     systems = [explainable(videos, one) for one in scorings]
@@ -120,7 +120,7 @@ def explain_report(
 def side_by_side(first: ExplainReport, second: ExplainReport) -> ExplainReport:
     """The answers of two models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
 
-    What the page says of concepts, spaces and their weights is of the first model.
+    The page's description of concepts, spaces and weights is the first model's.
     """
     titles = [f"{name}: {report.preset}" for name, report in (("A", first), ("B", second))]
     systems = [replace(report.systems[0], title=t) for t, report in zip(titles, (first, second), strict=True)]

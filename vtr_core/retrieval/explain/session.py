@@ -1,4 +1,4 @@
-"""Explanations on request: a query is embedded and scored once, a transform is applied once, both are kept a while."""
+"""Explanations on request, with caches of embedded queries and of transformed concept scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,7 +23,7 @@ NUM_QUERIES, NUM_TRANSFORMS = 256, 4
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query, its scores in latent space, and the positions of the videos that it is a caption of."""
+    """A query, its scores in latent space, and the positions of the videos with this caption."""
 
     query: DualQuery
     latent: Tensor | None
@@ -31,10 +31,10 @@ class _Asked:
 
 
 class ExplainSession:
-    """Answers queries over one set of videos; safe to call from several threads, of which one embeds at a time.
+    """Answers queries over one set of videos; thread-safe, with one embedding at a time.
 
-    embed: makes one query of a text, and raises a VtrError where it cannot. captions: positions of the videos that have
-    a text as a caption.
+    embed: from a text to a query; raises a VtrError where it cannot. captions: positions of the videos with a given
+    caption.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ExplainSession:
         self._one_at_a_time = Lock()
 
     def search(self, text: str, scale: float, shift: float, power: float) -> dict[str, Any]:
-        """The answer under a transform, as the page's JSON. Raises VtrError for a query or transform that is none."""
+        """The answer under a transform, as the page's JSON. Raises VtrError for an invalid query or transform."""
         text = text.strip()
         if not text:
             raise InputError("the query is empty; say what the video shows")
@@ -72,7 +72,7 @@ class ExplainSession:
 
 
 def answer_json(text: str, found: Answer) -> dict[str, Any]:
-    """An answer with the sizes of its tags. Causality is the mean and standard deviation over the hits."""
+    """An answer with the sizes of its tags as JSON. Causality is the mean and standard deviation over the hits."""
     few = np.array([hit.causality_few for hit in found.hits])
     many = np.array([hit.causality_many for hit in found.hits])
     return {

@@ -1,10 +1,10 @@
-"""Tag clouds: words with a size of their own. The browser puts them into lines, so none lies on another in any font."""
+"""Tag clouds: words with font sizes by value, laid out in lines by the browser, so that they never overlap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 LARGEST, SMALLEST = 14.0, 5.3
-"""Font sizes of the strongest tag, and of those too weak to be read at their own, in percent of the cloud's width."""
+"""Largest and smallest (still readable) font size, in percent of the cloud's width."""
 _LONGEST = 40
 
 
@@ -14,30 +14,30 @@ class Tag:
 
     name: str
     value: float
-    """What the font size is proportional to."""
+    """The value to which the font size is proportional."""
     shown: str
-    """The value for people."""
+    """The value as displayed."""
     matched: bool = False
-    """Whether it is strong in the video as well as in the query."""
+    """Whether the tag is among the strongest of both video and query."""
     against: bool = False
-    """Whether it lowers the similarity."""
+    """Whether the tag lowers the similarity."""
 
 
 @dataclass(frozen=True)
 class SizedTag:
-    """A tag as it is drawn: `text` is its name, cut where it is very long."""
+    """A tag as drawn: `text` is its name, shortened if very long."""
 
     tag: Tag
     text: str
     size: float
-    """Of the font, in percent of the cloud's width."""
+    """Font size in percent of the cloud's width."""
 
 
 def sized(tags: Sequence[Tag]) -> list[SizedTag]:
-    """The tags from the strongest on.
+    """The tags with font sizes, strongest first.
 
-    Font sizes are proportional to the values: LARGEST · value / strongest, but never below SMALLEST, at which a word
-    can still be read. Ties stay in the given order. Tags without a positive value are not drawn.
+    The font size is max(SMALLEST, LARGEST · value / strongest). Ties keep the given order. Tags without a positive
+    value are not drawn.
     """
     drawn = sorted((tag for tag in tags if tag.value > 0), key=lambda tag: -tag.value)
     return [

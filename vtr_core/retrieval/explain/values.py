@@ -1,4 +1,4 @@
-"""What an explanation says, as plain values: the same for the page and for its JSON."""
+"""The content of an explanation as plain values, for the page and for JSON."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.search.search import Space
 
 FEW, MANY = 10, 30
-"""C@10 and C@30: as many tags as a person reads at a glance, and as many as a person reads at all."""
+"""The k of C@k: the numbers of tags that a person reads at a glance, and at most."""
 
 
 @dataclass(frozen=True)
 class ExplainOptions:
-    """How much is shown."""
+    """Numbers of hits and tags shown."""
 
     hits: int = 5
     tags: int = FEW
@@ -27,7 +27,7 @@ class ExplainOptions:
 
 @dataclass(frozen=True)
 class AskedQuery:
-    """A query as it was given, and the videos that it is a caption of, by position; none where that is not known."""
+    """A query as given, and the positions of its relevant videos; none where unknown."""
 
     text: str
     right: tuple[int, ...] = ()
@@ -35,7 +35,7 @@ class AskedQuery:
 
 @dataclass(frozen=True)
 class HitExplanation:
-    """A video that was found, and why. Causality is that of the whole decision, latent space included."""
+    """A retrieved video with its explanation. Causality is relative to the total score, latent space included."""
 
     rank: int
     video_id: str
@@ -44,7 +44,7 @@ class HitExplanation:
     latent: float | None
     concept: float
     min_sum: float | None
-    """Σ min and Σ max, whose quotient a generalised Jaccard is; None for a cosine."""
+    """Σ min and Σ max, whose quotient is the generalised Jaccard similarity; None for cosine."""
     max_sum: float | None
     causality_few: float
     causality_many: float
@@ -53,9 +53,9 @@ class HitExplanation:
     query: tuple[Tag, ...]
     """The strongest detections of the query."""
     contributions: tuple[Tag, ...]
-    """The largest shares of the decision."""
+    """The tags with the largest shares of the total score."""
     shared: tuple[Tag, ...]
-    """The tags of both first columns, by the value that they have in common."""
+    """The tags of both video and query, by their common value."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class QueryExplanation:
 
 @dataclass(frozen=True)
 class System:
-    """The model under one transform, and the causality of its hits: mean and standard deviation over the page."""
+    """The model under one transform, with mean and standard deviation of the causality of its hits on the page."""
 
     title: str
     transform: Transform
@@ -88,7 +88,7 @@ class System:
 
 @dataclass(frozen=True)
 class ExplainReport:
-    """A page: a set of queries, answered by the model as it is and perhaps by an improved one."""
+    """The content of a page: queries answered by the model and, optionally, under an improved transform."""
 
     checkpoint: str
     preset: str
@@ -104,15 +104,15 @@ class ExplainReport:
 
     @property
     def concept_weight(self) -> float:
-        """The share of the concepts in the decision."""
+        """The weight of the concept similarity in the total score."""
         return 1 - self.latent_weight if self.space == "hybrid" else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON, with its parts by name."""
+        """The report as JSON, with field names as keys."""
         return {**asdict(self), "concept_weight": self.concept_weight}
 
 
 def described(transform: Transform) -> str:
-    """A transform for people."""
+    """A transform as displayed."""
     values = f"a = {transform.scale:g}, b = {transform.shift:g}, p = {transform.power:g}"
     return f"as trained ({values})" if transform.is_identity else values

@@ -1,6 +1,6 @@
-"""Candidates from faiss instead of from all latent scores: an approximate graph, for millions of videos.
+"""Candidates by approximate nearest neighbour search with faiss (HNSW), for millions of videos.
 
-faiss is an optional extra and is imported only here, and only where it was asked for.
+faiss is an optional extra, imported only here, on use.
 """
 
 from typing import Any
@@ -11,13 +11,13 @@ from jaxtyping import Float32, Int64
 from vtr_core.errors import ConfigError, DatasetError
 
 NEIGHBOURS = 32
-"""Links of every vector of the graph (Malkov and Yashunin 2018, M)."""
+"""Links per vector of the graph (M of Malkov and Yashunin 2018)."""
 CONSTRUCTION = 80
-"""Candidates looked at while the graph is built."""
+"""Candidates examined per insertion while the graph is built (efConstruction)."""
 
 
 def build_graph(vectors: Float32[np.ndarray, "videos dim"]) -> bytes:
-    """A graph of L2-normalised vectors, searched by inner product, as faiss writes it."""
+    """A graph of L2-normalised vectors, searched by inner product, in faiss's serialised form."""
     faiss = _faiss()
     graph = faiss.IndexHNSWFlat(vectors.shape[1], NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
     graph.hnsw.efConstruction = CONSTRUCTION
@@ -26,7 +26,7 @@ def build_graph(vectors: Float32[np.ndarray, "videos dim"]) -> bytes:
 
 
 class Graph:
-    """A graph that `build_graph` made. Its bytes must come from an index whose hashes were checked."""
+    """A graph from `build_graph`. Its bytes must come from an index whose hashes were checked."""
 
     def __init__(self, content: bytes, num_videos: int, dim: int) -> None:
         faiss = _faiss()
@@ -39,14 +39,14 @@ class Graph:
             raise DatasetError(f"candidates.faiss has {held}, the index {num_videos} of {dim}; run vtr index again")
 
     def candidates(self, query: Float32[np.ndarray, " dim"], count: int) -> Int64[np.ndarray, " found"]:
-        """About the `count` vectors nearest to `query`, in no order that matters."""
+        """Positions of approximately the `count` vectors nearest to `query`, in unspecified order."""
         self._graph.hnsw.efSearch = max(2 * count, 64)
         _, found = self._graph.search(normalized(query[None]), min(count, self._graph.ntotal))
         return found[0][found[0] >= 0].astype(np.int64)
 
 
 def normalized(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows dim"]:
-    """Rows of length 1; rows of zeros stay."""
+    """Rows normalised to length 1; rows of zeros are unchanged."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors / np.where(length > 0, length, 1), np.float32)
 
@@ -63,5 +63,5 @@ def _faiss() -> Any:
 
 
 def check_faiss() -> None:
-    """ConfigError, saying what to install, where faiss is not there."""
+    """ConfigError with the install command where faiss is missing."""
     _faiss()

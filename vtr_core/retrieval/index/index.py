@@ -1,7 +1,7 @@
-"""An index: the vectors of a data set's videos in files, with what they were made from.
+"""Index: the vectors of a data set's videos in files, with a record of model and data.
 
-`vectors.safetensors`, `items.json`, perhaps `candidates.faiss`, and `index.json`, written last: a folder without it is
-no index. Nothing in it is unpickled.
+Files: `vectors.safetensors`, `items.json`, optionally `candidates.faiss`, and `index.json`, which is written last: a
+folder without it is no index. Nothing is unpickled.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class IndexRecord:
-    """What an index is of: `index.json`."""
+    """The content of `index.json`: kind, model, data and files of an index."""
 
     kind: Kind
     """dual: latent vectors and concept scores of a dual encoder; joint: vectors of one joint space by modality."""
@@ -52,7 +52,7 @@ class IndexRecord:
     sizes: dict[str, int]
     """Dimensions by tensor."""
     similarity: str
-    """dual: of concepts, latent vectors are compared by cosine; joint: of the vectors."""
+    """dual: similarity of concept scores, while latent vectors are compared by cosine; joint: of the vectors."""
     latent_weight: float
     backend: Backend = "exact"
     files: dict[str, StoredFile] = field(default_factory=dict)
@@ -65,13 +65,13 @@ class IndexRecord:
 
 @dataclass(frozen=True)
 class Item:
-    """What a hit shows: a video, or a clip of one."""
+    """An indexed video, or a clip of one."""
 
     item_id: str
     video_id: str
     start: float | None = None
     end: float | None = None
-    """Where a clip is in its video, in seconds."""
+    """Start and end of a clip in its video, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class VideoIndex:
     items: tuple[Item, ...]
     concepts: tuple[str, ...] = ()
     candidates: bytes | None = None
-    """faiss's structure over the vectors, as faiss writes it."""
+    """The faiss graph of the vectors in serialised form."""
 
 
 def model_fingerprint(model: nn.Module) -> str:
-    """sha256 of the names and bytes of all weights: the same for equal models wherever their checkpoints lie."""
+    """sha256 of the names and bytes of all weights, independent of the checkpoint's location."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -100,7 +100,7 @@ def _bytes(tensor: Tensor) -> bytes:
 
 
 def save_index(location: Location, index: VideoIndex) -> IndexRecord:
-    """Write an index, in place of one that is there; a reader sees all of it or none. The record with its files."""
+    """Write an index, replacing an existing one, atomically for readers; returns the record with its files."""
     items = {"items": [list(astuple(item)) for item in index.items], "concepts": list(index.concepts)}
     content = {
         VECTORS: safetensors.numpy.save({name: np.ascontiguousarray(v) for name, v in index.tensors.items()}),
@@ -118,7 +118,7 @@ def save_index(location: Location, index: VideoIndex) -> IndexRecord:
 
 
 def load_record(location: Location) -> IndexRecord:
-    """The record of the index at `location`; DatasetError where there is none or it is damaged."""
+    """The record of the index at `location`; DatasetError where it is missing or damaged."""
     storage.check_readable(location)
     if not storage.exists(location / MARKER):
         raise DatasetError(
@@ -140,7 +140,7 @@ def load_record(location: Location) -> IndexRecord:
 
 
 def load_index(location: Location) -> VideoIndex:
-    """The index at `location`, its files checked against their hashes; DatasetError where it is damaged."""
+    """The index at `location`, with its files' hashes checked; DatasetError where it is missing or damaged."""
     found = load_record(location)
     content = {name: _read(location / name, stored) for name, stored in found.files.items()}
     try:
@@ -155,12 +155,12 @@ def load_index(location: Location) -> VideoIndex:
 
 
 def _item(item_id: object, video_id: object, *times: float | None) -> Item:
-    """An item as it is listed; older indices list no times."""
+    """An item from its entry in `items.json`; older indexes have no times."""
     return Item(str(item_id), str(video_id), *(None if time is None else float(time) for time in times))
 
 
 def _check_rows(index: VideoIndex) -> None:
-    """ValueError where tensors, items and record do not tell of the same things."""
+    """ValueError where tensors, items and record are inconsistent."""
     rows = {name: len(tensor) for name, tensor in index.tensors.items()}
     if set(rows.values()) != {len(index.items)} or len(index.items) != index.record.num_items:
         raise ValueError(f"it lists {len(index.items)} items, its tensors hold {rows}")
@@ -185,5 +185,5 @@ def _damaged(location: Location, fault: object) -> DatasetError:
 
 
 def sizes(tensors: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """The dimensions of those tensors that hold vectors."""
+    """The dimensions of the matrices among the tensors, by name."""
     return {name: int(tensor.shape[1]) for name, tensor in tensors.items() if tensor.ndim == 2}

@@ -1,4 +1,4 @@
-"""How captions and videos are embedded in a latent space, a concept space, or both: what a system gives the stages."""
+"""Interface of systems with a latent space, a concept space, or both, for evaluation, index, search, explanation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 @dataclass(frozen=True)
 class EmbeddedVideos:
-    """The videos of a data set that have frames, with their captions."""
+    """The embedded videos with frames of a data set, and their captions."""
 
     videos: DualVideos
     captions: tuple[str, ...]
@@ -29,47 +29,47 @@ class EmbeddedVideos:
 
 @dataclass(frozen=True)
 class SpaceFigures:
-    """The figures of both directions by one score; the first one of an evaluation is the model's own."""
+    """The metrics of both directions under one score; the first of an evaluation is under the model's own score."""
 
     space: str
     """hybrid, latent or concept."""
     directions: list[Direction]
     queries: str = "all"
-    """`all`, or what the captions have in common that are compared, with their videos."""
+    """`all`, or the name of the subset of captions that is evaluated with its videos."""
 
 
 @dataclass(frozen=True)
 class QuerySubset:
-    """Some captions of a data set, which are also evaluated by themselves against their videos alone."""
+    """A subset of a data set's captions, evaluated separately against their videos only."""
 
     name: str
     caption_keys: Int64[np.ndarray, " captions"]
-    """Captions of other data sets may be among them."""
+    """Keys of the captions; may include captions of other data sets."""
 
 
 @dataclass(frozen=True)
 class DualSpaces:
-    """Functions of a run's configuration, or of a trained model."""
+    """Functions of a system, given a run's configuration or a trained model."""
 
     check: Callable[[TrainConfig, Manifest], None]
-    """DatasetError unless the data set has the features that the model takes."""
+    """Raises DatasetError unless the data set has the model's features."""
     has_latent: Callable[[TrainConfig], bool]
-    """Whether there is a latent space."""
+    """Whether the model has a latent space."""
     concept_similarity: Callable[[TrainConfig], ConceptSimilarity]
-    """How concepts are compared."""
+    """The similarity of concept scores."""
     ranges: Callable[[TrainedModel], Float32[Tensor, "2 2"]]
     """The score ranges of training batches: rows latent and concept, columns lowest and highest."""
     videos: Callable[[TrainedModel, Manifest], EmbeddedVideos]
-    """A data set's videos; DatasetError where none has frames."""
+    """The embedded videos of a data set; DatasetError where none has frames."""
     queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
-    """Texts; None for one without a word that the model knows."""
+    """The embedded texts; None for a text without a known word."""
     figures: Callable[[TrainedModel, Manifest, EvaluationConfig, QuerySubset | None], list[SpaceFigures]]
-    """Retrieval metrics on a data set, then on a given subset of its captions; DatasetError where there is nothing
-    to find."""
+    """Retrieval metrics on a data set, then on a given subset of its captions; DatasetError where there are no queries
+    or no items."""
 
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:
-    """Queries in the model's spaces; InputError for one without a word that the model knows."""
+    """The embedded queries; InputError for a text without a known word."""
     found = spaces.queries(loaded, texts)
     for text, query in zip(texts, found, strict=True):
         if query is None:

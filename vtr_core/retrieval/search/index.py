@@ -1,4 +1,4 @@
-"""Searching an index: queries in, hits out, whatever kind of model the index is of."""
+"""Search of an index, for all kinds of models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ NUM_TAGS = 5
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to search; None is what model and index say."""
+    """Options of a search; None is the default of model and index."""
 
     space: Space | None = None
     latent_weight: float | None = None
@@ -53,7 +53,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Hit:
-    """A hit of a search; None for a space that was not searched or that the model lacks."""
+    """A hit of a search; the score is None in a space that was not searched or that the model lacks."""
 
     rank: int
     item_id: str
@@ -62,29 +62,29 @@ class Hit:
     latent: float | None = None
     concept: float | None = None
     tags: tuple[Tag, ...] = ()
-    """The concepts that contribute most, with their share of the decision."""
+    """The concepts that contribute most, with their shares of the total score."""
     start: float | None = None
     end: float | None = None
-    """Where a clip is in its video, in seconds; None where that is not known."""
+    """Start and end of a clip in its video, in seconds; None where unknown."""
 
     def to_json(self) -> dict[str, Any]:
-        """The hit as JSON; a tag is its name and its share."""
+        """The hit as JSON; a tag consists of name and share."""
         return {**asdict(self), "tags": [{"name": tag.name, "share": tag.value} for tag in self.tags]}
 
 
 class Searcher(ABC):
-    """An index with the model that makes its queries."""
+    """An index with the model that embeds queries."""
 
     description: str
     """A description of the scoring."""
 
     @abstractmethod
     def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
-        """The k best items for each query, best first; None for a query without a word that the model knows."""
+        """The k best items for each query, best first; None for a query without a known word."""
 
 
 def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) -> Searcher:
-    """A searcher of `index`, if `loaded` is its model; DatasetError or ConfigError where something does not suit."""
+    """A searcher of `index`; DatasetError where `loaded` is not its model, ConfigError for unsuitable options."""
     check_model(index.record, loaded)
     match spaces_of(loaded, "search"):
         case DualSpaces() as spaces:
@@ -94,7 +94,7 @@ def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) ->
 
 
 def check_model(record: IndexRecord, loaded: TrainedModel) -> None:
-    """DatasetError unless the vectors of the index are the model's."""
+    """DatasetError unless the index was computed with this model."""
     found = model_fingerprint(loaded.model)
     if found != record.model_fingerprint:
         raise DatasetError(
@@ -104,9 +104,9 @@ def check_model(record: IndexRecord, loaded: TrainedModel) -> None:
 
 
 def check_data(record: IndexRecord) -> bool:
-    """Whether the data set is where it was, the same; False where it is not there. DatasetError where it was replaced.
+    """Whether the indexed data set still exists, unchanged; False where it is missing. DatasetError where it differs.
 
-    A store that cannot be reached says nothing: the index needs no data set.
+    An unreachable store is no error, as the index does not need the data set.
     """
     try:
         if not storage.exists(locate(record.data) / FILE):
@@ -123,7 +123,7 @@ def check_data(record: IndexRecord) -> bool:
 
 
 class DualSearcher(Searcher):
-    """Candidates from latent space, ranked by the hybrid score; or one of the spaces alone."""
+    """Searches candidates from latent space by the hybrid score, or one of the spaces alone."""
 
     def __init__(self, index: VideoIndex, loaded: TrainedModel, spaces: DualSpaces, options: SearchOptions) -> None:
         kind = spaces.concept_similarity(loaded.config)
@@ -172,7 +172,7 @@ class DualSearcher(Searcher):
 
 
 def contributing_tags(prepared: PreparedSearch, query: DualQuery, position: int, count: int) -> tuple[Tag, ...]:
-    """The concepts that contribute most to the score of a video, with their shares of the decision."""
+    """The concepts that contribute most to the score of a video, with their shares of the total score."""
     scoring = prepared.scoring
     if prepared.compared is None or query.concept is None or not scoring.concept_weight:
         return ()
@@ -202,7 +202,7 @@ _SCALES = {"query": "scores of each query", "train": "training scores"}
 
 
 class JointSearcher(Searcher):
-    """The similarity of training in one joint space."""
+    """Searches one joint space by the similarity of training."""
 
     def __init__(self, index: VideoIndex, loaded: TrainedModel, space: JointSpace, options: SearchOptions) -> None:
         if options.space is not None or options.transform is not None or options.latent_weight is not None:

@@ -1,4 +1,4 @@
-"""Clips of a model with one joint space, ranked for a query by the similarity that it was trained with."""
+"""Scores of clips in one joint space under the similarity of training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from vtr_core.similarity import SimilarityKind
 
 @dataclass(frozen=True)
 class JointClips:
-    """The searched clips, each once, with a vector for each modality that some clip has."""
+    """The searched clips without duplicates, with vectors by modality."""
 
     item_id: tuple[str, ...]
     video_id: tuple[str, ...]
     start: tuple[float | None, ...]
-    """In seconds, of clips of a video; None of whole videos."""
+    """Start times in seconds of clips; None for whole videos."""
     end: tuple[float | None, ...]
     vectors: dict[str, Float32[np.ndarray, "clips dim"]]
     present: dict[str, Bool[np.ndarray, " clips"]]
 
 
 def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
-    """The clips of `rows`, all of the data set in file order, that have any modality beside text, with their ids."""
+    """The clips with any modality beside text of `rows`, which are all rows of the data set in file order."""
     names = visible(rows)
     if not names:
         raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; there is nothing to find")
@@ -51,9 +51,9 @@ def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
 
 
 def _described(manifest: Manifest, video_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, ...]:
-    """The ids of each row's clip and video, and where the clip begins and ends.
+    """For each row the ids of clip and video, and start and end of the clip.
 
-    A whole video, which has a row for each caption, is its own clip; its times are None.
+    In data sets of whole videos, with a row for each caption, the video is the clip; its times are None.
     """
     whole = isinstance(manifest.schema, VideoSchema)
     names = ("video_key", "video_id") if whole else ("clip_id", "video_id", "start", "end")
@@ -76,7 +76,7 @@ def joint_scores(
     similarity: SimilarityKind,
     chosen: Sequence[int] | np.ndarray | None = None,
 ) -> Float32[np.ndarray, "queries clips"]:
-    """The scores of the clips `chosen`, all without it; a clip's modalities are added, as in evaluation."""
+    """The scores of the clips `chosen` (None: all); a clip's modalities are added, as in evaluation."""
     names = list(vectors)
     index = slice(None) if chosen is None else np.asarray(chosen)
     items = Entries(

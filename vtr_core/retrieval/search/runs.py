@@ -1,4 +1,4 @@
-"""Rankings of many topics: written as a TREC run, and scored against sampled judgements."""
+"""Rankings of many topics: TREC run files, and inferred average precision from sampled judgements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def run_lines(rankings: Sequence[RankedTopic], name: str) -> str:
 
 
 def _word(item: str) -> str:
-    """An id as the format can hold it: InputError for one with white space."""
+    """The id, checked for the format: InputError for ids with white space."""
     if not item or item.split() != [item]:
         raise InputError(f"the item {item!r} cannot be written to a TREC run: its id has white space")
     return item
@@ -48,7 +48,7 @@ def _word(item: str) -> str:
 def parse_judgements(content: bytes, where: str) -> dict[str, dict[str, Judgement]]:
     """Judgements by topic and item: lines "topic 0 item stratum judgement" (1 relevant, 0 not, −1 not judged).
 
-    Lines without a stratum, "topic 0 item judgement", put all items into one. Raises InputError for any other line.
+    Lines without a stratum, "topic 0 item judgement", belong to a single one. Raises InputError for any other line.
     """
     pools: dict[str, dict[str, Judgement]] = {}
     for number, line in enumerate(content.decode("utf-8-sig", errors="replace").splitlines(), start=1):
@@ -70,9 +70,9 @@ def parse_judgements(content: bytes, where: str) -> dict[str, dict[str, Judgemen
 def inferred_scores(
     rankings: Sequence[RankedTopic], pools: Mapping[str, Mapping[str, Judgement]], depth: int
 ) -> list[TopicScore]:
-    """infAP of every topic that has judgements, in the order of the rankings; a topic that found nothing has 0.
+    """infAP of every topic that has judgements, in the order of the rankings; 0 for an empty ranking.
 
-    TRECVID's judgements call topic 501 of its topic file 1501, so an id is also looked for with a 1 before it. Raises
+    TRECVID's judgements call topic 501 of its topic file 1501, so ids are also looked up with a prefixed 1. Raises
     InputError where no topic has judgements.
     """
     scores = []

@@ -1,4 +1,4 @@
-"""Videos ranked for one query: by one space, or by both, with candidates from latent space."""
+"""Ranking of videos for one query, by one space or by both, optionally among candidates from latent space."""
 
 from dataclasses import dataclass
 from typing import Literal, assert_never
@@ -18,7 +18,7 @@ Normalise = Literal["query", "train"]
 
 @dataclass(frozen=True)
 class DualVideos:
-    """The searched videos in latent space, in concept space (logits), or in both."""
+    """The searched videos: latent vectors, concept logits, or both."""
 
     video_id: tuple[str, ...]
     latent: Float32[Tensor, "videos dim"] | None
@@ -26,11 +26,11 @@ class DualVideos:
     concepts: tuple[str, ...]
     """The names of the concepts, in the order of the scores."""
     similarity: ConceptSimilarity
-    """How concept scores are compared."""
+    """The similarity of concept scores."""
 
     @property
     def default_space(self) -> Space:
-        """Both spaces where the model has both, else the one that it has."""
+        """Hybrid where the model has both spaces, else its only space."""
         if self.latent is not None and self.concept is not None:
             return "hybrid"
         return "concept" if self.latent is None else "latent"
@@ -47,20 +47,20 @@ class DualQuery:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a query's videos are scored."""
+    """Settings of the score."""
 
     space: Space
     transform: Transform
-    """Transform of the concept scores before they are compared; it also names their similarity."""
+    """Transform of the concept scores before the comparison, with their similarity."""
     latent_weight: float = 0.6
     """α of α · latent + (1 − α) · concept."""
     normalise: Normalise = "query"
     """Hybrid: each space is scaled to [0, 1] by the lowest and highest score of all videos for this query ("query"), or
-    by those of the training batches ("train"), which the model keeps."""
+    by those of the training batches ("train"), which are stored with the model."""
     ranges: Float32[Tensor, "2 2"] | None = None
     """Score ranges of the training batches: rows latent and concept, columns lowest and highest."""
     candidates: int | None = None
-    """Number of candidates, the best in latent space, that a hybrid search ranks; None ranks all."""
+    """Number of candidates, the best in latent space, that hybrid search ranks; None ranks all videos."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.latent_weight <= 1:
@@ -78,7 +78,7 @@ class Scoring:
 
     @property
     def concept_weight(self) -> float:
-        """The share of the concepts in the decision: 1 − α, 1 or 0."""
+        """The weight of the concept similarity in the score: 1 − α, 1 or 0."""
         match self.space:
             case "hybrid":
                 return 1 - self.latent_weight
@@ -92,7 +92,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class VideoScores:
-    """The scores of all videos for one query; of a space that the model lacks, None."""
+    """The scores of all videos for one query; None for a space that the model lacks."""
 
     total: Float32[Tensor, " videos"]
     latent: Float32[Tensor, " videos"] | None
@@ -101,14 +101,14 @@ class VideoScores:
 
 @dataclass(frozen=True)
 class PreparedSearch:
-    """Videos ready for many queries under one scoring: their concept scores are transformed once."""
+    """Videos with transformed concept scores, for many queries under one scoring."""
 
     videos: DualVideos
     scoring: Scoring
     compared: Float32[Tensor, "videos concepts"] | None
 
     def score(self, query: DualQuery, latent: Float32[Tensor, " videos"] | None = None) -> VideoScores:
-        """All videos scored. latent: `latent_scores` of the query, where they are known already."""
+        """The scores of all videos. latent: `latent_scores` of the query, where already computed."""
         latent = latent_scores(self.videos, query) if latent is None else latent
         concept = None
         if self.compared is not None and query.concept is not None:
@@ -118,7 +118,7 @@ class PreparedSearch:
 
 
 def prepare(videos: DualVideos, scoring: Scoring) -> PreparedSearch:
-    """`videos` as `scoring` compares them; ConfigError for a space that the model does not have."""
+    """`videos` transformed for `scoring`; ConfigError for a space that the model does not have."""
     _check_space(videos, scoring.space)
     return PreparedSearch(videos, scoring, None if videos.concept is None else scoring.transform.apply(videos.concept))
 
@@ -153,7 +153,7 @@ def concept_scores(
 def _combined(
     latent: Float32[Tensor, " videos"] | None, concept: Float32[Tensor, " videos"] | None, scoring: Scoring
 ) -> VideoScores:
-    """The score that ranks: that of one space, or both rescaled and weighted."""
+    """The scores with their combination: the score of one space, or the weighted sum of both, rescaled."""
     match scoring.space:
         case "latent":
             assert latent is not None
@@ -171,10 +171,10 @@ def _combined(
 
 
 def ranked(scores: VideoScores, scoring: Scoring, k: int, chosen: np.ndarray | None = None) -> Int64[np.ndarray, " k"]:
-    """The positions of the k best videos, best first; equal scores stay in the order of the data set.
+    """The positions of the k best videos, best first, ties in data set order.
 
-    Hybrid with fewer candidates than videos: the best of those alone. `chosen` are candidates found elsewhere, in any
-    order; without it they are the best of the latent scores, exactly.
+    Hybrid search with fewer candidates than videos ranks only these. chosen: given candidates, in any order; None
+    selects the best latent scores, exactly.
     """
     total = scores.total.numpy()
     if scoring.space == "hybrid" and chosen is None and scoring.candidates is not None:
@@ -198,5 +198,5 @@ def rank_of(scores: VideoScores, positions: np.ndarray) -> int:
 
 
 def as_tensor(values: np.ndarray | None) -> Tensor | None:
-    """float32 on the CPU, where searching happens."""
+    """A float32 tensor on the CPU; None for None."""
     return None if values is None else torch.from_numpy(np.ascontiguousarray(values, np.float32))

@@ -1,4 +1,4 @@
-"""Topics of ad-hoc video search: many queries in one file, as TRECVID or as people write them."""
+"""Topics of ad-hoc video search: files of queries in TRECVID's XML or as plain lines."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -15,17 +15,17 @@ _WHITE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Topic:
-    """A query with the id that judgements know it by."""
+    """A query with its id in the judgements."""
 
     topic_id: str
     text: str
 
 
 def parse_topics(content: bytes, where: str) -> tuple[Topic, ...]:
-    """The topics of a file: TRECVID's XML, or one "id text" in each line; "Find shots of" before a text is left out.
+    """The topics of a file: TRECVID's XML, or one "id text" in each line; a leading "Find shots of" is removed.
 
     In XML a topic is an element with a number and a text, each an attribute or a child (num, number, id; text,
-    textDescription, description, title). Empty lines and lines that begin with # are no topics. Raises InputError for a
+    textDescription, description, title). Empty lines and lines that begin with # are skipped. Raises InputError for a
     file without topics, a line without a text, an id that occurs twice, and for XML that is damaged or declares
     entities.
     """
@@ -66,7 +66,7 @@ def _from_xml(text: str, where: str) -> list[Topic]:
 
 
 def _topic(element: ElementTree.Element) -> Topic | None:
-    """An element with a number and a text of its own."""
+    """The topic of an element with number and text; None for other elements."""
     values = {name.lower(): value for name, value in element.attrib.items()}
     for child in element:
         name = _local(child.tag)

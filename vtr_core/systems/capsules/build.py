@@ -1,4 +1,6 @@
-"""A model of captions and features in one joint space, with what the training data give it."""
+"""Builds a joint-space model of captions and features, with word vectors and feature statistics of the
+training data.
+"""
 
 from collections.abc import Mapping
 
@@ -21,7 +23,7 @@ from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBasel
 def build(
     config: JointSpaceSettings, vectors: np.ndarray | None, statistics: Mapping[str, FeatureStatistics] | None
 ) -> CapsuleNet | FullyConnected | SelfAttentionBaseline:
-    """The network that `config` is of; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
+    """The network of a configuration; vectors: (words, word_dim) of the vocabulary; statistics: of all features."""
     model = _fresh(config)
     if config.initialization == "scaled":
         initialize(model, 1.0 if vectors is None else _size(vectors))
@@ -45,5 +47,5 @@ def _fresh(config: JointSpaceSettings) -> CapsuleNet | FullyConnected | SelfAtte
 
 
 def _size(vectors: np.ndarray) -> float:
-    """The root mean square of given word vectors; 1 where they are all 0."""
+    """Root mean square of given word vectors; 1 where they are all 0."""
     return float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) or 1.0

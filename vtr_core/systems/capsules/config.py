@@ -1,4 +1,4 @@
-"""Model configurations: one class per system, a tagged union over them."""
+"""Configurations of the capsule network and its baselines."""
 
 from typing import Literal
 
@@ -9,21 +9,24 @@ from vtr_core.config.settings import PositiveInt, Settings
 
 
 class JointSpaceSettings(Settings):
-    """What every model that embeds captions and features in a joint space has."""
+    """Settings of all models that embed captions and features in a joint space."""
 
     inputs: ModelInputs = ModelInputs()
     words: WordEncoderConfig = WordEncoderConfig()
     embedding_dim: PositiveInt = 4096
-    """D, the joint space."""
+    """D, the dimension of the joint space."""
     normalize: bool = False
     """L2-normalise the embeddings (with a temperature loss); the paper uses plain dot products."""
     standardize: bool = False
-    """Features standardised per dimension with the training data's mean and deviation, which the model keeps."""
+    """Standardise features per dimension with the training data's mean and standard deviation, which the model
+    keeps.
+    """
     input_dropout: Probability = 0.0
     """Dropout on the input features."""
     initialization: Literal["scaled", "torch"] = "scaled"
-    """`scaled`: every layer's weights by the size of what it is given, see `initialization.py`; `torch`: PyTorch's
-    defaults, whose biases drown features of small values."""
+    """`scaled`: each layer's initial weights are scaled to the size of its inputs, see `initialization.py`; `torch`:
+    PyTorch's defaults, whose biases dominate features of small values.
+    """
 
 
 class CapsuleNetConfig(JointSpaceSettings):
@@ -31,7 +34,7 @@ class CapsuleNetConfig(JointSpaceSettings):
 
     kind: Literal["capsule_net"] = "capsule_net"
     num_capsules: PositiveInt = 128
-    """C, capsules per modality."""
+    """C, the number of capsules per modality."""
     primary_dim: PositiveInt = 32
     """d1, the dimension of the primary poses."""
     routing: RoutingConfig = SelfAttentionRouting()
@@ -39,7 +42,9 @@ class CapsuleNetConfig(JointSpaceSettings):
     """The poses that the secondary activations weight in Equation 3: x̂, or x as the paper prints it. `primary` needs a
     routing whose secondary capsule i belongs to primary capsule i: self_attention or none."""
     activation_scale: Literal["none", "num_capsules"] = "none"
-    """The softmax over capsules scales poses by about 1/C; `num_capsules` undoes it. EM routing has no softmax."""
+    """The softmax over capsules scales poses by about 1/C; `num_capsules` multiplies them by C. EM routing has no
+    softmax.
+    """
     share_weights: bool = True
     """Routing and projection shared by all modalities (Table 6)."""
 
@@ -57,8 +62,8 @@ class SelfAttentionBaselineConfig(JointSpaceSettings):
 
     kind: Literal["self_attention_baseline"] = "self_attention_baseline"
     num_tokens: PositiveInt = 128
-    """Equal pieces that a feature vector is cut into; zeros are appended where they do not come out even."""
+    """Number of equal tokens that a feature vector is cut into, zero-padded to a multiple."""
     attention_dim: PositiveInt = 32
-    """Width of queries, keys, values and of the attended tokens."""
+    """Width of queries, keys, values and of the output tokens."""
     num_heads: PositiveInt = 1
     """Attention heads; the scale is 1/sqrt(head width)."""

@@ -10,9 +10,9 @@ from vtr_core.systems.capsules.modalities import ModalityVectors
 
 
 class FullyConnected(nn.Module):
-    """f_m = W₂ ReLU(W₁ x + b₁) + b₂ with weights of its own for every modality m (Duarte et al., section 4.4, Table 5).
+    """f_m = W₂ ReLU(W₁ x + b₁) + b₂ with separate weights for every modality m (Duarte et al., section 4.4, Table 5).
 
-    Raises ConfigError for inputs that make no model.
+    Raises ConfigError for invalid inputs.
     """
 
     def __init__(self, config: FullyConnectedConfig) -> None:

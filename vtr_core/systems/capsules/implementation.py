@@ -1,4 +1,4 @@
-"""The capsule network and its baselines: built, trained, searched and served."""
+"""`Implementation` of the capsule network and its baselines."""
 
 from vtr_core.systems.capsules.build import build
 from vtr_core.systems.capsules.knock_outs import knock_outs

@@ -1,7 +1,8 @@
 """The initial weights of the capsule network and its baselines, layer by layer.
 
-At the start what differs between rows is a good part of what every layer gives, attention tells capsules apart, and the
-similarities of a batch deviate by about 1. Sizes are root mean squares; features are taken to be standardised.
+They are chosen such that initially a good part of every layer's output varies between rows, attention distinguishes
+capsules, and the similarities of a batch have a standard deviation of about 1. Sizes are root mean squares; features
+are assumed standardised.
 """
 
 from math import sqrt
@@ -34,9 +35,9 @@ from vtr_core.systems.capsules.token_attention import TokenAttention
 
 
 def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_size: float = 1.0) -> None:
-    """Draw the weights of all linear layers; word_size: the size of the numbers of word vectors, learned ones have 1.
+    """Initialises the weights of all linear layers; word_size: size of word vectors' values, 1 if learned.
 
-    What is no linear layer has the initialisation that its class states.
+    Other layers keep the initialisation of their class.
     """
     keep_size(model.inputs.words.linear, given=word_size)
     match model:
@@ -61,9 +62,9 @@ def _two_layers(layers: nn.Sequential, embedding_dim: int) -> None:
 
 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:
-    """Attended tokens are as large as the tokens they are added to.
+    """Initialises attention such that its output has the size of the tokens that it is added to.
 
-    Queries and keys have half their size: tokens of few numbers have logits with long tails.
+    Queries and keys have half that size: the logits of low-dimensional tokens have long tails.
     """
     keep_size(attention.embed)
     keep_size(attention.query_key_value)
@@ -85,7 +86,9 @@ def _initialize_capsules(model: CapsuleNet) -> None:
 
 
 def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
-    """Activations are a softmax of logits that deviate by 1: some capsules count several times as much as others."""
+    """Initialises routing; activation logits have standard deviation 1, so some activations are several times
+    others.
+    """
     match routing:
         case SelfAttention():
             _self_attention(routing, config)
@@ -104,8 +107,9 @@ def _routing(routing: nn.Module, config: CapsuleNetConfig) -> None:
 
 
 def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
-    """Attention's logits deviate by gain², so that no two capsules see the same mean of all; what is attended to comes
-    out of attention with size 1, and so does the MLP beside it."""
+    """Initialises self-attention routing: attention logits have standard deviation gain², so that capsules attend
+    differently; values and MLP outputs have size 1.
+    """
     assert isinstance(config.routing, SelfAttentionRouting)
     gain = config.routing.initial_gain
     for first, _ in (routing.query, routing.key, routing.value):
@@ -119,12 +123,15 @@ def _self_attention(routing: SelfAttention, config: CapsuleNetConfig) -> None:
 
 
 def _activations(activations: SecondaryActivations) -> None:
-    """Logits deviate by about 1 in all: log p of a sigmoid deviates by 0.5, and W_p adds little where that is there."""
+    """Initialises the activations: logits have a standard deviation of about 1 in total.
+
+    log p of a sigmoid has 0.5, so W_p contributes little where that term is present.
+    """
     keep_size(activations.linear, wanted=0.3 if activations.carried_presence else 1.0)
 
 
 def _set_transformer(routing: SetTransformer, num_capsules: int) -> None:
-    """What is attended to is as large as what it is added to."""
+    """Initialises the set transformer such that attention output has the size of what it is added to."""
     keep_size(routing.embed, given=SIGMOID_SIZE)
     for block in (routing.primary_block, routing.seed_block):
         keep_size(block.query)
@@ -135,18 +142,20 @@ def _set_transformer(routing: SetTransformer, num_capsules: int) -> None:
 
 
 def _attended_size(items: int) -> float:
-    """Of a mean of independent numbers of size 1, weighted by a softmax of logits that deviate by 1."""
+    """Root mean square of a softmax-weighted mean of `items` independent values of size 1, for logits of
+    deviation 1.
+    """
     return SOFTMAX_SIZE / sqrt(items)
 
 
 def _pose_size(config: CapsuleNetConfig) -> float:
-    """Of the poses that f_out sees: squashed ones have a length of almost 1, others size 1."""
+    """Root mean square of the poses that f_out reads: squashed poses have a length of almost 1, others size 1."""
     routed = config.projected_poses == "secondary" and config.routing.kind == "dynamic"
     return 1 / sqrt(config.routing.pose_dim) if routed else 1.0
 
 
 def _weighted_pose_size(config: CapsuleNetConfig) -> float:
-    """Of p̂ᵢxᵢ, p̂ a softmax over the capsules. What EM routing makes of its votes was measured at 4 to 64 capsules."""
+    """Root mean square of p̂ᵢxᵢ, p̂ a softmax over the capsules. For EM routing, measured at 4 to 64 capsules."""
     if config.routing.kind == "em":
         return float(1.15 * config.num_capsules**0.15)
     scale = config.num_capsules if config.activation_scale == "num_capsules" else 1

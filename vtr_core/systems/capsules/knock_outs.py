@@ -1,4 +1,4 @@
-"""A capsule network without what its activations tell of a clip: what the central mechanism is worth."""
+"""Test-time ablation of a capsule network's activations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +16,15 @@ from vtr_core.systems.knock_out import KnockOuts, Remark
 
 
 def knock_outs(model: nn.Module) -> KnockOuts:
-    """`activations` of a capsule network; of its baselines nothing."""
+    """The ablation `activations` of a capsule network; none for its baselines."""
     return {"activations": partial(mean_activations, model)} if isinstance(model, CapsuleNet) else {}
 
 
 @contextmanager
 def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
-    """Within, every activation is its mean over the rows that are computed together, so none depends on the clip.
+    """Context in which every activation is replaced by its batch mean, and so does not depend on the clip.
 
-    What it yields tells the mean entropy of the activations that were replaced, of all modalities.
+    Yields a function that reports the mean entropy of the replaced activations over all modalities.
     """
     entropies: list[float] = []
 
@@ -43,7 +43,7 @@ def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
 
 
 def mean_entropy(capsules: Capsules) -> float:
-    """The mean over rows of the entropy in bits of activations brought to a sum of 1."""
+    """Mean over rows of the entropy, in bits, of activations normalised to sum 1."""
     activations = capsules.activations.detach().double()
     shares = activations / activations.sum(dim=1, keepdim=True).clamp(min=1e-12)
     return float(torch.special.entr(shares).sum(dim=1).mean()) / log(2)

@@ -17,10 +17,10 @@ from vtr_core.systems.capsules.config import JointSpaceSettings
 
 
 class ModalityVectors(nn.Module):
-    """The pooled words of every caption, and every feature as the model computes with it.
+    """The pooled words of every caption, and every feature as the model's input.
 
-    Features come in the parameters' precision, standardised where wanted, exactly 0 in the rows that lack them, and
-    with dropout. Raises ConfigError without features, or with one that is named like the captions' modality.
+    Features come in the parameters' precision, standardised where configured, exactly 0 in the rows that lack them, and
+    with dropout. Raises ConfigError without features, or with one whose name is that of the captions' modality.
     """
 
     def __init__(self, config: JointSpaceSettings) -> None:
@@ -34,11 +34,11 @@ class ModalityVectors(nn.Module):
         self.dims = {TEXT: self.words.out_dim, **features}
 
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
-        """Take given word vectors; see `WordEncoder.load_word_vectors`."""
+        """Sets the word vectors; see `WordEncoder.load_word_vectors`."""
         self.words.load_word_vectors(vectors)
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
-        """Take the training data's statistics of every feature that is standardised."""
+        """Sets the training data's statistics of every standardised feature."""
         for name, module in self.standardization.items():
             cast(Standardization, module).load(statistics[name])
 

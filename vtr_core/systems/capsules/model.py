@@ -21,10 +21,11 @@ SHARED = "shared"
 
 
 class CapsuleNet(nn.Module):
-    """f_m = f_out(p̂ᵢ x̂ᵢ) per modality m: primary capsules of its own, routing and f_out shared (sections 3.2 and A).
+    """f_m = f_out(p̂ᵢ x̂ᵢ) per modality m: primary capsules per modality, routing and f_out shared (sections 3.2 and
+    A).
 
-    With `projected_poses` "primary" f_m = f_out(p̂ᵢ xᵢ): the routing only chooses among the primary poses.
-    Raises ConfigError for inputs, or a routing, that do not fit the rest.
+    With `projected_poses` "primary" f_m = f_out(p̂ᵢ xᵢ): routing only weights the primary poses. Raises ConfigError for
+    invalid inputs, or a routing that does not fit the other settings.
     """
 
     def __init__(self, config: CapsuleNetConfig) -> None:
@@ -52,7 +53,7 @@ class CapsuleNet(nn.Module):
         return joint_embeddings(projected, batch, self.config.normalize)
 
     def activations(self, batch: ClipBatch) -> dict[str, Capsules]:
-        """The secondary capsules of every modality; those of a modality that a row lacks mean nothing."""
+        """The secondary capsules of every modality; undefined in rows that lack the modality."""
         return self._route(self._primary(replace(batch, candidate_tokens=None)))
 
     def _primary(self, batch: ClipBatch) -> dict[str, Capsules]:
@@ -62,7 +63,7 @@ class CapsuleNet(nn.Module):
         return {name: self.routing[self._head(name)](capsules) for name, capsules in primary.items()}
 
     def _projected(self, primary: Capsules, secondary: Capsules) -> Capsules:
-        """What f_out sees: always the secondary activations, with the poses that the configuration names."""
+        """The input of f_out: the secondary activations, with the poses that the configuration selects."""
         match self.config.projected_poses:
             case "secondary":
                 return secondary

@@ -18,11 +18,12 @@ from vtr_core.systems.capsules.config import CapsuleNetConfig
 def capsule_howto() -> TrainConfig:
     """The capsule paper's main model on HowTo100M: C = 128, d1 = 32, d2 = 256, D = 4096, batch 4096, 20 epochs.
 
-    Beside the published settings, which do not learn (variant `published`): features standardised, pooled words brought
-    to mean 0, activations that weight the primary poses (the paper's Figure 1), a short warm-up and clipped gradients.
+    It differs from the published settings, which do not learn (variant `published`), in standardised features, pooled
+    words centred to mean 0, activations that weight the primary poses (the paper's Figure 1), a short warm-up and
+    gradient clipping.
 
-    Its activations hardly depend on the clip where one matrix is enough. Where what a feature means depends on the rest
-    of the clip, `model.routing.carried_presence` 2 makes them do so.
+    Where a linear map suffices, its activations hardly depend on the clip. Where the meaning of a feature depends on
+    the rest of the clip, `model.routing.carried_presence` 2 makes them depend on it.
     """
     return TrainConfig(
         preset="capsule-howto",
@@ -34,9 +35,9 @@ def capsule_howto() -> TrainConfig:
 def capsule_howto_tiny() -> TrainConfig:
     """The same network small enough for two CPU cores and a minute.
 
-    With PyTorch's initial weights, doubled gains and activations scaled by C: on the 4,800 clips of a small world, of
-    features of 256 + 64 values, it finds 51.0 % of unseen clips among the first ten, where the initial weights of the
-    published size learn the training clips better and find 33 to 41 %.
+    With PyTorch's initial weights, doubled gains and activations scaled by C: on the 4,800 clips of a small synthetic
+    data set with features of 256 + 64 values, R@10 on unseen clips is 51.0 %; the initial weights of the published size
+    fit the training clips better and reach 33 to 41 %.
     """
     return TrainConfig(
         preset="capsule-howto-tiny",
@@ -61,8 +62,8 @@ def capsule_howto_tiny() -> TrainConfig:
 def capsule_msrvtt() -> TrainConfig:
     """The network on pooled features of a few hundred MSR-VTT videos: small, and regularised throughout.
 
-    For features that are mean ⊕ standard deviation over time and for given word vectors (benchmarks/msrvtt_ridge.py),
-    whose figures were measured with torch's initial weights.
+    For features that are mean ⊕ standard deviation over time and for given word vectors (benchmarks/msrvtt_ridge.py);
+    its metrics there were measured with torch's initial weights.
     """
     return TrainConfig(
         preset="capsule-msrvtt",

@@ -11,10 +11,10 @@ from vtr_core.systems.capsules.token_attention import TokenAttention
 
 
 class SelfAttentionBaseline(nn.Module):
-    """f_m = the projection of self-attention over pieces of modality m's vector (Duarte et al., section 4.4, Table 5).
+    """f_m = projection of self-attention over tokens of modality m's vector (Duarte et al., section 4.4, Table 5).
 
-    Every modality has weights of its own, since its pieces have a width of their own. Raises ConfigError for inputs
-    that make no model, or heads that do not divide the attention's width.
+    Every modality has separate weights, because token widths differ. Raises ConfigError for invalid inputs, or heads
+    that do not divide the attention's width.
     """
 
     def __init__(self, config: SelfAttentionBaselineConfig) -> None:

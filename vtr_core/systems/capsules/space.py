@@ -1,4 +1,4 @@
-"""Spaces of the capsule network: the loss with its margin or temperature, capsules, routing, learning rate."""
+"""Search spaces of the capsule network: the loss with its margin or temperature, capsules, routing, learning rate."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ _MARGIN_LOSSES = Variant(
 
 
 def howto() -> Space:
-    """The paper's own questions (Tables 2 and 6), at the size of the paper."""
+    """The settings compared in the paper's Tables 2 and 6, at its size."""
     return Space(
         name="capsule-howto",
         preset="capsule-howto",
@@ -69,7 +69,7 @@ def howto_tiny() -> Space:
 
 
 def msrvtt() -> Space:
-    """A few hundred videos: how much to regularise."""
+    """Regularisation, for a few hundred videos."""
     return Space(
         name="capsule-msrvtt",
         preset="capsule-msrvtt",

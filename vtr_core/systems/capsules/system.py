@@ -1,4 +1,4 @@
-"""The capsule network and its baselines: clips in one joint space of captions and features."""
+"""`System` of the capsule network and its baselines: clips in one joint space of captions and features."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -47,7 +47,7 @@ def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of 
 
 
 def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":  # noqa: ARG001  any of them has these
-    """HowTo100M's: 2D and 3D features side by side, and DAVEnet's."""
+    """HowTo100M's features: concatenated 2D and 3D features, and DAVEnet's."""
     return {"video": 4096, "audio": 1024}
 
 

@@ -15,9 +15,9 @@ class TokenAttention(nn.Module):
     u = softmax(t W_Q (t W_K)ᵀ / √(width of a head)) t W_V    per head, heads concatenated
     f = W [t₁ + u₁ W_O, …, t_N + u_N W_O] + b               (Duarte et al., section 4.4, Table 5)
 
-    The paper names neither the width nor a residual. Without one every attended token starts as about the same mean of
-    all tokens, and on the synthetic data set it stayed at chance.
-    Raises ConfigError where the heads do not divide `attention_dim`.
+    The paper specifies neither the width nor a residual connection. Without it every output token is initially about
+    the mean of all tokens, and training on the synthetic data set stayed at chance level. Raises ConfigError where the
+    heads do not divide `attention_dim`.
     """
 
     def __init__(self, dim: int, config: SelfAttentionBaselineConfig) -> None:

@@ -12,7 +12,7 @@ from vtr_core.systems.capsules.config import CapsuleNetConfig
 
 Changes = dict[str, Any]
 _ONE_TO_ONE = ("none", "self_attention")
-"""Routings whose secondary capsule i belongs to primary capsule i: only they can project the primary poses."""
+"""Routings whose secondary capsule i belongs to primary capsule i; only they can project the primary poses."""
 
 
 def variant(base: TrainConfig, name: str) -> TrainConfig:
@@ -22,7 +22,7 @@ def variant(base: TrainConfig, name: str) -> TrainConfig:
 
 
 def _routing(kind: str, model: CapsuleNetConfig) -> Changes:
-    """Table 3: d1 = d2 = 16 and half the capsules (C = 64), that the votes of iterated routings fit in memory."""
+    """Table 3: d1 = d2 = 16 and half the capsules (C = 64), so that the votes of iterative routing fit in memory."""
     changes: Changes = {
         "model.num_capsules": model.num_capsules // 2,
         "model.primary_dim": 16,
@@ -39,7 +39,7 @@ def _routing(kind: str, model: CapsuleNetConfig) -> Changes:
 
 
 def _capsules(factor: float, model: CapsuleNetConfig) -> Changes:
-    """Table 4: C = 32, 64, 256 are to the base's 128 as 1/4, 1/2 and 2 are to 1."""
+    """Table 4: C = 32, 64, 256 as 1/4, 1/2 and 2 times the base's number of capsules, 128 in the paper."""
     return {"model.num_capsules": int(model.num_capsules * factor)}
 
 
@@ -51,7 +51,7 @@ def _baseline(kind: str, model: CapsuleNetConfig) -> Changes:
 
 
 def _not_shared(model: CapsuleNetConfig) -> Changes:  # noqa: ARG001  all variants are called alike
-    """Table 6: routing and projection for each modality."""
+    """Table 6: separate routing and projection for each modality."""
     return {"model.share_weights": False}
 
 
@@ -72,12 +72,12 @@ def _max_margin(model: CapsuleNetConfig) -> Changes:
 
 
 def _published(model: CapsuleNetConfig) -> Changes:
-    """The paper's letter: features as they are, the framework's initial weights, where the paper names none, Equation 3
-    as it is printed, one head, as 1/√d2 in Equation 1 says, Adam 1e-3 without warm-up or clipping.
+    """The paper's exact settings: raw features, the framework's initial weights, where the paper names none, Equation 3
+    as printed, one head, as 1/√d2 in Equation 1 says, Adam 1e-3 without warm-up or clipping.
 
-    It hardly learns: the biases of the first layers drown features of length 1, whose values are about 0.02. On 97,000
-    synthetic clips, batch 4,096, it found 6.3 % of 1,153 clips among the first ten after 120 steps (chance 0.9); with
-    the secondary poses in Equation 3 the loss stayed at chance at 1e-3, 3e-4 and 1e-4.
+    It hardly learns: the biases of the first layers dominate features of length 1, whose values are about 0.02. On
+    97,000 synthetic clips, batch 4,096, R@10 over 1,153 clips was 6.3 % after 120 steps (chance 0.9); with the
+    secondary poses in Equation 3 the loss stayed at chance level at 1e-3, 3e-4 and 1e-4.
     """
     changes: Changes = {
         "model.initialization": "torch",
@@ -114,4 +114,4 @@ VARIANTS: Mapping[str, Callable[[CapsuleNetConfig], Changes]] = MappingProxyType
         "published": _published,
     }
 )
-"""A row of the paper's tables: what it changes in the base."""
+"""The changes of each row of the paper's tables to the base preset."""

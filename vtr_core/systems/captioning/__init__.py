@@ -1,4 +1,4 @@
-"""The captioner, whose contrasts have the captions' granularity as margin (Gu and Yao 2023).
+"""The captioner, with contrastive losses whose margin is the captions' granularity (Gu and Yao 2023).
 
 Imported through `system.py`.
 """

@@ -10,7 +10,7 @@ from vtr_core.config.settings import PositiveInt, Settings
 
 
 class DecodingConfig(Settings):
-    """How captions are generated."""
+    """Settings of caption generation."""
 
     beams: PositiveInt = 1
     """Beam size; 1 is greedy decoding."""
@@ -70,5 +70,5 @@ class CaptioningLossConfig(Settings):
 
     @property
     def contrasts(self) -> bool:
-        """Whether pairs are scored at all."""
+        """Whether video-caption pairs are scored."""
         return self.fusion or self.granularity_margin is not None

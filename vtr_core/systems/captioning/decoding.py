@@ -13,7 +13,7 @@ from vtr_core.systems.captioning.model import Captioner
 
 @dataclass(frozen=True)
 class _Beams:
-    """Sentences so far: `words` with the end and padding 0 behind it, their log p, whether they ended."""
+    """Hypotheses: `words` with the end token and padding 0 after it, their log p, and whether they have ended."""
 
     words: Int64[Tensor, "rows length"]
     score: Float[Tensor, " rows"]
@@ -30,11 +30,11 @@ def generate(
     mask: Bool[Tensor, "videos frames"],
     decoding: DecodingConfig,
 ) -> list[list[int]]:
-    """The word ids of a caption for every video, without the end; at least `min_words` of them.
+    """The word ids of a caption for every video, without the end token; at least `min_words` of them.
 
-    Every word is the model's at [MASK] behind the words so far; [MASK] itself, padding, and an n-gram that was said
-    before (`block_ngrams`) are no candidates. The `beams` best sentences by log p / length^α are kept, the end counted
-    in the length; the best of them is the caption. A sentence that reaches `max_tokens` − 1 words is over.
+    Every word is predicted at a [MASK] appended to the words so far; [MASK] itself, padding, and words that would
+    repeat an n-gram (`block_ngrams`) are excluded. The `beams` best hypotheses by log p / length^α are kept, the length
+    including the end token; the best of them is the caption. A hypothesis ends at `max_tokens` − 1 words.
     """
     if not len(frames):
         return []
@@ -61,7 +61,7 @@ def generate(
 
 
 def _next(model: Captioner, beams: _Beams, decoding: DecodingConfig) -> _Beams:
-    """Every sentence one word longer, the best kept; those that ended wait with a 0."""
+    """Extends every hypothesis by one word and keeps the best; ended hypotheses are padded with 0."""
     log_p, past = _log_probabilities(model, beams)
     _forbid(log_p, model, beams, decoding)
     log_p[beams.ended] = -torch.inf
@@ -100,7 +100,7 @@ def _log_probabilities(model: Captioner, beams: _Beams) -> tuple[Float[Tensor, "
 
 
 def _forbid(log_p: Float[Tensor, "rows words"], model: Captioner, beams: _Beams, decoding: DecodingConfig) -> None:
-    """Take what may not come next out of the candidates, in place."""
+    """Excludes invalid next words from the candidates, in place."""
     log_p[:, 0] = log_p[:, model.mask] = -torch.inf
     if beams.words.shape[1] < decoding.min_words:
         log_p[:, model.end] = -torch.inf
@@ -111,7 +111,7 @@ def _forbid(log_p: Float[Tensor, "rows words"], model: Captioner, beams: _Beams,
 
 
 def repeated(words: list[int], size: int) -> list[int]:
-    """The words that would end an n-gram of `size` words that `words` holds already."""
+    """The words that would complete an n-gram of `size` words already in `words`."""
     start = tuple(words[len(words) - size + 1 :]) if size > 1 else ()
     if len(words) < size:
         return []

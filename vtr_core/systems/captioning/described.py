@@ -1,4 +1,4 @@
-"""The videos of a data set, described by a captioner."""
+"""Generated captions of a data set's videos."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 
 def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object], num_examples: int) -> Descriptions:
-    """Captions of all videos of a data set with changed decoding settings, and a page of `num_examples` of them."""
+    """Captions of all videos of a data set with changed decoding settings, and a page with `num_examples` of them."""
     decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
     manifest = describable(loaded, uri)
     videos = describe(loaded, manifest, decoding)
@@ -26,7 +26,7 @@ def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object],
 
 
 def describable(loaded: TrainedModel, uri: str) -> Manifest:
-    """The manifest of a data set of whole videos with the features that the captioner takes."""
+    """The manifest of a data set of whole videos that has the captioner's feature."""
     assert isinstance(loaded.config.model, CaptionerConfig)
     manifest = usable_data(loaded.config.model, uri)
     check_frames(manifest, loaded.config.model)
@@ -34,7 +34,7 @@ def describable(loaded: TrainedModel, uri: str) -> Manifest:
 
 
 def describe(loaded: TrainedModel, manifest: Manifest, decoding: DecodingConfig) -> CaptionedVideos:
-    """A caption for every video; DatasetError where references are of another corpus than the model's."""
+    """A caption for every video; DatasetError where the references are of another corpus than the training captions."""
     model = require_captioner(loaded.model, loaded.uri)
     references = [text for video in video_captions(manifest) for text in video.captions]
     check_vocabulary(loaded.vocabulary, references, manifest.uri)

@@ -1,4 +1,4 @@
-"""Captions that a model generates for the videos of a data set, and their figures."""
+"""Generated captions of a data set's videos, and their metrics."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
 
 KNOWN_SHARE = 0.5
-"""Smallest acceptable share of the references' words that are in the captioner's vocabulary."""
+"""Minimum share of the references' words that are in the captioner's vocabulary."""
 
 
 def require_captioner(model: nn.Module, where: str) -> Captioner:
-    """The model; CheckpointError where it is no captioner."""
+    """The model; CheckpointError if it is not a captioner."""
     if not isinstance(model, Captioner):
         raise CheckpointError(f"{where} is no captioner; this needs one, such as vtr train caption-msrvtt makes")
     return model
@@ -41,7 +41,7 @@ def caption_videos(
 ) -> CaptionedVideos:
     """A caption for every video in `places`, also for videos without frames.
 
-    decoding: by default the model's. The model is left as it was. Raises DatasetError for a data set without its
+    decoding: default: the model's settings. The model is left unchanged. Raises DatasetError for a data set without its
     features.
     """
     assert isinstance(config.model, CaptionerConfig)
@@ -65,7 +65,7 @@ def caption_videos(
 def caption_frames(
     model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
 ) -> list[str | None]:
-    """A caption for each of some videos, None where it has no frames; the model is left as it was."""
+    """A caption for each video, None where it has no frames; the model is left unchanged."""
     assert isinstance(config.model, CaptionerConfig)
     device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
     with evaluating(model):
@@ -79,7 +79,7 @@ def caption_frames(
 
 
 def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
-    """All of some parts."""
+    """The concatenation of all parts."""
     whole = CaptionedVideos()
     for part in parts:
         whole.hypotheses.update(part.hypotheses)
@@ -89,7 +89,7 @@ def together(parts: Sequence[CaptionedVideos]) -> CaptionedVideos:
 
 
 def caption_figures(videos: CaptionedVideos, tokenizer: CaptionTokenizer, with_meteor: bool = True) -> CaptionMetrics:
-    """The figures of the videos that have references; DatasetError where none has."""
+    """The metrics over videos that have references; DatasetError where none has."""
     captioned = {name: texts for name, texts in videos.references.items() if texts}
     if not captioned:
         raise DatasetError("no video has a reference caption, so nothing can be measured; vtr caption needs none")
@@ -98,7 +98,7 @@ def caption_figures(videos: CaptionedVideos, tokenizer: CaptionTokenizer, with_m
 
 
 def caption_values(figures: CaptionMetrics, prefix: str) -> dict[str, float]:
-    """The figures by metric name, times 100 as they are published: `<prefix>/cider`, `<prefix>/bleu4`, …"""
+    """The metrics by name, times 100 as they are published: `<prefix>/cider`, `<prefix>/bleu4`, …"""
     values = {f"bleu{n}": value for n, value in figures.bleu.items()}
     values |= {"rouge_l": figures.rouge_l, "cider": figures.cider}
     if figures.meteor is not None:
@@ -111,7 +111,7 @@ def _sentences(said: Sequence[Sequence[int]], vocabulary: Vocabulary) -> list[st
 
 
 def check_vocabulary(vocabulary: Vocabulary, references: Sequence[str], where: str) -> None:
-    """DatasetError where the model does not know half of the references' words: they are of another corpus."""
+    """DatasetError where the vocabulary lacks half of the references' words: the captions are of another corpus."""
     words = [word for text in references for word in words_of(text, vocabulary.tokenizer)]
     known = sum(word in vocabulary.ids for word in words)
     if known < KNOWN_SHARE * len(words):

@@ -1,4 +1,4 @@
-"""The captioner: built, trained and served."""
+"""`Implementation` of the captioner."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ def _build(
     vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
     statistics: Mapping[str, FeatureStatistics] | None,
 ) -> Captioner:
-    """A captioner with fresh weights, also of its output word embeddings; statistics: of its feature."""
+    """A newly initialised captioner, including its output word embeddings; statistics: of its feature."""
     model = Captioner(config)
     if statistics is not None:
         model.load_statistics(statistics)

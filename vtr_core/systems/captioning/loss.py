@@ -1,4 +1,4 @@
-"""The captioner's contrastive losses L_bfc, L_b and L_mcl on the scores of all pairs, in shares of workers."""
+"""The captioner's contrastive losses L_bfc, L_b and L_mcl on all pair scores, in shares of workers."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -17,9 +17,9 @@ from vtr_core.systems.captioning.config import CaptioningLossConfig
 
 
 class CaptioningObjective(nn.Module):
-    """L_bfc + L_b + L_mcl, those that are configured (Gu and Yao 2023, Eq. 7); L_gen is the model's own.
+    """L_bfc + L_b + L_mcl, as configured (Gu and Yao 2023, Eq. 7); L_gen is computed by the model.
 
-    The scorer of pairs is trained here and is no part of the captioner: nothing needs it once training is over.
+    The pair scorer is trained here and is not part of the captioner: it is used in training only.
     """
 
     def __init__(self, config: CaptioningLossConfig, dim: int, information: InformationTable | None) -> None:
@@ -39,8 +39,8 @@ class CaptioningObjective(nn.Module):
     ) -> GranularityLosses:
         """The terms "fusion", "bias" and "margin" of the share; scores: of every video (rows) with every caption.
 
-        present: rows with frames and a known word; others are no pairs. Fewer than two pairs contrast nothing: the
-        terms are 0. Rows of the same video or with the same words are no negatives of each other.
+        present: rows with frames and an in-vocabulary word; other rows are ignored. With fewer than two pairs the terms
+        are 0. Rows of the same video or with the same words are no negatives of each other.
         """
         pairs, keys = at_least_float32(scores[present][:, present]), keys[present]
         own, nothing = share.rows(len(pairs)), scores.sum() * 0

@@ -20,20 +20,21 @@ from vtr_core.nn.transformer import KeyValues, TransformerBlock
 from vtr_core.systems.captioning.config import CaptionerConfig
 
 _SPREAD = 0.02
-"""Standard deviation of fresh embeddings."""
+"""Standard deviation of initial embeddings."""
 _PLACE_SPREAD = 0.01
-"""Standard deviation of fresh position embeddings: smaller than that of words, as all captions share them. Time
-embeddings of frames are as small relative to the frames."""
+"""Standard deviation of initial position embeddings: smaller than that of words, because all captions share them. Time
+embeddings of frames are as small relative to the frames.
+"""
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """The captioner's output for a batch. Sequences are None unless they are asked for."""
+    """The captioner's output for a batch. Sequences are None unless requested."""
 
     loss: Float[Tensor, " batch"]
     """The sum of −log p over the masked tokens of each row."""
     masked: Int64[Tensor, " batch"]
-    """How many those are."""
+    """The number of masked tokens of each row."""
     videos: Sequences | None
     captions: Sequences | None
 
@@ -41,10 +42,10 @@ class Captioned:
 class Captioner(nn.Module):
     """p(word at [MASK] | video, the words before it).
 
-    Text token i attends to all video tokens and to the text tokens up to i; video tokens to video tokens alone, so that
-    what is known of a video is computed once, whatever is said of it (Li et al. 2023, "LAVENDER"; the mask of Dong et
-    al. 2019). Word ids are the vocabulary's; then come the end of a caption and [MASK]. Raises ConfigError for inputs
-    that make no model.
+    Text token i attends to all video tokens and to the text tokens up to i; video tokens attend to video tokens alone,
+    so that their states do not depend on the text and are computed once (Li et al. 2023, "LAVENDER"; the mask of Dong
+    et al. 2019). Word ids are the vocabulary's, followed by the end token and [MASK]. Raises ConfigError for invalid
+    inputs.
     """
 
     def __init__(self, config: CaptionerConfig) -> None:
@@ -71,8 +72,8 @@ class Captioner(nn.Module):
     ) -> Captioned:
         """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
 
-        hidden: numbers in [0, 1) that decide what is masked, see `masked_tokens`. A row whose caption has no known word
-        has neither loss nor masked tokens.
+        hidden: uniform numbers in [0, 1) that select the masked tokens, see `masked_tokens`. A row whose caption has no
+        known word has neither loss nor masked tokens.
         """
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
@@ -88,12 +89,12 @@ class Captioner(nn.Module):
         return Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), videos, captions)
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
-        """Take the statistics of the training data, of a model that standardises frames."""
+        """Sets the statistics of the training data, for a model that standardises frames."""
         assert self.standardization is not None, "the model takes frames as they are"
         self.standardization.load(statistics[self.config.feature])
 
     def with_end(self, tokens: Int64[Tensor, "rows max_words"]) -> Int64[Tensor, "rows length"]:
-        """Captions with their end, cut to `max_tokens` with it, and as long as the longest of them."""
+        """Captions with the end token, cut to `max_tokens` including it, padded to the longest."""
         words = tokens[:, : self.config.max_tokens - 1]
         counts = (words != 0).sum(dim=1)
         length = max(1, int(counts.max())) + 1 if len(words) else 2
@@ -101,7 +102,7 @@ class Captioner(nn.Module):
         return ended.scatter(1, counts.unsqueeze(1), self.end)
 
     def caption(self, tokens: Int64[Tensor, "rows length"]) -> Sequences:
-        """Captions' tokens without any video, each token seeing all of its caption."""
+        """Caption tokens encoded without video, with full self-attention."""
         mask = tokens != 0
         seen = mask.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device)
         return Sequences(self._through(self.text_tokens(tokens), seen), mask)
@@ -109,7 +110,9 @@ class Captioner(nn.Module):
     def video_tokens(
         self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
     ) -> tuple[Float[Tensor, "rows tokens hidden"], Bool[Tensor, "rows tokens"]]:
-        """Frames, averaged where there are more than `video_tokens`, as tokens that know their time in [0, 1]."""
+        """Frames, average-pooled where there are more than `video_tokens`, as tokens with time embeddings, time in [0,
+        1].
+        """
         values = frames.to(self.words.weight.dtype)
         if self.standardization is not None:
             values = self.standardization(values)
@@ -121,11 +124,11 @@ class Captioner(nn.Module):
         return self.dropout(self.frames(values) + self.times(time.to(values.dtype).unsqueeze(2))), mask
 
     def text_tokens(self, tokens: Int64[Tensor, "rows length"], first: int = 0) -> Float[Tensor, "rows length hidden"]:
-        """Words at the places from `first` on."""
+        """Embeddings of words at positions from `first` on."""
         return self.dropout(self.words(tokens) + self.places[first : first + tokens.shape[1]])
 
     def logits(self, states: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows words"]:
-        """Scores of all words: their embeddings' products, and a bias."""
+        """Scores of all words: products with their embeddings, plus a bias."""
         return at_least_float32(states @ self.words.weight.T + self.bias)
 
     def go_on(
@@ -151,14 +154,16 @@ class Captioner(nn.Module):
 def masked_tokens(
     tokens: Int64[Tensor, "rows length"], hidden: Float[Tensor, "rows max_tokens"], rate: float
 ) -> Bool[Tensor, "rows length"]:
-    """Which tokens are masked: those whose number is below `rate`, and the one with the lowest of every caption."""
+    """Which tokens are masked: those whose number is below `rate`, and the lowest one of every caption."""
     numbers = hidden[:, : tokens.shape[1]].masked_fill(tokens == 0, torch.inf)
     lowest = numbers == numbers.min(dim=1, keepdim=True).values
     return ((numbers < rate) | lowest) & (tokens != 0)
 
 
 def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tensor, "rows all all"]:
-    """The attention mask: frames see all frames, words all frames and words up to themselves; all see themselves."""
+    """The attention mask: frames attend to all frames, words to frames and words up to themselves; all to
+    themselves.
+    """
     rows, frames = known.shape
     total = frames + length
     place = torch.arange(total, device=known.device)
@@ -170,7 +175,7 @@ def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tenso
 def segment_means(
     frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"], segments: int
 ) -> tuple[Float[Tensor, "rows segments dim"], Bool[Tensor, "rows segments"]]:
-    """Means of `segments` runs of frames, frame t of n in run ⌊t · segments / n⌋; of fewer frames each is its own."""
+    """Means of `segments` runs of frames, frame t of n in run ⌊t · segments / n⌋; with fewer frames each is a run."""
     kept = mask.sum(dim=1, keepdim=True)
     place = torch.arange(mask.shape[1], device=mask.device)
     run = torch.where(kept > segments, place * segments // kept.clamp(min=1), place)

@@ -16,10 +16,10 @@ from vtr_core.systems.descriptions import CaptionedVideos
 
 
 def nearest_captions(training: Manifest, manifest: Manifest, feature: str) -> CaptionedVideos:
-    """For every video of `manifest` the most typical caption of the nearest training video.
+    """The most typical caption of the nearest training video, for every video of `manifest`.
 
-    Videos are compared by the cosine of the means of all their frames, each dimension standardised over the training
-    videos; of equal ones the first is taken. A caption is typical by its CIDEr against the video's other captions.
+    Videos are compared by the cosine of their mean frames, each dimension standardised over the training videos; ties:
+    the first. A caption's typicality is its CIDEr against the video's other captions.
     """
     typical = typical_captions([video for video in video_captions(training) if video.captions])
     known, known_ids, _ = _means(training, feature)

@@ -41,7 +41,7 @@ def _example(videos: CaptionedVideos, name: str, scores: Mapping[str, float]) ->
 
 
 def render_captions(shown: Sequence[CaptionExample], **details: object) -> str:
-    """The page. Every text is escaped: ids and captions may hold anything."""
+    """The page as HTML. All text is escaped: ids and captions are arbitrary strings."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("vtr_core.systems.captioning", "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Presets of the captioner, and what the rows of its paper's Table 2 change in them."""
+"""Presets of the captioner, and the variants of its paper's Table 2."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,10 +19,10 @@ Changes = dict[str, Any]
 
 
 def caption_msrvtt() -> TrainConfig:
-    """All four losses at the published sizes: 768 wide, batch 48, the extractor trained for 14,000 steps.
+    """All four losses at the published sizes: width 768, batch 48, the extractor trained for 14,000 steps.
 
-    The published rate, 1e-5, goes on with a transformer that was trained on other videos; here nothing was, so it is
-    2e-4, and frames are standardised. Variant `published` has the paper's.
+    The published learning rate, 1e-5, is for fine-tuning a transformer pre-trained on other videos; for training from
+    scratch it is 2e-4, and frames are standardised. Variant `published` has the paper's.
     """
     return TrainConfig(
         preset="caption-msrvtt",
@@ -38,9 +38,9 @@ def caption_msrvtt() -> TrainConfig:
 def caption_msrvtt_tiny() -> TrainConfig:
     """A small transformer for a few hundred videos and two CPU cores.
 
-    In so few steps 15 % of the words teach too little, so half of them are masked; a pair is scored by the cosine of
-    its means, with the temperature of a cosine, and the extractor is trained for a quarter of the steps. Contrasts of
-    full weight would keep the words from being learned in so short a time.
+    The mask rate is 50 %, because 15 % of the words give too little signal in so few steps; a pair's score is the
+    cosine of its mean tokens, with a cosine's temperature, and the extractor is trained for a quarter of the steps. At
+    full weight the contrastive losses would prevent the generation loss from decreasing in so short a training.
     """
     return TrainConfig(
         preset="caption-msrvtt-tiny",
@@ -81,5 +81,6 @@ CAPTION_VARIANTS: Mapping[str, Changes] = MappingProxyType(
         "published": {"optimizer.learning_rate": 1e-5, "model.standardize": False},
     }
 )
-"""Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them. And the paper's rate, for a
-transformer that was trained before."""
+"""Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them. `published` has the paper's
+learning rate, for a pre-trained transformer.
+"""

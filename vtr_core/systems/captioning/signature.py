@@ -7,8 +7,8 @@ from vtr_core.systems.signature import Column, Signature
 
 
 def signature(model: CaptionerConfig) -> Signature:
-    """The vectors of a video's frames in; a text out."""
-    dim = model.inputs.features.get(model.feature, 1)  # of a preset without data, which has a page, too
+    """The signature: a video's frame vectors in; text out."""
+    dim = model.inputs.features.get(model.feature, 1)  # a preset without data has a model page, too
     frames = np.linspace(-1, 1, 2 * dim).round(3).reshape(2, -1)
     return Signature(
         description="Describes videos. Input: a column with a list of frame vectors per video; output: `caption`.",

@@ -8,7 +8,7 @@ from vtr_core.run.space import Parameter, Space
 
 
 def msrvtt() -> Space:
-    """The questions of the paper's Table 2, at its size."""
+    """The settings compared in the paper's Table 2, at its size."""
     return Space(
         name="caption-msrvtt",
         preset="caption-msrvtt",
@@ -26,7 +26,7 @@ def msrvtt() -> Space:
 
 
 def msrvtt_tiny() -> Space:
-    """The same on a network for two cores."""
+    """The same settings on a network for two cores."""
     return Space(
         name="caption-msrvtt-tiny",
         preset="caption-msrvtt-tiny",

@@ -1,4 +1,4 @@
-"""The captioner: whole videos, and the sentences that it generates for them."""
+"""`System` of the captioner: whole videos, and the sentences generated for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -68,7 +68,7 @@ def _standardizes(model: CaptionerConfig) -> bool:
 
 
 def _usual_features(model: CaptionerConfig) -> "Mapping[str, int]":
-    """ResNet-152's vector of a frame."""
+    """ResNet-152's features of frames."""
     return {model.feature: 2048}
 
 

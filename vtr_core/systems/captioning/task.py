@@ -34,8 +34,8 @@ from vtr_core.train.distributed.gather import (
 class CaptioningTask:
     """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7).
 
-    L_gen is the mean of −log p over all masked tokens of the batch. What is masked depends on seed and step and on no
-    worker, so any number of workers computes the same. information: of the training captions, where L_mcl needs it.
+    L_gen is the mean of −log p over all masked tokens of the batch. The mask depends on seed and step only, so results
+    do not depend on the number of workers. information: of the training captions, where L_mcl needs it.
     """
 
     def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None) -> None:
@@ -47,7 +47,9 @@ class CaptioningTask:
         self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, information)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """The generation loss of this worker's part and its share of the contrasts, added up over all workers."""
+        """The generation loss of this worker's part and its share of the contrastive losses, summed over all
+        workers.
+        """
         batch = frame_batch(columns, [self._model.feature]).to(device)
         hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
         output = model(batch, hidden, self._loss.contrasts)
@@ -80,20 +82,20 @@ class CaptioningTask:
         return Compared(vectors, {"video_text": lambda: some / self._loss.score.temperature})
 
     def _contrasts(self, scores: Float[Tensor, "batch batch"], batch: FrameBatch, step: int) -> GranularityLosses:
-        """The terms of this worker's rows."""
+        """The contrastive terms of this worker's rows."""
         present = gather_flags(batch.text_present & batch.present[self._model.feature])
         share = Share(self._rank, self._world)
         return self.objective.contrast(scores, present, gather_keys(batch.keys), step, share)
 
     def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
-        """This worker's part of the batch's numbers that decide what is masked."""
+        """This worker's part of the batch's random numbers that select masked tokens."""
         shape = (self._config.batch.rows, self._model.max_tokens)
         numbers = np.random.default_rng([self._config.seed, step]).random(shape, np.float32)
         first = self._rank * len(numbers) // self._world
         return numbers[first : first + rows]
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """CIDEr-D, BLEU and ROUGE-L of generated captions: every worker describes a share of the videos."""
+        """CIDEr-D, BLEU and ROUGE-L of generated captions; every worker captions a share of the videos."""
         assert isinstance(model, Captioner)
         places = row_groups(manifest)[self._rank :: self._world]
         parts = gather_objects(caption_videos(model, self._config, manifest, vocabulary, places))

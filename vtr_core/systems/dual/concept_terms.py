@@ -1,4 +1,4 @@
-"""Concept-space losses by row: concept detection, and concentration of a match on few concepts."""
+"""Concept-space losses per row: concept detection, and concentration of a match on few concepts."""
 
 from jaxtyping import Float
 from torch import Tensor
@@ -25,8 +25,9 @@ def diffuse_terms(
 ) -> Float[Tensor, " pairs"]:
     """1 − c_k of each pair: the share of its similarity that does not come from its k strongest concepts.
 
-    It takes what the similarity compares: σ(h) for jaccard, h for cosine. In [0, 1]; 1, without a gradient, for a pair
-    that shares nothing. c_k is that of thesis, Eq. 5.5, whose mean over pairs is C@k; training for it is ours.
+    Inputs are the values that the similarity compares: σ(h) for jaccard, h for cosine. In [0, 1]; 1, without a
+    gradient, for a pair without common concepts. c_k is that of thesis, Eq. 5.5, whose mean over pairs is C@k; training
+    for it is ours.
     """
     shares = contributions(video, text, similarity)
     return 1 - shares.topk(min(k, shares.shape[1]), dim=1).values.sum(dim=1)

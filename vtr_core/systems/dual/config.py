@@ -1,4 +1,4 @@
-"""The dual encoder's configurations: frames and sentences in a latent space, a concept space, or both at once."""
+"""The dual encoder's configurations: frames and sentences in a latent space, a concept space, or both."""
 
 from typing import Annotated, Literal
 
@@ -21,13 +21,15 @@ class HybridEncoderConfig(Settings):
     feature: str = "video"
     """The feature column whose frames are encoded."""
     latent_dim: PositiveInt | None = 1536
-    """Dimension of the latent space (None: there is none)."""
+    """Dimension of the latent space (None: no latent space)."""
     num_concepts: PositiveInt | None = 512
-    """K, the concepts of the concept space, the most frequent of the training captions (None: there is none)."""
+    """K, the number of concepts of the concept space, the most frequent of the training captions (None: no concept
+    space).
+    """
     concept_similarity: ConceptSimilarity = "jaccard"
-    """How concepts are compared: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
+    """Similarity of concepts: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
     concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    """The probability of every concept before training, as rare as concepts are (None: about a half, published)."""
+    """Initial probability of every concept, about its base rate (None: about a half, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
     dropout: Probability = 0.2
@@ -35,8 +37,9 @@ class HybridEncoderConfig(Settings):
     train_vectors: bool = True
     """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
     compat: Compat = "none"
-    """`hybrid_space`: padding counts as in the published code: the backward GRU of frames begins with it, and windows
-    of padding alone take part in the maximum over time."""
+    """`hybrid_space`: padding counts as in the published code: the backward GRU over frames starts in it, and windows
+    of padding alone take part in the maximum over time.
+    """
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,22 +58,25 @@ class DualTripletConfig(Settings):
 
     kind: Literal["dual_triplet"] = "dual_triplet"
     margin: PositiveFloat = 0.2
-    """m, by which a match should beat the hardest negative."""
+    """m, the margin of a match over the hardest negative."""
     negatives: Literal["hardest", "all"] = "hardest"
-    """Which negatives of a row and of a column count."""
+    """The negatives of a row and of a column that have a loss."""
     concept_weight: NonNegativeFloat | None = None
-    """B, the weight of the mean binary cross-entropy of the concepts (None: the rows of the batch, which makes both a
-    sum over rows); 0 makes the concept space a second latent one."""
+    """B, the weight of the mean binary cross-entropy of the concepts (None: the number of rows of the batch, so that it
+    is a sum over rows); 0 makes the concept space a second latent one.
+    """
     concept_weight_factor: PositiveFloat = 1.0
-    """What B is multiplied by, whatever the batch's size."""
+    """Factor of B, independent of the batch size."""
     labels: Literal["soft", "binary"] = "soft"
-    """How much of a concept a video has: its count over the largest one, or 1 for every concept that it keeps."""
+    """Concept labels of a video: count relative to the largest one, or 1 for every concept that it keeps."""
     ranks_concepts: bool = True
-    """Whether the concept space has a triplet loss, too; without it concepts are learned by their detection alone."""
+    """Whether the concept space has a triplet loss as well; without it concepts are learned by detection alone."""
     causality_weight: NonNegativeFloat = 0.0
-    """Weight of what matched pairs owe to other concepts than their strongest, Σ (1 − c_k); 0: no such term."""
+    """Weight of Σ (1 − c_k), the share of a matched pair's similarity outside its strongest k concepts; 0: no such
+    term.
+    """
     causality_concepts: PositiveInt = 10
-    """k, the concepts that a matched pair's similarity should come from."""
+    """k, the number of concepts that a matched pair's similarity should come from."""
     granularity_margin: GranularityMarginConfig | None = None
     """Add L_b and L_mcl, a contrastive loss of video and text whose margin is the granularity bias (None: neither)."""
     compat: Compat = "none"

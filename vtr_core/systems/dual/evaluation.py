@@ -1,4 +1,4 @@
-"""Retrieval figures of a dual encoder: both directions, in each space and by the hybrid score."""
+"""Retrieval metrics of a dual encoder: both directions, in each space and by the hybrid score."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,11 +25,12 @@ def evaluate_dual(
     latent_weight: float = 0.6,
     normalise: Normalisation = "matrix",
 ) -> list[SpaceFigures]:
-    """The figures by the hybrid score, where the model has both spaces, then those of each space.
+    """The metrics by the hybrid score, where the model has both spaces, then those of each space.
 
-    Every caption is a query: one without a known word, or whose video has no frames, stays as a failure, so that the
-    number of queries depends on the data set alone. Every video with frames and a known caption is a query the other
-    way. Items are the videos with frames, and the captions with a known word.
+    Every caption is a query: captions without an in-vocabulary word, or whose video has no frames, count as failures,
+    so that the number of queries depends on the data set alone. In the other direction, every video with frames and an
+    in-vocabulary caption is a query. Gallery items are the videos with frames, and the captions with an in-vocabulary
+    word.
     """
     spaces = space_scores(rows, concept_similarity)
     both = _Both(rows)
@@ -51,7 +52,7 @@ def evaluate_dual(
 def checkpoint_figures(
     loaded: TrainedModel, manifest: Manifest, evaluation: EvaluationConfig, subset: QuerySubset | None = None
 ) -> list[SpaceFigures]:
-    """`evaluate_dual` of a data set, and of its captions in `subset`; DatasetError where nothing can be found."""
+    """`evaluate_dual` of a data set, and of its captions in `subset`; DatasetError if there are no items."""
     model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
@@ -67,7 +68,7 @@ def checkpoint_figures(
 
 
 def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str, float]:
-    """The figures by metric name: `<prefix>/t2v/r1` … by the first score, `<prefix>/latent/t2v/r1` … by the others."""
+    """The metrics by name: `<prefix>/t2v/r1` … by the first score, `<prefix>/latent/t2v/r1` … by the others."""
     values: dict[str, float] = {}
     for number, one in enumerate(figures):
         values.update(metric_values(one.directions, prefix if number == 0 else f"{prefix}/{one.space}"))
@@ -75,7 +76,7 @@ def dual_metric_values(figures: Sequence[SpaceFigures], prefix: str) -> dict[str
 
 
 class _Both:
-    """What is relevant to what in both directions."""
+    """Relevance of both directions."""
 
     def __init__(self, rows: DualRows) -> None:
         self.present = rows.text_present, rows.video_present
@@ -87,7 +88,9 @@ class _Both:
         self._t2v, self._v2t = t2v, from_labels(self._asking, rows.caption_video[self._captions])
 
     def figures(self, there: Scores, back: Scores) -> list[Direction]:
-        """Of scores (captions, videos) and of scores (videos, captions); the latter where a video can be asked for."""
+        """Metrics of scores (captions, videos) and (videos, captions); the latter where at least one video is
+        a query.
+        """
         every = np.arange(self._t2v.num_queries)
         found = [_direction("t2v", "text → video", there, every, self._videos, self._t2v)]
         if len(self._asking):
@@ -98,7 +101,7 @@ class _Both:
 def _direction(
     name: str, title: str, scores: Scores, queries: np.ndarray, items: np.ndarray, relevance: Relevance
 ) -> Direction:
-    """Figures of some rows of `scores` against some columns."""
+    """Metrics of selected rows of `scores` against selected columns."""
     every_query, every_item = len(queries) == scores.num_queries, len(items) == scores.num_items
 
     def block(asked: slice, found: slice) -> np.ndarray:

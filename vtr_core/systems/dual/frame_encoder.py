@@ -23,9 +23,9 @@ class FrameEncoder(nn.Module):
         mask: Bool[Tensor, "rows frames"],
         mean: Float[Tensor, "rows frame_dim"],
     ) -> Float[Tensor, "rows out_dim"]:
-        """The vector of each video; of one without frames it is 0.
+        """The vector of each video; 0 for a video without frames.
 
-        mean: of all frames of a video, also of those beyond the ones in `frames`. Both in any precision.
+        mean: of all frames of a video, including those beyond `frames`. Both in any precision.
         """
         dtype = next(self.parameters()).dtype
         present = mask.any(dim=1, keepdim=True)

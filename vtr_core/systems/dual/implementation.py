@@ -1,4 +1,4 @@
-"""The dual encoder: built, trained, searched and served."""
+"""`Implementation` of the dual encoder."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def _build(
     vectors: np.ndarray | None,
     statistics: Mapping[str, FeatureStatistics] | None,
 ) -> HybridEncoder:
-    """An encoder with fresh weights; vectors: (words, word_dim) of the vocabulary."""
+    """A newly initialised encoder; vectors: (words, word_dim) of the vocabulary."""
     assert statistics is None, "frames are taken as they are"
     model = HybridEncoder(config)
     if vectors is not None:

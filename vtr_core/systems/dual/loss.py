@@ -23,11 +23,11 @@ from vtr_core.systems.dual.config import DualTripletConfig
 
 @dataclass(frozen=True)
 class DualLosses:
-    """The sum that is trained and its terms, all of the share asked for.
+    """The total loss and its terms, all of the share asked for.
 
     by_term: "latent", "concept", "bce_video", "bce_text" and "causality", those that the model and the loss have.
-    ranges: lowest and highest similarity of the share's rows in the latent and in the concept space, detached; where
-    there is none, as in a space that the model does not have, (∞, −∞).
+    ranges: lowest and highest similarity of the share's rows in the latent and in the concept space, detached; (∞, −∞)
+    where there is none, as in a space that the model does not have.
     """
 
     total: Float[Tensor, ""]
@@ -42,7 +42,7 @@ class DualObjective(nn.Module):
     BCE = mean over the videos + mean over the captions of `concept_terms`; B is `concept_weight`, or the number of rows
     averaged, times `concept_weight_factor`. Concepts are compared by generalised Jaccard of σ(h) or by cosine of h. A
     row's negatives are the rows of other videos with another caption text; with compat "hybrid_space" all other rows.
-    Rows that lack a modality take no part where it is needed. `causality_weight` adds so many times the sum of
+    Rows that lack a modality take no part where it is needed. `causality_weight` is the weight of the sum of
     `diffuse_terms` over the matched pairs. Losses are float32 under autocast, float64 of float64 embeddings. Source:
     thesis, Eq. 3.9 to 3.15; the factor and the last term are not in it.
     """
@@ -78,11 +78,11 @@ class DualObjective(nn.Module):
 
     @property
     def margin(self) -> float:
-        """By which a match should beat the hardest negative."""
+        """The margin of a match over the hardest negative."""
         return self._config.margin
 
     def compared(self) -> Similarity:
-        """How concept scores are compared."""
+        """The similarity of concept scores."""
         match self._concept_similarity:
             case "jaccard":
                 return jaccard_of_scores
@@ -97,7 +97,7 @@ class DualObjective(nn.Module):
         """A space's triplet loss, and its lowest and highest similarity."""
         rows, text, video = _matched(space)
         own = share.rows(len(text))
-        loss = text[:0].sum() + video[:0].sum()  # part of the graph also where the share holds no row
+        loss = text[:0].sum() + video[:0].sum()  # part of the graph also where the share has no rows
         if not own:
             return loss, text.new_tensor([torch.inf, -torch.inf])
         block = slice(own.start, own.stop)
@@ -119,7 +119,7 @@ class DualObjective(nn.Module):
     def _detection(
         self, concept: Embeddings, modality: str, labels: Float[Tensor, "batch concepts"], share: Share
     ) -> Float[Tensor, ""]:
-        """B · mean over the rows that have the modality of their terms, of which the share's are summed."""
+        """B · mean of the detection terms over all rows that have the modality, summed over the share's rows."""
         rows = concept.present[modality]
         scores = at_least_float32(concept.vectors[modality][rows])
         own = share.rows(len(scores))
@@ -128,7 +128,7 @@ class DualObjective(nn.Module):
         return factor * (terms.sum() if weight is None else weight * terms.sum() / max(len(scores), 1))
 
     def _causality(self, concept: Embeddings, share: Share) -> Float[Tensor, ""]:
-        """The weighted sum of the share's `diffuse_terms`; of no rows it is 0."""
+        """The weighted sum of the share's `diffuse_terms`; 0 without rows."""
         _, text, video = _matched(concept)
         own = share.rows(len(text))
         if self._concept_similarity == "jaccard":

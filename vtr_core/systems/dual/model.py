@@ -17,9 +17,9 @@ from vtr_core.systems.dual.frame_encoder import FrameEncoder
 class HybridEncoder(nn.Module):
     """φ(v) and φ(s) of a video and a sentence, each with a head for every space (Dong et al. 2021).
 
-    `ranges` are the lowest and highest similarity of the latent and of the concept space in training batches, as
-    running averages: what a hybrid score rescales by that depends on no test set; (0, 0) where nothing was noted.
-    Raises ConfigError for inputs that make no model.
+    `ranges`: lowest and highest similarity of the latent and of the concept space in training batches, as running
+    averages, for rescaling hybrid scores independently of the test set; (0, 0) before training. Raises ConfigError for
+    invalid inputs.
     """
 
     ranges: Tensor
@@ -67,14 +67,14 @@ class HybridEncoder(nn.Module):
 
     @torch.no_grad()
     def note_ranges(self, ranges: Float[Tensor, "2 2"], momentum: float = 0.1) -> None:
-        """Take a batch's lowest and highest similarities of both spaces into the running averages."""
+        """Updates the running averages with a batch's lowest and highest similarities of both spaces."""
         known = self.ranges[:, 1:] > self.ranges[:, :1]
         moved = torch.where(known, torch.lerp(self.ranges, ranges.to(self.ranges), momentum), ranges.to(self.ranges))
         self.ranges.copy_(torch.where(torch.isfinite(ranges).all(dim=1, keepdim=True), moved, self.ranges))
 
 
 class _Heads(nn.Module):
-    """The heads of one modality."""
+    """The output heads of one modality."""
 
     def __init__(self, in_dim: int, config: HybridEncoderConfig) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Presets of the dual encoder, and what the rows of the thesis's tables change in them."""
+"""Presets of the dual encoder, and the variants of the thesis's tables."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 
 Changes = dict[str, Any]
 CAPTIONS = 20
-"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours one over all videos."""
+"""Captions of a video of MSR-VTT. A published epoch is a pass over all captions, ours over all videos."""
 
 
 def hybrid_msrvtt() -> TrainConfig:
@@ -88,7 +88,7 @@ def _cosine_half(model: HybridEncoderConfig) -> Changes:
 
 
 def _causal(model: HybridEncoderConfig) -> Changes:
-    """Ours: concepts alone that begin rare and are detected with more weight, so that ten of them carry a match."""
+    """Ours: concept space only, with a low prior and more weight on detection, so that ten concepts carry a match."""
     return {
         **_concept(model),
         "model.concept_prior": 0.1,
@@ -113,7 +113,7 @@ def _equal(model: HybridEncoderConfig) -> Changes:
 
 
 def _equal_latent(model: HybridEncoderConfig) -> Changes:
-    """Table 4.1, latent independent: of two such trainings the scores are added."""
+    """Table 4.1, latent independent: the scores of two such trainings are added."""
     return {**_equal(model), "model.num_concepts": None}
 
 
@@ -141,7 +141,7 @@ def _pos_concepts(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
 
 
 def _pos(model: HybridEncoderConfig) -> Changes:
-    """Table 3.2, a dual encoder with PoS tags, by whatever tagger made its data: in text and in concepts."""
+    """Table 3.2, a dual encoder with PoS tags in text and concepts; the tagger is that of the data."""
     return {**_pos_text(model), **_pos_concepts(model)}
 
 
@@ -170,9 +170,9 @@ def _interpretable(model: HybridEncoderConfig) -> Changes:
 
 
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
-    """What padding and repeated captions do in the published code, its epochs and its schedule, and how the thesis
-    makes words and concepts. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video
-    twice in a batch."""
+    """Padding, repeated captions, epochs and learning rate schedule of the published code, and words and concepts of
+    the thesis. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video twice in a batch.
+    """
     return {
         "model.compat": "hybrid_space",
         "loss.compat": "hybrid_space",
@@ -214,4 +214,4 @@ DUAL_VARIANTS: Mapping[str, Callable[[HybridEncoderConfig], Changes]] = MappingP
         "published": _published,
     }
 )
-"""A row of the thesis's tables: what it changes in the base."""
+"""The changes of each row of the thesis's tables to the base preset."""

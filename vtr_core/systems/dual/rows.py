@@ -1,4 +1,4 @@
-"""A data set of whole videos in the spaces of a dual encoder: each video once, and all captions."""
+"""Embeddings of a data set of whole videos in the spaces of a dual encoder: each video once, and all captions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,14 +41,14 @@ class DualRows:
     text_present: Bool[np.ndarray, " captions"]
     video_present: Bool[np.ndarray, " videos"]
     ranges: Float32[np.ndarray, "2 2"]
-    """Lowest and highest similarity of the latent and the concept space in training batches, as the model keeps it."""
+    """Lowest and highest similarity of the latent and the concept space in training batches, from the model."""
     concepts: tuple[str, ...] = ()
     """Names of the concepts."""
 
 
 @dataclass(frozen=True)
 class DualCaptions:
-    """Captions in the spaces of a dual encoder; `present` where one has a known word, 0 elsewhere."""
+    """Captions in the spaces of a dual encoder; rows without an in-vocabulary word are not `present` and are 0."""
 
     latent: Float32[np.ndarray, "captions dim"] | None
     concept: Float32[np.ndarray, "captions concepts"] | None
@@ -59,7 +59,7 @@ class DualCaptions:
 def embed_dual(loaded: TrainedModel, manifest: Manifest) -> DualRows:
     """All captions and videos of a data set of whole videos, in file order, on the model's device.
 
-    Raises CheckpointError for a model that is no dual encoder, DatasetError where the data set has not its feature.
+    Raises CheckpointError for a model that is no dual encoder, DatasetError where the data set lacks its feature.
     """
     model = dual_encoder(loaded)
     places = row_groups(manifest)
@@ -67,7 +67,7 @@ def embed_dual(loaded: TrainedModel, manifest: Manifest) -> DualRows:
 
 
 def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCaptions:
-    """Captions, at most `evaluation.batch_rows` at once, on the model's device, which is left as it was."""
+    """Embeds captions, at most `evaluation.batch_rows` at once, on the model's device; the model is left unchanged."""
     model, rows = dual_encoder(loaded), loaded.config.evaluation.batch_rows
     max_words = model.config.inputs.max_words
     with evaluating(model):
@@ -75,7 +75,7 @@ def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCa
 
 
 def dual_encoder(loaded: TrainedModel) -> HybridEncoder:
-    """The model of a checkpoint; CheckpointError where it is no dual encoder."""
+    """The model of a checkpoint; CheckpointError if it is not a dual encoder."""
     if not isinstance(loaded.model, HybridEncoder):
         raise CheckpointError(
             f"the checkpoint is of a {loaded.config.model.kind!r} model; this needs one of a 'hybrid_encoder', such as "
@@ -92,9 +92,9 @@ def embed_dual_rows(
     places: Sequence[RowGroup],
     concepts: tuple[str, ...] = (),
 ) -> DualRows:
-    """The captions and videos in `places`, in file order, on the model's device; the model is left as it was.
+    """The captions and videos in `places`, in file order, on the model's device; the model is left unchanged.
 
-    A data set ingested with another vocabulary has its captions encoded anew with the model's.
+    Captions of a data set ingested with another vocabulary are encoded anew with the model's.
     """
     check_frames(manifest, model.config)
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
@@ -128,7 +128,7 @@ def concatenate_dual(parts: Sequence[DualRows]) -> DualRows:
 
 
 def only_captions(rows: DualRows, kept: Bool[np.ndarray, " captions"]) -> DualRows:
-    """The captions that are `kept`, and the videos that one of them is of, in order (thesis, section 3.3.2: C)."""
+    """The captions that are `kept`, and the videos of at least one of them, in order (thesis, section 3.3.2: C)."""
     videos, caption_video = np.unique(rows.caption_video[kept], return_inverse=True)
     return DualRows(
         latent_text=None if rows.latent_text is None else rows.latent_text[kept],
@@ -180,7 +180,7 @@ def _text(model: HybridEncoder, tokens: Int64[Tensor, "captions max_words"], max
 
 
 def _no_rows(model: HybridEncoder, concepts: tuple[str, ...]) -> DualRows:
-    """What a worker without a share of a small data set holds."""
+    """The empty result of a worker without a share of a small data set."""
     config = model.config
     latent = None if config.latent_dim is None else np.zeros((0, config.latent_dim), np.float32)
     concept = None if config.num_concepts is None else np.zeros((0, config.num_concepts), np.float32)

@@ -19,23 +19,23 @@ from vtr_core.systems.dual.rows import DualRows
 DualSpace = Literal["hybrid", "latent", "concept"]
 BLOCK = 512
 HELD = 2**28
-"""Scores of a space that are kept in memory (1 GiB); of larger sets each block is computed whenever it is needed."""
+"""Maximum number of scores of a space that are kept in memory (1 GiB); above it blocks are recomputed when needed."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Queries against items: `block(queries, items)` is (queries, items), higher is more alike."""
+    """Queries against items: `block(queries, items)` is (queries, items), higher is more similar."""
 
     block: ScoreChunk
     num_queries: int
     num_items: int
 
     def transposed(self) -> "Scores":
-        """Items as queries."""
+        """The same scores with items as queries."""
         return Scores(lambda items, queries: self.block(queries, items).T, self.num_items, self.num_queries)
 
     def held(self) -> "Scores":
-        """The same, computed once where they are not too many."""
+        """The same scores, computed once and kept if there are not too many."""
         if self.num_queries * self.num_items > HELD:
             return self
         whole = np.empty((self.num_queries, self.num_items), np.float32)
@@ -45,7 +45,7 @@ class Scores:
 
 
 def space_scores(rows: DualRows, concept_similarity: ConceptSimilarity) -> dict[DualSpace, Scores]:
-    """Captions against videos in each space that the rows have: cosine, and `concept_similarity` of concepts."""
+    """Captions against videos in each space that the rows have: cosine, and `concept_similarity` for concepts."""
     found: dict[DualSpace, Scores] = {}
     if rows.latent_text is not None and rows.latent_video is not None:
         found["latent"] = _scores(rows.latent_text, rows.latent_video, cosine)
@@ -66,7 +66,7 @@ def hybrid_scores(
     normalise: Normalisation,
     ranges: Float[np.ndarray, "2 2"],
 ) -> Scores:
-    """`similarity.hybrid` block by block, with the lowest and highest scores of the queries and items that are present.
+    """`similarity.hybrid` block by block, with the lowest and highest scores over present queries and items.
 
     For "query" the rows of the scores are the queries: transpose the scores of both spaces for the other direction.
     """
@@ -90,7 +90,7 @@ def _bounds(
     normalise: Normalisation,
     known: Float[np.ndarray, " 2"],
 ) -> tuple[Float[Tensor, "queries 1"], Float[Tensor, "queries 1"]]:
-    """Lowest and highest score by which each query's scores are rescaled."""
+    """Lowest and highest score for rescaling each query's scores."""
     queries, items = present
     if normalise == "train":
         if not known[1] > known[0]:
@@ -111,7 +111,7 @@ def _bounds(
 
 
 def slices(length: int) -> list[slice]:
-    """Blocks of rows."""
+    """Slices of rows, in blocks."""
     return [slice(first, min(first + BLOCK, length)) for first in range(0, length, BLOCK)]
 
 

@@ -1,4 +1,4 @@
-"""A dual encoder's videos and queries, as searching takes them."""
+"""A dual encoder's videos and queries for search."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 
 def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64[np.ndarray, " rows"]]:
-    """The videos that have frames, and of every video of `rows` its position among them, −1 where it has none.
+    """The videos that have frames, and the position of every video of `rows` among them, −1 for one without.
 
-    Raises DatasetError where no video has any.
+    Raises DatasetError where no video has frames.
     """
     kept = np.flatnonzero(rows.video_present)
     if not len(kept):
@@ -34,7 +34,7 @@ def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64
 
 
 def embedded_videos(loaded: TrainedModel, manifest: Manifest) -> EmbeddedVideos:
-    """The videos that have frames, and all captions of these."""
+    """The videos that have frames, and all their captions."""
     rows = embed_dual(loaded, manifest)
     videos, position = dual_videos(rows, loaded)
     told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
@@ -43,7 +43,7 @@ def embedded_videos(loaded: TrainedModel, manifest: Manifest) -> EmbeddedVideos:
 
 
 def dual_queries(loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery | None]:
-    """Queries in the model's spaces; None for one without a word that the model knows."""
+    """Queries in the model's spaces; None for one without an in-vocabulary word."""
     captions = embed_dual_captions(loaded, list(texts))
     latent, concept = as_tensor(captions.latent), as_tensor(captions.concept)
     return [

@@ -1,4 +1,4 @@
-"""Rows of tables with captions, embedded by a registered dual encoder."""
+"""Captions in a table's rows, embedded by a registered dual encoder."""
 
 import pandas as pd
 import torch
@@ -9,7 +9,7 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
-    """In: the column `caption` alone; out: `latent` and `concepts`, as far as the model has these spaces.
+    """In: only the column `caption`; out: `latent` and `concepts`, for the spaces that the model has.
 
     `concepts` are the probabilities of each concept in the order of the checkpoint's concepts.json.
     """
@@ -17,7 +17,7 @@ def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spaces_frame(found: DualCaptions, frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns `latent` and `concepts` (probabilities), as far as there are these spaces, under the index of `frame`."""
+    """Columns `latent` and `concepts` (probabilities), for the spaces that the model has, with the index of `frame`."""
     probabilities = None if found.concept is None else torch.sigmoid(torch.from_numpy(found.concept)).numpy()
     spaces = {"latent": found.latent, "concepts": probabilities}
     cells = {

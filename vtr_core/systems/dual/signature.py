@@ -5,7 +5,7 @@ from vtr_core.systems.signature import Column, Signature
 
 
 def signature(model: HybridEncoderConfig) -> Signature:
-    """A text in; its latent vector and the probabilities of its concepts out, as far as the model has these spaces."""
+    """The signature: text in; its latent vector and concept probabilities out, for the spaces that the model has."""
     spaces = {"latent": model.latent_dim, "concepts": model.num_concepts}
     return Signature(
         description="Embeds captions in the spaces of videos. Input: `caption`; output: vectors per space.",

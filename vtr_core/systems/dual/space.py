@@ -1,4 +1,4 @@
-"""Spaces of the dual encoder: dimensions of both spaces, α, similarity, margin, learning rate."""
+"""Search spaces of the dual encoder: dimensions of both spaces, α, similarity, margin, learning rate."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -30,7 +30,7 @@ def msrvtt() -> Space:
 
 
 def msrvtt_tiny() -> Space:
-    """The same questions, on a network that trains in a minute on two cores."""
+    """The same settings, on a network that trains in a minute on two cores."""
     return Space(
         name="hybrid-msrvtt-tiny",
         preset="hybrid-msrvtt-tiny",
@@ -57,7 +57,7 @@ def latent_dimensions() -> Space:
 
 
 def concept_dimensions() -> Space:
-    """The same of the concept space alone."""
+    """The dimension study of the concept space alone."""
     return Space(
         name="concept-dimensions",
         preset="hybrid-msrvtt-concept",
@@ -67,14 +67,14 @@ def concept_dimensions() -> Space:
 
 
 def latent_octaves() -> Space:
-    """The same on the thesis's own grid: ten values per octave from 16 to 65,536."""
+    """The dimension study of the latent space on the thesis's own grid: ten values per octave from 16 to 65,536."""
     return replace(
         latent_dimensions(), name="latent-octaves", parameters={"model.latent_dim": Parameter(Choice(_OCTAVES))}
     )
 
 
 def concept_octaves() -> Space:
-    """That grid for concepts, as far as the corpus offers so many: a trial with more ends in its error."""
+    """The same grid for concepts; a trial with more concepts than the corpus has ends in an error."""
     parameters = {"model.num_concepts": Parameter(Choice(_OCTAVES))}
     return replace(concept_dimensions(), name="concept-octaves", parameters=parameters)
 

@@ -1,4 +1,4 @@
-"""The dual encoder: whole videos and sentences in a latent space, a concept space, or both."""
+"""`System` of the dual encoder: whole videos and sentences in a latent space, a concept space, or both."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ def _num_concepts(model: HybridEncoderConfig) -> int | None:
 
 
 def _usual_features(model: HybridEncoderConfig) -> "Mapping[str, int]":
-    """ResNeXt-101's and ResNet-152's vectors of a frame side by side."""
+    """ResNeXt-101's and ResNet-152's features of frames, concatenated."""
     return {model.feature: 4096}
 
 

@@ -1,4 +1,4 @@
-"""Training of a dual encoder: triplets in each space, the detection of concepts, and retrieval as its validation."""
+"""Training of a dual encoder: triplet losses in each space, concept detection, and retrieval as validation."""
 
 from collections.abc import Callable
 from functools import partial
@@ -56,7 +56,7 @@ class DualEncodingTask:
         self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = frame_batch(columns, [self._model.feature]).to(device)
         embeddings, keys = gather_dual(model(batch)), gather_keys(batch.keys)
         share = Share(self._rank, self._world)
@@ -105,8 +105,10 @@ def _bare(model: nn.Module) -> HybridEncoder:
 
 
 def compared_spaces(embeddings: DualEmbeddings, of_concepts: Similarity, margin: float) -> Compared:
-    """Text and video in each space, `text_latent` and so on; their similarities, over the margin that matches should
-    have. of_concepts: how concept scores are compared."""
+    """Text and video in each space, `text_latent` and so on; their similarities, divided by the margin.
+
+    of_concepts: the similarity of concept scores.
+    """
     vectors: dict[str, Tensor] = {}
     scores: dict[str, Callable[[], Tensor]] = {}
     for name, space, similarity in (

@@ -1,4 +1,4 @@
-"""What each capsule responds to: its strongest clips and the concepts of their captions.
+"""Capsule activation report: each capsule's strongest clips, and the concepts of their captions.
 
 Imported by pipelines.
 """

@@ -1,4 +1,4 @@
-"""The report on capsules, made from what was read of one or more data sets."""
+"""Builds the capsule activation report from the activations read from one or more data sets."""
 
 import math
 import re
@@ -31,25 +31,25 @@ from vtr_core.systems.capsules.activations.report import (
     ShownClip,
 )
 
-_YOUTUBE_ID = re.compile("[A-Za-z0-9_-]{10}[AEIMQUYcgkosw048]")  # eleven characters; the last one holds four bits
+_YOUTUBE_ID = re.compile("[A-Za-z0-9_-]{10}[AEIMQUYcgkosw048]")  # 11 characters of 6 bits, the last one of 4
 
 
 @dataclass(frozen=True)
 class ReadDataset:
-    """A data set's name, place and activations."""
+    """The name, location and activations of a data set."""
 
     name: str
     uri: str
     fingerprint: str
     invented: bool
-    """Whether its videos exist nowhere but in the data set, so that no id may become a link."""
+    """Whether the data set is synthetic: video ids are then never linked to YouTube."""
     activations: DatasetActivations
 
 
 def activation_report(
     checkpoint: str, preset: str, step: int, datasets: Sequence[ReadDataset], options: ReportOptions
 ) -> ActivationReport:
-    """Everything that the page shows, from what was read of one or more data sets with one model."""
+    """The report on one model, from the activations read from one or more data sets."""
     profiles = [
         {name: _profiles(dataset.activations, part, options) for name, part in dataset.activations.modalities.items()}
         for dataset in datasets
@@ -78,7 +78,7 @@ def activation_report(
 
 
 def _profiles(dataset: DatasetActivations, part: ModalityActivations, options: ReportOptions) -> ConceptProfiles:
-    """The profiles over the sampled clips that have the modality, which may be none."""
+    """Activation profiles over the sampled clips that have the modality, of which there may be none."""
     kept = np.flatnonzero(part.present)
     words = [dataset.words[i] for i in kept]
     concepts = clip_concepts(words, dataset.video_key[kept], options.min_videos)
@@ -174,7 +174,7 @@ def _concept(profiles: ConceptProfiles, word: int, capsule: int) -> Concept:
 
 
 def _shown(clip: Clip, modality: str, capsule: int, activation: float, may_link: bool) -> ShownClip:
-    """The clip with its first captions; in the text modality with those that activate the capsule most."""
+    """The clip with its first captions; for the text modality with the captions of highest activation."""
     ordered = captions_by_activation(clip, capsule) if modality == TEXT else clip
     captions = tuple(dict.fromkeys(ordered.captions))
     return ShownClip(

@@ -1,4 +1,4 @@
-"""The page on capsules: one HTML file that needs nothing else."""
+"""The capsule activation report as one self-contained HTML file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,9 +12,9 @@ TEMPLATE = "activations.html"
 
 
 def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thumbnail]] = ()) -> str:
-    """The report as HTML. Every text of a data set is escaped: names, ids and captions may hold anything.
+    """The report as HTML. All text from data sets is escaped: names, ids and captions are arbitrary strings.
 
-    thumbnails: of each data set, by clip id, those that there are.
+    thumbnails: available thumbnails per data set, by clip id.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("vtr_core.systems.capsules", "templates"),
@@ -30,7 +30,7 @@ def render_page(report: ActivationReport, thumbnails: Sequence[Mapping[str, Thum
 
 
 def chance(p: float) -> str:
-    """A p-value with two digits; what float64 cannot hold as a bound."""
+    """A p-value with two digits; an upper bound where it underflows float64."""
     if p == 0:
         return "< 1e-300"
     return f"{p:.2g}" if p >= 0.001 else f"{p:.0e}"

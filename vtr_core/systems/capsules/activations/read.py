@@ -1,4 +1,4 @@
-"""The capsule activations of a data set, streamed: strongest clips, use of capsules, and a sample for concepts."""
+"""Capsule activations of a data set, read as a stream: strongest clips, capsule usage, and a sample for concepts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ DESCRIPTION = ("clip_id", "video_id", "start", "end", "caption")
 
 @runtime_checkable
 class CapsuleModel(Protocol):
-    """A model that can say how active its capsules are."""
+    """Protocol of a model with capsule activations."""
 
     def activations(self, batch: ClipBatch) -> dict[str, Capsules]:
         """The secondary capsules of every modality."""
@@ -38,7 +38,7 @@ class CapsuleModel(Protocol):
 
 @dataclass(frozen=True)
 class Clip:
-    """A clip as people are shown it, with all its captions and what its text capsules make of each."""
+    """A clip as shown in the report, with all its captions and the text capsules' activations on each."""
 
     clip_id: str
     video_id: str
@@ -46,29 +46,29 @@ class Clip:
     end: float
     captions: tuple[str, ...]
     caption_activations: Float32[np.ndarray, "captions capsules"]
-    """−inf for a caption without a word that the model knows."""
+    """−inf for a caption without an in-vocabulary word."""
 
 
 @dataclass(frozen=True)
 class ModalityActivations:
-    """What one modality's capsules did: their use and strongest clips over all clips that have the modality."""
+    """Activations of one modality's capsules: usage and strongest clips over all clips that have the modality."""
 
     usage: CapsuleUsage
     top: TopClips
     present: Bool[np.ndarray, " sample"]
     activations: Float32[np.ndarray, "sample capsules"]
-    """Of the sampled clips; those of a clip that lacks the modality mean nothing."""
+    """Activations of the sampled clips; undefined for a clip that lacks the modality."""
 
 
 @dataclass(frozen=True)
 class DatasetActivations:
-    """A data set as the capsules see it. `modalities` has only those that at least one clip has."""
+    """Capsule activations on a data set. `modalities` has only those that at least one clip has."""
 
     num_clips: int
     clips: dict[int, Clip]
-    """By number, in file order; those that are among the strongest of some capsule."""
+    """By clip number in file order; only clips that are among the strongest of some capsule."""
     words: tuple[frozenset[str], ...]
-    """Of each sampled clip, what its captions name."""
+    """The concept words of each sampled clip's captions."""
     video_key: Int64[np.ndarray, " sample"]
     modalities: dict[str, ModalityActivations]
     absent: tuple[str, ...]
@@ -76,7 +76,7 @@ class DatasetActivations:
 
 
 def capsule_model(model: nn.Module, kind: str) -> CapsuleModel:
-    """`model`, if it has capsules; ConfigError where it is one without, of configuration `kind`."""
+    """`model`, if it has capsules; ConfigError for a model without, of configuration `kind`."""
     if isinstance(model, CapsuleModel):
         return model
     raise ConfigError(
@@ -97,11 +97,11 @@ def read_activations(
     batch_rows: int,
     seed: int,
 ) -> DatasetActivations:
-    """Read a data set once, on the model's device.
+    """Capsule activations of a data set, computed in one pass on the model's device.
 
-    A clip with several captions is one clip: each of its capsules is as active as for its strongest row. Memory holds
-    `places` clips per capsule and modality, and the activations and words of `max_clips` sampled clips. Raises
-    CheckpointError for activations that are not finite.
+    A clip's activation is the maximum over its rows, one row per caption. Memory holds `places` clips per capsule and
+    modality, and the activations and words of `max_clips` sampled clips. Raises CheckpointError for activations that
+    are not finite.
     """
     module = cast(nn.Module, model)
     was_training = module.training
@@ -121,7 +121,7 @@ Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def _groups(manifest: Manifest, vocabulary: Vocabulary, features: Mapping[str, int]) -> Iterator[Columns]:
-    """Row groups with tokens of `vocabulary`, and zeros without presence for features that the data set lacks."""
+    """Row groups with tokens of `vocabulary`; features that the data set lacks are zeros, marked as not present."""
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     reader = RowGroupReader(manifest, [*training_columns(manifest.schema), *DESCRIPTION])
     for place in row_groups(manifest):
@@ -153,7 +153,7 @@ def _row_activations(model: CapsuleModel, columns: Columns, features: Mapping[st
 
 
 class _Tally:
-    """What is kept of the row groups that stream by."""
+    """Running results over the row groups of a stream."""
 
     def __init__(self, capsules: Mapping[str, int], places: int, max_clips: int, seed: int) -> None:
         self._max_clips, self._seed = max_clips, seed
@@ -171,7 +171,7 @@ class _Tally:
         self._waiting: list[ClipSample] = []
 
     def add(self, columns: Columns, rows: Rows) -> None:
-        """Take in one row group; it holds all rows of its clips."""
+        """Adds one row group, which must hold all rows of its clips."""
         order, starts = _clip_order(columns["clip_key"])
         clips = {name: _strongest(values[order], has[order], starts) for name, (values, has) in rows.items()}
         first = self._num_clips
@@ -191,7 +191,7 @@ class _Tally:
         self._add_to_sample(columns, clips, order, bounds)
 
     def _add_to_sample(self, columns: Columns, clips: Rows, order: np.ndarray, bounds: np.ndarray) -> None:
-        """Only clips that can still belong to the sample have their captions read."""
+        """Adds clips to the sample; only the captions of clips that can still belong to it are decoded."""
         starts = order[bounds[:-1]]
         priority = priorities(columns["clip_key"][starts], self._seed)
         full = len(self._sample.priority) == self._max_clips
@@ -209,12 +209,14 @@ class _Tally:
             self._merge()
 
     def _merge(self) -> None:
-        """Merging waits for enough clips: each merge copies the whole sample."""
+        """Merges pending clips into the sample; deferred until enough are pending, because each merge copies the whole
+        sample.
+        """
         self._sample = ClipSample.joined([self._sample, *self._waiting]).lowest(self._max_clips)
         self._waiting = []
 
     def result(self) -> DatasetActivations:
-        """All that was kept; the sample is a function of the clips and the seed, its order of the file's."""
+        """The final results; the sample is a function of the clips and the seed, in file order."""
         self._merge()
         seen = [name for name, meter in self._meters.items() if meter.clips]
         sample = self._sample
@@ -234,7 +236,7 @@ class _Tally:
 
 
 def _clip_order(clip_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows ordered so that a clip's are neighbours, clips by their first row; and where each clip starts in that."""
+    """Row order that groups rows by clip, clips ordered by their first row; and the offset of each clip in it."""
     _, first, inverse = np.unique(clip_key, return_index=True, return_inverse=True)
     order = np.argsort(first[inverse], kind="stable")
     starts = np.flatnonzero(np.diff(first[inverse][order], prepend=-1))
@@ -244,7 +246,7 @@ def _clip_order(clip_key: Int64[np.ndarray, " rows"]) -> tuple[np.ndarray, np.nd
 def _strongest(
     values: Float32[np.ndarray, "rows capsules"], has: Bool[np.ndarray, " rows"], starts: Int64[np.ndarray, " clips"]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each clip the maximum over its rows that have the modality, and whether any has."""
+    """Per clip, the maximum over its rows that have the modality, and whether any row has it."""
     some = np.maximum.reduceat(has, starts)
     strongest = np.maximum.reduceat(np.where(has[:, None], values, -np.inf).astype(np.float32), starts, axis=0)
     return np.where(some[:, None], strongest, 0).astype(np.float32), some
@@ -263,7 +265,7 @@ def _describe(columns: Columns, text: np.ndarray, rows: np.ndarray) -> Clip:
 
 
 def captions_by_activation(clip: Clip, capsule: int) -> Clip:
-    """The clip with its captions from the one that activates a text capsule most to the one that does least."""
+    """The clip with its captions in descending order of a text capsule's activation."""
     order = np.argsort(-clip.caption_activations[:, capsule], kind="stable")
     return replace(
         clip,

@@ -1,4 +1,4 @@
-"""What the page on capsules says, as plain values: the same for the page and for its JSON."""
+"""Content of the capsule activation report as plain values, the same for HTML and JSON."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ MAX_CAPTIONS = 3
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """How much is shown, and how concepts are found."""
+    """Options of the report: amounts shown, and thresholds for concepts."""
 
     top: int = 4
     active_share: float = 0.1
@@ -35,7 +35,7 @@ class ReportOptions:
 
 @dataclass(frozen=True)
 class Concept:
-    """A word that goes with a capsule (lift above 1) or against it (below 1)."""
+    """A word positively (lift above 1) or negatively (below 1) associated with a capsule."""
 
     word: str
     bits: float
@@ -55,10 +55,10 @@ class ShownClip:
     end: float
     activation: float
     captions: tuple[str, ...]
-    """At most MAX_CAPTIONS of its distinct ones."""
+    """At most MAX_CAPTIONS distinct captions."""
     num_captions: int
     youtube: str | None
-    """The video at that second, where the id can be one of YouTube's."""
+    """Link to the video at the clip's start, where the id can be a YouTube id."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +66,20 @@ class Cell:
     """A capsule in one modality of one data set."""
 
     dataset: int
-    """Position in the report's `datasets`."""
+    """Index in the report's `datasets`."""
     mean: float
     deviation: float
     led: float
-    """Share of clips on which it is among the strongest."""
+    """Share of clips for which the capsule is among the strongest."""
     flat: bool
-    """Whether its activation hardly varies from clip to clip."""
+    """Whether the activation hardly varies between clips."""
     concepts: tuple[Concept, ...]
     against: tuple[Concept, ...]
     clips: tuple[ShownClip, ...]
 
     @property
     def fault(self) -> str | None:
-        """Why the capsule is dead here, in words; None where it is not."""
+        """The reason why the capsule is dead on this data set, as text; None if it is alive."""
         if self.flat:
             return "flat"
         return "never leads" if self.led == 0 else None
@@ -87,27 +87,27 @@ class Cell:
 
 @dataclass(frozen=True)
 class CapsuleModality:
-    """A capsule in one modality, data set by data set; those that lack the modality are left out."""
+    """A capsule in one modality, by data set; data sets without the modality are omitted."""
 
     modality: str
     cells: tuple[Cell, ...]
 
     @property
     def strongest(self) -> Concept | None:
-        """The concept with the most information over the data sets."""
+        """The concept of highest mutual information over the data sets."""
         found = [cell.concepts[0] for cell in self.cells if cell.concepts]
         return max(found, key=lambda concept: concept.bits, default=None)
 
     @property
     def fault(self) -> str | None:
-        """Why it is dead on all data sets, by the first of them; None where it is alive on one."""
+        """The reason why the capsule is dead on all data sets, taken from the first; None if it is alive on one."""
         faults = [cell.fault for cell in self.cells]
         return faults[0] if all(faults) else None
 
 
 @dataclass(frozen=True)
 class Capsule:
-    """One capsule, in all modalities that some data set has."""
+    """One capsule, in all modalities that at least one data set has."""
 
     number: int
     modalities: tuple[CapsuleModality, ...]
@@ -124,16 +124,16 @@ class ModalitySummary:
     entropy: float
     max_entropy: float
     flat: float
-    """Share of the capsules whose activation hardly varies."""
+    """Share of capsules whose activation hardly varies between clips."""
     dead: float
-    """Share of those that are flat or never among the strongest."""
+    """Share of capsules that are flat or never among the strongest."""
     named_capsules: int
-    """Capsules that at least one concept goes with."""
+    """Number of capsules with at least one associated concept."""
 
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """One data set: what it holds, and which of the model's modalities it lacks."""
+    """Summary of a data set, with the model's modalities that it lacks."""
 
     name: str
     uri: str
@@ -145,7 +145,7 @@ class DatasetSummary:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """Whether the capsules of a modality stand for the same concepts on two data sets."""
+    """Agreement of a modality's capsules between two data sets on their concepts."""
 
     modality: str
     first: int
@@ -155,12 +155,12 @@ class PairAgreement:
     mean_other: float | None
     recognised: float | None
     same: tuple[float | None, ...]
-    """Of each capsule."""
+    """Per capsule."""
 
 
 @dataclass(frozen=True)
 class ActivationReport:
-    """The whole page."""
+    """The whole report."""
 
     checkpoint: str
     preset: str

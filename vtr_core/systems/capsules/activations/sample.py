@@ -1,4 +1,4 @@
-"""Sampled clips of a data set that streams by, with what the concepts of capsules are found from."""
+"""Sample of clips from a streamed data set, from which capsules' concepts are estimated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from vtr_core.analysis.activations.sampling import lowest
 
 @dataclass(frozen=True)
 class ClipSample:
-    """Clips with their priority, the words of their captions, and their activations by modality."""
+    """Sampled clips: priority, caption words, and activations by modality."""
 
     priority: UInt64[np.ndarray, " sample"]
     video_key: Int64[np.ndarray, " sample"]
@@ -31,7 +31,7 @@ class ClipSample:
         )
 
     def lowest(self, count: int) -> "ClipSample":
-        """The `count` clips with the lowest priorities, in the order they have."""
+        """The `count` clips with the lowest priorities, in unchanged order."""
         if len(self.priority) <= count:
             return self
         kept = lowest(self.priority, count)

@@ -20,7 +20,7 @@ PAGE, VALUES = "activations.html", "activations.json"
 
 @dataclass(frozen=True)
 class ExplainFlags:
-    """What to explain, on what, and where the page goes."""
+    """Flags of `vtr explain CHECKPOINT --capsules`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def explain(flags: ExplainFlags) -> "ActivationReport":
-    """Read the data sets through the model, write the page and its JSON, and log both as a run of the experiment."""
+    """Computes the report on all data sets, writes it as HTML and JSON, and logs both as a run of the experiment."""
     from pipelines.evaluation_inputs import device
     from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
@@ -90,7 +90,7 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
 
 
 def _thumbnails(report: "ActivationReport", place: int, manifest: "Manifest") -> "dict[str, Thumbnail]":
-    """The pictures of the clips of one data set that the page shows."""
+    """Thumbnails of the shown clips of one data set."""
     from vtr_core.data.shards.thumbnails import Thumbnails
 
     parts = [part for capsule in report.capsules for part in capsule.modalities]

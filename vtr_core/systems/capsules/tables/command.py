@@ -1,4 +1,4 @@
-"""`vtr tables capsules`: the paper's tables, its figures beside ours, which are measured where the data is there."""
+"""`vtr tables capsules`: the paper's tables, published metrics beside ours, measured where data is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 SYNTHETIC_PRESET = "capsule-howto-tiny"
 CAPSULES = {"32": "capsules-quarter", "64": "capsules-half", "128": "", "256": "capsules-double"}
-"""The variant that has the benchmark's number of capsules."""
+"""Variants by the benchmark's number of capsules."""
 
 
 @dataclass(frozen=True)
 class TablesFlags(PaperTablesFlags):
-    """Which tables, from which data; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables capsules`; settings of all runs are given as --a.b value."""
 
     preset: str = "capsule-howto"
     """Base preset, whose variants are the rows; a small one makes small tables."""
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
-    """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
     from pipelines.tables.runs import read_results
 
@@ -75,7 +75,7 @@ def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
 
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
-    """The flags with a synthetic world, made where it is not there yet, and the small preset."""
+    """The flags with synthetic data sets, created if missing, and the small preset."""
     from pipelines.ingest.command import IngestFlags, ingest
     from vtr_core import storage
     from vtr_core.data.manifest import splits
@@ -98,7 +98,7 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
 
 
 def _missing(flags: TablesFlags, sets: "Sequence[TestSet]") -> dict[str, str]:
-    """Why the paper's data sets have no figures of ours."""
+    """The reason why the paper's data sets have no metrics of ours."""
     given = {one.name for one in sets}
     reasons = {}
     for name in PAPER.data_sets:

@@ -29,7 +29,7 @@ _COLUMNS = ("B@1", "B@2", "B@3", "B@4", "METEOR", "ROUGE-L", "CIDEr")
 
 @dataclass(frozen=True)
 class CaptioningResult:
-    """The figures of one data set, and what was generated."""
+    """Metrics and generated captions of one data set."""
 
     name: str
     manifest: Manifest
@@ -37,12 +37,12 @@ class CaptioningResult:
     videos: CaptionedVideos
 
     def metrics(self, prefix: str | None = None) -> dict[str, float]:
-        """The figures by metric name, as `test/<set>/cider`."""
+        """The metrics by name, as `test/<set>/cider`."""
         return caption_values(self.figures, prefix or f"test/{self.name}")
 
 
 def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
-    """Evaluate, print a table for each data set, and log all figures as one run of the experiment."""
+    """Evaluates, prints a table for each data set, and logs all metrics as one run of the experiment."""
     loaded, decoding = _captioner(flags)
     manifests = [describable(loaded, uri) for uri in flags.data]
     results = []

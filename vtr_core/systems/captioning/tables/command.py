@@ -1,4 +1,4 @@
-"""`vtr tables gmc`: the captioning paper's tables, its figures beside ours, measured where the data is there."""
+"""`vtr tables gmc`: the captioning paper's tables, published metrics beside ours, measured where data is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GmcTablesFlags(PaperTablesFlags):
-    """Which tables, from which data; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables gmc`; settings of all runs are given as --a.b value."""
 
     preset: str = "caption-msrvtt"
     """Base preset, whose variants are the rows; a small one makes small tables."""
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
-    """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
     from pipelines.tables.runs import parse_test_set, read_results
     from vtr_core.config.override import override
@@ -57,7 +57,7 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
 
 
 def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The changes that a row has settings for: one without a margin has none of its."""
+    """The changes that apply to a variant: without a granularity margin, its settings are dropped."""
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptioningLossConfig
 
@@ -68,7 +68,7 @@ def _own(changes: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _baseline(flags: GmcTablesFlags, sets: "Sequence[TestSet]") -> dict[str, float]:
-    """By metric name, the result of the nearest training video's caption."""
+    """The metrics of the nearest-neighbour baseline, by name."""
     from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.run.presets import preset
     from vtr_core.systems.captioning.config import CaptionerConfig

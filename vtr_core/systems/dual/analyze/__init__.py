@@ -1,4 +1,4 @@
-"""What decides a dual encoder's rankings, and what its spaces add to each other.
+"""Analyses of a dual encoder: causal concepts of its rankings, and complementarity of its spaces.
 
 Above train and pipelines: imported by `vtr analyze` alone.
 """

@@ -1,4 +1,4 @@
-"""A data set as the analyses of a dual encoder take it: rows that are present, as tensors."""
+"""A data set as input of the analyses of a dual encoder: its present rows, as tensors."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,9 +18,9 @@ from vtr_core.systems.dual.rows import DualRows
 
 @dataclass(frozen=True)
 class AnalysedSet:
-    """Captions with a known word and a video with frames, and all videos with frames.
+    """Captions with an in-vocabulary word and a video with frames, and all videos with frames.
 
-    `left_out` captions and videos are not there: they count as failures in vtr evaluate, here they say nothing.
+    `left_out` is the number of other captions and videos: `vtr evaluate` counts them as failures, analyses ignore them.
     """
 
     name: str
@@ -50,12 +50,12 @@ class AnalysedSet:
         return ConceptSpace(self.concept_text, self.concept_video, self.caption_video, similarity)
 
     def few_captions(self, most: int, seed: int) -> "AnalysedSet":
-        """At most so many captions of each video, drawn with `seed`; the videos stay."""
+        """At most `most` captions of each video, sampled with `seed`; all videos are kept."""
         kept = drawn_captions(self.caption_video, len(self.video_key), most, seed)
         return self._captions(kept)
 
     def with_captions_of(self, other: "AnalysedSet") -> "AnalysedSet":
-        """Only the captions that `other` has, too; DatasetError where the two do not have the same videos."""
+        """Only the captions that `other` also has; DatasetError where the two have different videos."""
         if not np.array_equal(self.video_key, other.video_key):
             raise DatasetError(f"{self.name} and {other.name} do not have the same videos with frames")
         return self._captions(torch.from_numpy(np.flatnonzero(np.isin(self.caption_key, other.caption_key))))
@@ -71,7 +71,7 @@ class AnalysedSet:
 
 
 def analysed_set(name: str, rows: DualRows) -> AnalysedSet:
-    """The rows of a data set that an analysis can use; DatasetError where none is left."""
+    """The rows of a data set that an analysis can use; DatasetError if there are none."""
     videos = np.flatnonzero(rows.video_present)
     captions = np.flatnonzero(rows.text_present & rows.video_present[rows.caption_video])
     if not len(captions):

@@ -1,4 +1,4 @@
-"""The figures of both directions from one score matrix of captions and videos."""
+"""Retrieval metrics of both directions from one score matrix of captions and videos."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ from vtr_core.metrics.ranking import RetrievalMetrics, retrieval_metrics, sum_r
 from vtr_core.metrics.relevance import from_labels
 
 FIGURES = (*(f"{way}_{name}" for way in ("t2v", "v2t") for name in ("r1", "r5", "r10", "medr", "map")), "sum_r", "map")
-"""Those of `MatchedFigures.values` that tables show, and their heads."""
+"""The metrics of `MatchedFigures.values` that tables show, and their headings."""
 HEADS = ("t2v R@1", "R@5", "R@10", "MedR", "mAP", "v2t R@1", "R@5", "R@10", "MedR", "mAP", "SumR", "mAP")
 
 
 @dataclass(frozen=True)
 class MatchedFigures:
-    """Captions that search for their video, and videos that search for their captions."""
+    """Metrics of text-to-video and video-to-text retrieval."""
 
     text_to_video: RetrievalMetrics
     video_to_text: RetrievalMetrics
 
     @property
     def mean_average_precision(self) -> float:
-        """The mean of both directions, in [0, 1]."""
+        """The mean mAP of both directions, in [0, 1]."""
         return (self.text_to_video.mean_average_precision + self.video_to_text.mean_average_precision) / 2
 
     @property
@@ -31,7 +31,9 @@ class MatchedFigures:
         return sum_r(self.text_to_video, self.video_to_text)
 
     def values(self) -> dict[str, float]:
-        """By name: `t2v_r1` …, `t2v_medr`, `t2v_map`, `v2t_…`, `sum_r` and `map` of both; all but ranks in percent."""
+        """Metrics by name: `t2v_r1` …, `t2v_medr`, `t2v_map`, `v2t_…`, and `sum_r` and `map` of both; ranks, others in
+        percent.
+        """
         found: dict[str, float] = {}
         for way, metrics in (("t2v", self.text_to_video), ("v2t", self.video_to_text)):
             found.update({f"{way}_r{k}": 100 * recall for k, recall in metrics.recall.items()})
@@ -43,7 +45,9 @@ class MatchedFigures:
 def matched_figures(
     scores: Float[Tensor, "captions videos"], caption_video: Int64[Tensor, " captions"]
 ) -> MatchedFigures:
-    """Of scores where caption i belongs to video `caption_video[i]` alone; a video without a caption is no query."""
+    """The metrics of scores where caption i matches video `caption_video[i]` only; a video without captions is no
+    query.
+    """
     queries = caption_video.unique()
     owners = caption_video.numpy()
     every = range(scores.shape[1])

@@ -1,4 +1,4 @@
-"""`vtr tables thesis`: the thesis's tables, its figures beside ours, which are measured where the data is there."""
+"""`vtr tables thesis`: the thesis's tables, published metrics beside ours, measured where data is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TablesFlags(PaperTablesFlags):
-    """Which tables, from which data; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables thesis`; settings of all runs are given as --a.b value."""
 
     preset: str = "hybrid-msrvtt"
-    """The base whose variants are the rows; a small one makes small tables."""
+    """Base preset, whose variants are the rows; a small one makes small tables."""
     data: str | None = None
-    """Folder with the splits train, val and test, and concepts, their table. Without it nothing is trained."""
+    """Folder with the splits train, val and test, and their concept table, concepts. Without it nothing is trained."""
     tagged: tuple[str, ...] = ()
-    """Such folders whose words and concepts carry parts of speech: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER."""
+    """Such folders with part-of-speech tags in words and concepts: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER."""
     size: tuple[str, ...] = ()
-    """For Table 3.1 data sets, or folders of splits: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI."""
+    """Data sets, or folders of splits, for Table 3.1: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI."""
     rows: tuple[str, ...] = ()
-    """Train the rows of these variants alone, such as concept or concept-pos-spacy (default: all of the tables)."""
+    """Train only the rows of these variants, such as concept or concept-pos-spacy (default: all of the tables)."""
     out: str = "runs/tables-thesis"
-    """Folder for runs and tables; finished runs in it are taken as they are, interrupted ones go on."""
+    """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
-    """Train and measure what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.page import chosen_tables, variants_of, write_page
     from pipelines.tables.runs import TestSet, read_results
 
@@ -71,7 +71,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
 def _run(
     flags: TablesFlags, changes: Mapping[str, Any], wanted: Sequence[str], folders: Mapping[str, str]
 ) -> dict[str, str]:
-    """Train and measure the rows whose data is there; of the others why not, by variant."""
+    """Trains and evaluates the rows whose data is given; for the others returns the reason, by variant."""
     not_run = {}
     for variant in wanted:
         source = SINGLE if variant == FUSED else variant
@@ -112,7 +112,7 @@ def _sweep(flags: TablesFlags, folder: str) -> "Sweep":
 
 
 def _fuse(flags: TablesFlags, folder: str) -> None:
-    """Add the scores of trainings 0 and 1, 2 and 3, … of the small latent space."""
+    """Adds the scores of trainings 0 and 1, 2 and 3, … of the small latent space."""
     from pipelines.tables.runs import TestSet, figures_file, run_folder
     from vtr_core import storage
     from vtr_core.storage import locate
@@ -144,7 +144,7 @@ def _sets(folder: str) -> "Sets":
 
 
 def _folders(flags: TablesFlags) -> dict[str, str]:
-    """The folders of data by tagger; "" is that without tags."""
+    """The data folders by tagger; "" is the one without tags."""
     return {**({"": flags.data} if flags.data else {}), **_named(flags.tagged, "--tagged", list(TAGGERS))}
 
 
@@ -173,7 +173,7 @@ def _size_rows() -> list[str]:
 
 
 def _sizes(folders: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Videos and captions of data sets, for Table 3.1."""
+    """Numbers of videos and captions of data sets, for Table 3.1."""
     from vtr_core.data.captions.video_captions import video_captions
     from vtr_core.data.manifest import Manifest, splits
 
@@ -196,5 +196,5 @@ def _missing() -> dict[str, str]:
 def _without_figures(
     figures: Mapping[str, Mapping[str, tuple[float, ...]]], reasons: Mapping[str, str]
 ) -> dict[str, str]:
-    """Reasons of variants that have no figures from an earlier call either."""
+    """The reasons of variants that have no metrics from an earlier call either."""
     return {variant: reason for variant, reason in reasons.items() if not figures.get(variant)}

@@ -1,4 +1,4 @@
-"""What the thesis's tables judge a trained dual encoder by: every way of scoring it, its search, its detectors."""
+"""Measurements on a trained dual encoder for the thesis's tables: every way of scoring, transform search, detectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ def measure(
     ambiguous: bool = False,
     detectors: bool = False,
 ) -> dict[str, Any]:
-    """Parameters, the test set's figures by every way of scoring, and what the search on the validation set found.
+    """Parameter count, test metrics by every way of scoring, and the result of the search on the validation set.
 
-    ambiguous: also of the queries with an ambiguous word; detectors: also their mean average precision on all splits.
-    Figures are in percent but for ranks, parameters and precision.
+    ambiguous: adds metrics on the queries with an ambiguous word; detectors: adds the concept detectors' mean average
+    precision on all splits. Metrics are in percent except ranks, parameters and precision.
     """
     loaded = load_model(checkpoint, "cpu")
     rows = embed_dual(loaded, usable(sets.test, require_videos))
@@ -74,7 +74,7 @@ def measure(
 
 
 def fused(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
-    """The figures of two latent spaces that were trained apart (Table 4.1, independent homogeneous)."""
+    """The metrics of the fusion of two separately trained latent spaces (Table 4.1, independent homogeneous)."""
     first, second = (
         analysed_set("test", embed_dual(load_model(one, "cpu"), usable(test, require_videos))) for one in checkpoints
     )
@@ -82,7 +82,7 @@ def fused(checkpoints: tuple[str, str], test: str) -> dict[str, Any]:
 
 
 def flat(measured: Mapping[str, Any], name: str) -> dict[str, float]:
-    """What `measure` found by metric name, `<name>/<way>/t2v_r1`, `<name>/transform/scale` …; 10⁶ parameters."""
+    """The results of `measure` by metric name, `<name>/<way>/t2v_r1`, `<name>/transform/scale` …; parameters in 10⁶."""
     values = {
         f"{name}/{way}/{figure}": value
         for way, figures in measured["scored"].items()
@@ -103,7 +103,7 @@ def _by_space(loaded: LoadedModel, rows: DualRows) -> dict[str, dict[str, float]
 
 
 def _ambiguous(loaded: LoadedModel, rows: DualRows, concepts: str) -> dict[str, dict[str, float]]:
-    """Of the ambiguous queries and their videos alone; nothing where there is none."""
+    """Metrics on the ambiguous queries and their videos only; empty where there are none."""
     kept = np.isin(rows.caption_key, ConceptTable.load(concepts).ambiguous_captions)
     if not kept.any():
         return {}

@@ -1,4 +1,4 @@
-"""What the rows of the thesis's tables are trained with: a preset's variant, changes in it, and whose tags."""
+"""Trainings of the rows of the thesis's tables: a preset's variant, changes in it, and the tagger of its data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ TAGGERS: Mapping[str, str] = MappingProxyType(
         "spacy": "--tagger default, or spacy:NAME",
     }
 )
-"""The thesis's taggers by name, and what asks `vtr ingest` and `vtr concepts` for them."""
+"""Names of the thesis's taggers, and their flags for `vtr ingest` and `vtr concepts`."""
 SINGLE, FUSED = "equal-latent", "equal-latent-fused"
 """A latent space alone, and two trainings of it whose scores are added."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """One way of training: a variant of the base, and whose tags its data has."""
+    """One way of training: a variant of the base, and the tagger of its data."""
 
     variant: str
     tagger: str | None = None
 
     def config(self, base: str, changes: Mapping[str, Any]) -> TrainConfig:
-        """The whole configuration, with `changes` of all runs."""
+        """The complete configuration, with `changes` applied to all runs."""
         return override(preset(f"{base}-{self.variant}" if self.variant else base), changes)
 
 
@@ -55,4 +55,4 @@ TRAININGS: Mapping[str, Training] = MappingProxyType(
         "equal-heterogeneous": Training("equal-heterogeneous"),
     }
 )
-"""By the name of a row's variant."""
+"""Trainings by the name of a row's variant."""

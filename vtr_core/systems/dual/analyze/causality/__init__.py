@@ -1,4 +1,4 @@
-"""Which concepts decide, and a transform of their scores by which few do.
+"""Causality of a dual encoder's rankings: the concepts that decide, and score transforms that concentrate on few.
 
 Imported by `vtr analyze` alone.
 """

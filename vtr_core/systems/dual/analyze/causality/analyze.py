@@ -1,4 +1,4 @@
-"""Which concepts decide a dual encoder's rankings, and how few can: the search, the figures, what is written."""
+"""Entry point of `vtr analyze causality`: search of the transform, test metrics, figures, report."""
 
 import time
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ TRANSFORM = "transform.json"
 
 
 def analyze(flags: CausalityFlags) -> Findings:
-    """Search on the validation data, measure on the test data, write and log everything."""
+    """Searches on the validation data, measures on the test data, and writes and logs the results."""
     _check(flags)
     check_writable(locate(flags.out))
     uris = [flags.data, flags.test, *([flags.train] if flags.train else [])]
@@ -87,7 +87,7 @@ def _check(flags: CausalityFlags) -> None:
 
 
 def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:
-    """The concept table asked for, or the one beside the data where there is one; every data set must be in it."""
+    """The given concept table, or the one next to the data if it exists; it must contain every data set."""
     folder = locate(flags.concepts) if flags.concepts else locate(flags.train or flags.data) / "concepts"
     if flags.concepts is None and not storage.exists(folder / FILE):
         print(f"{folder} is no concept table: nothing is said on the detectors (vtr concepts makes one)")
@@ -99,7 +99,7 @@ def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable
 
 
 def _check_concepts(loaded: LoadedModel, table: ConceptTable) -> None:
-    """DatasetError where the labels are not those of the concepts that the model was trained on."""
+    """DatasetError where the labels are of other concepts than those that the model was trained on."""
     ranked = table.names[: len(loaded.concepts)]
     if ranked != loaded.concepts:
         differs = next(
@@ -147,7 +147,7 @@ def _findings(
 
 
 def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, latent_weight: float) -> SearchFindings:
-    """Search, and measure what was found on all captions where the search took some of them."""
+    """The search; its results are measured again on all captions if it used a sample of them."""
     part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
     latent = None
     if flags.score == "hybrid":
@@ -202,7 +202,7 @@ def _detectors(
     concepts: Sequence[str],
     flags: CausalityFlags,
 ) -> DetectorFindings:
-    """Every split's detectors; what became of each concept where the training data are among the splits."""
+    """Detector reports of every split; the fate of each concept where the training data are among the splits."""
     reports = {
         data.name: split_report(data.name, data, space, table, search.best.transform)
         for data, space in zip(sets, spaces, strict=True)

@@ -1,6 +1,6 @@
-"""`vtr analyze causality CHECKPOINT --data VAL --test TEST --out URI`: which concepts decide, and how few can.
+"""`vtr analyze causality CHECKPOINT --data VAL --test TEST --out URI`: causal concepts of a dual encoder's rankings.
 
-The model runs once over each data set. The transform is searched on `--data` alone; every other figure is of `--test`.
+The model runs once over each data set. The transform is searched on `--data` alone; all other metrics are of `--test`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pipelines.arguments import parse, print_help, wants_help
 
 @dataclass(frozen=True)
 class CausalityFlags:
-    """What to analyse, on what, and how to search."""
+    """Flags of `vtr analyze causality`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
@@ -25,27 +25,30 @@ class CausalityFlags:
     out: str
     """Output folder of transform.json, causality.json, report.html and figures/."""
     train: str | None = None
-    """Training data set, to find concept detectors that fail on training data, too."""
+    """Training data set, to find concept detectors that fail on training data as well."""
     concepts: str | None = None
     """Concept table with the labels of these data sets (default: the folder concepts of --train, else of --data)."""
     search: Literal["coordinate", "thesis", "tune"] = "coordinate"
-    """coordinate: one parameter after another, accuracy first, then causality, all three together. thesis: the thesis's
-    own (5.4.1): scale or power with the shift, on the grids of its Table 5.2, the trained value where the curve is
-    flat; beside it the page has what the wider search finds. tune: both at once with NSGA-II, in
-    this process: a point costs milliseconds, a Ray trial for each would cost a thousand times as much."""
+    """Search algorithm. coordinate: coordinate search, accuracy first, then causality, over all three parameters.
+    thesis: the thesis's search (5.4.1): scale or power with the shift, on the grids of its Table 5.2, keeping the
+    trained value where the curve is flat; the page also has the result of the wider search. tune: both objectives at
+    once with NSGA-II, in this process, because a point costs milliseconds and a Ray trial would cost a thousand times
+    as much.
+    """
     points: int = 1000
     """Number of transforms that --search tune evaluates."""
     tolerance: float = 0.001
-    """Validation mAP, in [0, 1], that may be lost against the best one found for the sake of causality; the result is
-    never worse than the model as it was trained."""
+    """Validation mAP, in [0, 1], that may be given up against the best one found in exchange for causality; the result
+    is never worse than the model as trained.
+    """
     score: Literal["concept", "hybrid"] = "concept"
     """The search maximises the mAP of concept space alone, or of the hybrid score."""
     captions_per_video: int | None = None
-    """Random captions per validation video that the search uses (default: all)."""
+    """Number of random captions per validation video that the search uses (default: all)."""
     top_k: tuple[int, ...] = (1, 2, 4, 8, 10, 16, 30, 64, 128, 256)
-    """Values of k for the figure of mAP with the top k concepts of each pair only."""
+    """Values of k for the curve of mAP over the top k concepts of each pair."""
     top_k_captions: int = 1000
-    """Number of test captions for that figure, which sorts the concepts of every pair."""
+    """Number of test captions for that curve, which sorts the concepts of every pair."""
     seed: int = 0
     """Random seed of sampled pairs and captions, and of --search tune."""
     experiment: str = "vtr"

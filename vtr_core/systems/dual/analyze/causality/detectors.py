@@ -1,4 +1,4 @@
-"""Whether a dual encoder detects the concepts that it explains with (thesis, Table 5.4 and Figure 5.10)."""
+"""Quality of a dual encoder's concept detectors (thesis, Table 5.4 and Figure 5.10)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,25 +24,27 @@ from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
 
 BINS = 20
 FEWEST_VIDEOS = 5
-"""Training videos that a concept needs to be judged."""
+"""Minimum number of training videos with a concept for its detector to be judged."""
 
 
 @dataclass(frozen=True)
 class SideReport:
-    """One side, captions or videos, of a data set; a caption has the labels of its video, as in training."""
+    """Detection on one side, captions or videos, of a data set; a caption has the labels of its video, as in
+    training.
+    """
 
     side: str
     original: Calibration
     improved: Calibration | None
-    """After the transform; None under a cosine, whose transformed scores are no probabilities."""
+    """Calibration after the transform; None under a cosine, whose transformed scores are no probabilities."""
     presence_error: float
-    """Calibration error of the original against whether the concept is among the video's, not how often it is named."""
+    """Calibration error of the original against binary labels: presence of the concept, not its frequency."""
     tags: TagPrecision
 
 
 @dataclass(frozen=True)
 class SplitReport:
-    """Both sides of a data set."""
+    """Detection on both sides of a data set."""
 
     name: str
     text: SideReport
@@ -66,7 +68,7 @@ def split_report(
 def detector_fates(
     reports: Mapping[str, SplitReport], train: str, other: str, names: Sequence[str]
 ) -> dict[Fate, list[str]]:
-    """The concepts by what became of their video detectors, given the splits' names; in order of frequency."""
+    """Concepts by the fate of their video detectors on the splits `train` and `other`; in order of frequency."""
     found: dict[Fate, list[str]] = {"learned": [], "not generalised": [], "failed": [], "too rare": []}
     first, second = reports[train], reports[other]
     judged = fates(first.video.tags, second.video.tags, FEWEST_VIDEOS, first.num_videos)
@@ -99,7 +101,7 @@ class Histogram:
 
 
 def histogram(data: AnalysedSet, space: ConceptSpace, table: ConceptTable, concept: int) -> Histogram:
-    """Figure 5.10: of the video detector of a concept, by its place among the model's."""
+    """Figure 5.10: the histogram of a concept's video detector; concept: its index in the model."""
     labels = table.soft_labels(data.video_key, space.text.shape[1])[:, concept]
     detected = torch.sigmoid(space.video[:, concept]).numpy()
     found = [np.histogram(detected[kept], BINS, (0.0, 1.0))[0] for kept in (labels > 0, labels == 0)]

@@ -16,7 +16,9 @@ _ORIGINAL, _IMPROVED, _GREY = "#4c72b0", "#c44e52", "#9a9a9a"
 
 
 def figures(found: Findings) -> dict[str, Figure]:
-    """By file name: the curves over pair sets, their change, the search, top-k scoring, and the detectors."""
+    """Figures by file name: causality curves by pair set, their change, the search, top-k scoring, and the
+    detectors.
+    """
     drawn = {
         "main": _change(found),
         "pair_sets": _pair_sets(found),
@@ -34,8 +36,9 @@ def figures(found: Findings) -> dict[str, Figure]:
 
 
 def _sweeps(found: Findings) -> Figure:
-    """Figure 5.4: contributions by rank (falling) and their sums (rising) over the matched pairs, for several values of
-    each parameter alone."""
+    """Figure 5.4: contributions by rank (falling) and cumulative (rising) over the matched pairs, for several values of
+    each parameter, varied alone.
+    """
     figure = blank_figure(5.5 * len(found.sweeps), 4.4)
     for place, (name, values) in enumerate(found.sweeps.items(), start=1):
         axes = figure.add_subplot(1, len(found.sweeps), place)
@@ -66,7 +69,7 @@ def _top_k_sweep(found: Findings) -> Figure:
 
 
 def _histograms(found: DetectorFindings) -> Figure:
-    """Figure 5.10: detections of videos with and without a concept, of one concept for each fate, on every split."""
+    """Figure 5.10: detections of videos with and without a concept, for one concept of each fate, on every split."""
     splits = [split.name for split in found.splits]
     figure = blank_figure(4.2 * len(splits), 2.6 * len(found.histograms))
     edges = np.linspace(0, 1, BINS + 1)
@@ -83,7 +86,7 @@ def _histograms(found: DetectorFindings) -> Figure:
 
 
 def _pair_sets(found: Findings) -> Figure:
-    """Figure 5.2: contributions by rank and their sums, mean ± standard deviation, of the model as it was trained."""
+    """Figure 5.2: contributions by rank and cumulative, mean ± standard deviation, of the model as trained."""
     figure = blank_figure(12, 4.5)
     left, right = figure.subplots(1, 2)
     for colour, (name, curves) in zip(_COLOURS, found.curves["original"].items(), strict=True):
@@ -129,7 +132,7 @@ def _change(found: Findings) -> Figure:
 
 
 def _search(search: SearchFindings) -> Figure:
-    """Everything measured, and the Pareto front of mAP against C@10."""
+    """All evaluated transforms, and the Pareto front of mAP against C@10."""
     figure = blank_figure(7, 4.8)
     axes = figure.subplots()
     axes.scatter(*_coordinates(search.measured), s=8, color=_GREY, alpha=0.6, label="measured", linewidths=0)
@@ -146,7 +149,7 @@ def _coordinates(measured: Sequence[Measured]) -> tuple[list[float], list[float]
 
 
 def _parameters(search: SearchFindings) -> Figure:
-    """Figure 5.5: mAP against each parameter over everything measured; the redder, the more causal."""
+    """Figure 5.5: mAP of all evaluated transforms against each parameter; redder is more causal."""
     figure = blank_figure(12, 4)
     row = figure.subplots(1, 3, sharey=True)
     shades = [100 * one.causality for one in search.measured]
@@ -178,7 +181,7 @@ def _top_k(found: Findings) -> Figure:
 
 
 def _detectors(splits: Sequence[SplitReport]) -> Figure:
-    """Average precision of every concept's detector on each split, the best first, and chance."""
+    """Average precision of every concept's detector on each split, sorted, with the chance level."""
     figure = blank_figure(11, 4.2)
     for place, name in enumerate(("text", "video"), start=1):
         axes = figure.add_subplot(1, 2, place)

@@ -1,4 +1,4 @@
-"""What `vtr analyze causality` found, for people, for programs and for MLflow."""
+"""Results of `vtr analyze causality`, as tables, JSON and MLflow metrics."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,22 +28,22 @@ class SearchFindings:
     videos: int
     seconds: float
     wider: Measured | None = None
-    """What the search over all parameters together ends at, beside the thesis's."""
+    """Result of the search over all parameters together, besides the thesis's search."""
 
 
 @dataclass(frozen=True)
 class DetectorFindings:
-    """The concept detectors on every split, and what became of each concept where training data were given."""
+    """The concept detectors on every split, and the fate of each concept where training data were given."""
 
     splits: Sequence[SplitReport]
     fates: Mapping[Fate, Sequence[str]] | None
     histograms: Mapping[str, Mapping[str, Histogram]] = field(default_factory=dict)
-    """Of the most frequent concept of each fate, by split."""
+    """For the most frequent concept of each fate, by split."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything; `curves` and `top_k` by "original" and "improved"."""
+    """All results; `curves` and `top_k` by "original" and "improved"."""
 
     checkpoint: str
     test: str
@@ -56,10 +56,10 @@ class Findings:
     sweeps: Mapping[Coordinate, Mapping[float, CausalityCurves]]
     """Curves over the matched pairs, by parameter and value."""
     top_k_sweep: Mapping[float, Mapping[int, float]]
-    """Of the first parameter that has an effect."""
+    """For the first parameter that has an effect."""
 
     def metrics(self) -> dict[str, float]:
-        """The figures of the test data by metric name, `test/<set>/concepts/improved/c10` …, in percent."""
+        """The metrics of the test data by name, `test/<set>/concepts/improved/c10` …, in percent."""
         values: dict[str, float] = {}
         for one in self.inferences:
             prefix = f"test/{self.test}/{one.name.replace(', ', '/')}"
@@ -69,7 +69,7 @@ class Findings:
         return values
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is printed or drawn; what is undefined is null."""
+        """All results as JSON; undefined values are null."""
         return {
             "checkpoint": self.checkpoint,
             "test": self.test,

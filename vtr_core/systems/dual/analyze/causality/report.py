@@ -1,4 +1,4 @@
-"""What a transform of concept scores does to accuracy and causality on a data set."""
+"""Effect of a transform of concept scores on accuracy and causality on a data set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from vtr_core.systems.dual.analyze.matched_figures import MatchedFigures, matche
 SWEPT: Mapping[Coordinate, tuple[float, ...]] = MappingProxyType(
     {"scale": (0.5, 1.0, 2.0, 4.0, 8.0), "power": (0.5, 1.0, 1.5, 2.0, 3.0), "shift": (-2.0, -1.0, 0.0, 1.0, 2.0)}
 )
-"""Values of the sweeps over each parameter; 1, 1 and 0 are the model as it was trained."""
+"""Values of the sweeps over each parameter; 1, 1 and 0 are the model as trained."""
 SHOWN_KS = (10, 30)
-"""Tags that a person takes in at once, and tags that a caption or a video can have at most."""
+"""k of the reported C@k: tags that a person takes in at once, and the maximum number of tags of a caption or video."""
 
 
 @dataclass(frozen=True)
 class Inference:
-    """One way of scoring a data set: by concepts alone or with the latent space, as trained or transformed."""
+    """Metrics of one way of scoring a data set: concepts alone or with the latent space, original or transformed."""
 
     name: str
     transform: Transform
@@ -41,7 +41,7 @@ class Inference:
 def inferences(data: AnalysedSet, space: ConceptSpace, best: Transform, latent_weight: float) -> list[Inference]:
     """The rows of the thesis's Table 5.3: the hybrid where there is one, and concepts alone, original and improved.
 
-    Hybrid scores are min-max scaled over all pairs: ranges kept from training do not hold for transformed scores.
+    Hybrid scores are min-max scaled over all pairs, because ranges from training do not hold for transformed scores.
     """
     found = []
     for name, transform in (("original", space.identity), ("improved", best)):
@@ -59,13 +59,13 @@ def inferences(data: AnalysedSet, space: ConceptSpace, best: Transform, latent_w
 
 
 def matched_curves(space: ConceptSpace, transform: Transform) -> CausalityCurves:
-    """The curves over the matched pairs."""
+    """The causality curves over the matched pairs."""
     text, video = transform.apply(space.text), transform.apply(space.video)
     return causality_curves(video, text, matched_pairs(space.caption_video), space.similarity)
 
 
 def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
-    """The transforms of the sweeps over each parameter alone; a scale has no effect on a cosine."""
+    """The transforms of the sweeps over each parameter, varied alone; a scale has no effect on a cosine."""
     return {
         name: {value: moved(space.identity, name, value) for value in SWEPT[name]}
         for name in coordinates(space.similarity)
@@ -73,7 +73,7 @@ def swept(space: ConceptSpace) -> dict[Coordinate, dict[float, Transform]]:
 
 
 def swept_curves(space: ConceptSpace) -> dict[Coordinate, dict[float, CausalityCurves]]:
-    """Figure 5.4: the curves over the matched pairs for several values of each parameter."""
+    """Figure 5.4: the causality curves over the matched pairs for several values of each parameter."""
     return {
         name: {value: matched_curves(space, transform) for value, transform in values.items()}
         for name, values in swept(space).items()
@@ -87,7 +87,7 @@ def swept_top_k(space: ConceptSpace, ks: Sequence[int], captions: int, seed: int
 
 
 def curves_by_set(space: ConceptSpace, transform: Transform, seed: int) -> dict[str, CausalityCurves]:
-    """Figure 5.2: the curves over matched, retrieved and random pairs, all of concepts alone."""
+    """Figure 5.2: the causality curves over matched, retrieved and random pairs, for concepts alone."""
     text, video = transform.apply(space.text), transform.apply(space.video)
     sets = every_set(space.scores(transform), space.caption_video, seed)
     return {pairs.name: causality_curves(video, text, pairs, space.similarity) for pairs in sets}
@@ -98,7 +98,8 @@ def top_k_precision(
 ) -> dict[int, float]:
     """Figures 5.3 and 5.6: mean mAP in [0, 1] when only the k strongest concepts of each pair are scored.
 
-    Of at most `captions` captions, evenly over the videos, because every pair is sorted; all videos stay.
+    Over at most `captions` captions, spread evenly over the videos, because the concepts of every pair are sorted; all
+    videos are kept.
     """
     per_video = max(1, captions // len(space.video))
     part = space.few_captions(per_video, seed)

@@ -14,7 +14,7 @@ _FRONT_ROWS, _NAMES_SHOWN = 12, 20
 
 
 def printed(found: Findings) -> list[Printed]:
-    """The search with its front, the test figures, causality by pair set, and the detectors."""
+    """The tables: the search with its Pareto front, the test metrics, causality by pair set, and the detectors."""
     search = found.search
     parts: list[Printed] = [_figures(found), _pair_sets(found), _front(search)]
     parts.append(
@@ -30,7 +30,7 @@ def printed(found: Findings) -> list[Printed]:
 
 
 def shown(transform: Transform) -> str:
-    """(p, a, b) in a few characters."""
+    """The parameters (p, a, b) as short text."""
     scale = "n/a" if transform.similarity == "cosine" else f"{transform.scale:.3g}"
     return f"p {transform.power:.3g}  a {scale}  b {transform.shift:.3g}"
 

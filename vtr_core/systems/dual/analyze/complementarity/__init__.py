@@ -1,4 +1,4 @@
-"""Latent and concept space apart, together, and fused over trainings.
+"""Complementarity of latent and concept space: each alone, together, and fused across trainings.
 
 Imported by `vtr analyze` alone.
 """

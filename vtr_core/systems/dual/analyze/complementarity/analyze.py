@@ -1,4 +1,4 @@
-"""What the two spaces of dual encoders add to each other: every checkpoint measured, what goes together compared."""
+"""Entry point of `vtr analyze complementarity`: metrics of every checkpoint, and comparison of related ones."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
 def analyze(flags: ComplementarityFlags) -> Findings:
-    """Measure every checkpoint and what goes together, write and log everything."""
+    """Evaluates every checkpoint, compares those that belong together, and writes and logs the results."""
     _check(flags)
     check_writable(locate(flags.out))
     manifest = usable(flags.data, require_videos)
@@ -76,9 +76,9 @@ def _findings(flags: ComplementarityFlags, models: Sequence[LoadedModel], name: 
 def _runs_of(
     flags: ComplementarityFlags, way: WayOfTraining, models: Sequence[LoadedModel], name: str, manifest: Manifest
 ) -> list[Run]:
-    """The trainings of one way, and fused pairs of them where they have a latent space alone.
+    """The trainings of one way, and fused pairs of them if they have a latent space only.
 
-    Two data sets of vectors are in memory at a time.
+    Embeddings of at most two models are in memory at a time.
     """
     runs, before = [], None
     for number, model in enumerate(models):
@@ -120,7 +120,9 @@ def _read(flags: ComplementarityFlags, model: LoadedModel, name: str, manifest: 
 
 
 def _correlations(flags: ComplementarityFlags, data: AnalysedSet, encoder: HybridEncoder) -> Sequence[CorrelationCurve]:
-    """Between the two spaces of one model, as they are compared; nothing for a model with one space."""
+    """Canonical correlations between the two spaces of one model, as the similarity compares them; none for a single
+    space.
+    """
     if data.latent_text is None or data.latent_video is None or data.concept_text is None:
         return []
     concepts = compared_vectors(data.concept_space(encoder.config.concept_similarity))
@@ -131,7 +133,7 @@ def _correlations(flags: ComplementarityFlags, data: AnalysedSet, encoder: Hybri
 
 
 def _between(flags: ComplementarityFlags, first: AnalysedSet, second: AnalysedSet) -> Sequence[CorrelationCurve]:
-    """Between the latent spaces of two models."""
+    """Canonical correlations between the latent spaces of two models."""
     a, b = first.with_captions_of(second), second.with_captions_of(first)
     assert a.latent_text is not None and a.latent_video is not None  # noqa: PT018
     assert b.latent_text is not None and b.latent_video is not None  # noqa: PT018

@@ -1,4 +1,4 @@
-"""`vtr analyze complementarity CHECKPOINT… --data URI --out URI`: what two spaces of dual encoders add to each other.
+"""`vtr analyze complementarity CHECKPOINT… --data URI --out URI`: complementarity of the spaces of dual encoders.
 
 Checkpoints whose configurations differ in the seed only are runs of one way of training. Give several seeds of each way
 for means, standard deviations and tests, and several dimensions of one space for the dimension study.
@@ -15,7 +15,7 @@ from pipelines.arguments import parse, print_help, wants_help
 
 @dataclass(frozen=True)
 class ComplementarityFlags:
-    """What to compare, on what."""
+    """Flags of `vtr analyze complementarity`."""
 
     checkpoints: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Checkpoint folders, run folders (their best checkpoints are used), or registered models, models:/NAME@ALIAS."""
@@ -24,7 +24,7 @@ class ComplementarityFlags:
     out: str
     """Output folder of complementarity.json, report.html and figures/."""
     captions_per_video: int | None = None
-    """Random captions per video that are used (default: all)."""
+    """Number of random captions per video that are used (default: all)."""
     ridge: float = 1e-3
     """Ridge regularisation of the canonical correlations, as a share of the mean variance of a dimension."""
     samples: int = 20_000

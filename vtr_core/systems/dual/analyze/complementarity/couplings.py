@@ -1,4 +1,4 @@
-"""How the two spaces of a dual encoder were trained: alone, together, with the same or another similarity."""
+"""Ways of training the spaces of a dual encoder: alone, or jointly with the same or different similarities."""
 
 from dataclasses import dataclass
 from typing import Literal, assert_never
@@ -19,7 +19,7 @@ Coupling = Literal[
 
 @dataclass(frozen=True)
 class WayOfTraining:
-    """What trainings that differ in their seed have in common."""
+    """The properties shared by trainings that differ in their seed only."""
 
     coupling: Coupling
     latent_dim: int | None
@@ -27,7 +27,7 @@ class WayOfTraining:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Name for tables."""
         match self.coupling:
             case "latent":
                 return f"latent {self.latent_dim}"
@@ -43,7 +43,7 @@ class WayOfTraining:
 
 
 def way_of_training(config: TrainConfig) -> WayOfTraining:
-    """Of a run's configuration; CheckpointError where it is no dual encoder's.
+    """The way of training of a run's configuration; CheckpointError if it is not a dual encoder's.
 
     Two spaces are homogeneous where both are compared by a cosine. A space of concepts that is trained without their
     detection (concept_weight 0) is a second latent space (thesis, section 4.4).

@@ -9,7 +9,7 @@ from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStud
 
 
 def figures(found: Findings) -> dict[str, Figure]:
-    """By file name: the ensembles, correlations, components and dimension studies, as far as there are any."""
+    """Figures by file name: the ensembles, correlations, components and dimension studies, where available."""
     drawn = {"main": _ensembles(found)}
     if any(run.correlations for run in found.runs):
         drawn["correlations"] = _correlations(found)
@@ -21,7 +21,7 @@ def figures(found: Findings) -> dict[str, Figure]:
 
 
 def _ensembles(found: Findings) -> Figure:
-    """Mean mAP of every ensemble, with its standard deviation and its runs."""
+    """Mean mAP of every ensemble, with its standard deviation and its single runs."""
     ensembles = found.ensembles()
     figure = blank_figure(9, 0.4 * len(ensembles) + 1.2)
     axes = figure.subplots()

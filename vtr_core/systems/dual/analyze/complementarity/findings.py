@@ -1,4 +1,4 @@
-"""What `vtr analyze complementarity` found, for people, for programs and for MLflow."""
+"""Results of `vtr analyze complementarity`, as tables, JSON and MLflow metrics."""
 
 import itertools
 import math
@@ -11,14 +11,16 @@ from vtr_core.analysis.ensembles import Difference, Ensemble, difference
 from vtr_core.systems.dual.analyze.complementarity.report import ComponentCurve, CorrelationCurve
 
 STUDIED = ("map", "sum_r", "t2v_r1", "v2t_r1")
-"""Figures of a dimension study."""
+"""Metrics of a dimension study."""
 TESTED = ("map", "sum_r")
 FEWEST_DIMENSIONS = 3
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training, or two that are fused; `figures` by way of scoring: "latent", "concept", "two spaces"."""
+    """One training, or two that are fused; `figures`: metrics by way of scoring, "latent", "concept" or "two
+    spaces".
+    """
 
     way: str
     coupling: str
@@ -31,7 +33,7 @@ class Run:
 
 @dataclass(frozen=True)
 class DimensionStudy:
-    """The figures of trainings of a single space in several dimensions, in percent, and the stable region of mAP."""
+    """The metrics of trainings of a single space in several dimensions, in percent, and the stable region of mAP."""
 
     space: str
     dims: tuple[int, ...]
@@ -44,7 +46,7 @@ class DimensionStudy:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything, as runs; ensembles, tests and dimension studies follow from them."""
+    """All runs; ensembles, tests and dimension studies are derived from them."""
 
     data: str
     runs: Sequence[Run]
@@ -59,7 +61,7 @@ class Findings:
         return found
 
     def differences(self) -> Iterator[tuple[str, str, str, str, Difference]]:
-        """(scoring, figure, first way, second way, test) of every two ensembles with the same scoring."""
+        """(scoring, metric, first way, second way, test) of every two ensembles with the same scoring."""
         for (scoring, first), (other, second) in itertools.combinations(self.ensembles(), 2):
             for figure in TESTED:
                 test = difference(first.figures[figure], second.figures[figure])
@@ -67,7 +69,7 @@ class Findings:
                     yield scoring, figure, first.name, second.name, test
 
     def dimension_studies(self) -> list[DimensionStudy]:
-        """Of the spaces that were trained alone in at least three dimensions."""
+        """Dimension studies of the spaces that were trained alone in at least three dimensions."""
         found = []
         for place, space in enumerate(("latent", "concept")):
             runs = [run for run in self.runs if run.coupling == space]
@@ -78,7 +80,7 @@ class Findings:
         return found
 
     def metrics(self) -> dict[str, float]:
-        """The means over runs by metric name; names of ways lose what a metric name cannot hold."""
+        """The means over runs by metric name; characters that MLflow does not allow are removed from names of ways."""
         values = {}
         for scoring, ensemble in self.ensembles():
             way = "".join(letter if letter.isalnum() else "_" for letter in ensemble.name)
@@ -87,7 +89,7 @@ class Findings:
         return values
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is printed or drawn; what is undefined is null."""
+        """All results as JSON; undefined values are null."""
         return {
             "data": self.data,
             "runs": [_run(run) for run in self.runs],

@@ -1,4 +1,4 @@
-"""What the two spaces of dual encoders add to each other (thesis, chapter 4)."""
+"""Complementarity of the two spaces of dual encoders (thesis, chapter 4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ComponentCurve:
 
 @dataclass(frozen=True)
 class CorrelationCurve:
-    """Figure 4.5 for captions or videos: correlations on the samples that were fitted and on held-out ones."""
+    """Figure 4.5 for captions or videos: canonical correlations on the fitted and on held-out samples."""
 
     side: str
     fitted: Float64[np.ndarray, " pairs"]
@@ -41,11 +41,11 @@ class CorrelationCurve:
 
 
 SpaceFigures: TypeAlias = dict[str, dict[str, float]]
-"""The figures of one training, by name, for each way of scoring it: "latent", "concept", "two spaces"."""
+"""The metrics of one training, by name, for each way of scoring: "latent", "concept", "two spaces"."""
 
 
 def figures_by_space(data: AnalysedSet, similarity: ConceptSimilarity, latent_weight: float) -> SpaceFigures:
-    """The figures of each space that a model has, and of both together by the hybrid score (min-max over all pairs)."""
+    """The metrics of each space that a model has, and of both by the hybrid score (min-max over all pairs)."""
     scores: dict[str, Tensor] = {}
     if data.latent_scores is not None:
         scores["latent"] = data.latent_scores
@@ -58,7 +58,9 @@ def figures_by_space(data: AnalysedSet, similarity: ConceptSimilarity, latent_we
 
 
 def fused_figures(first: AnalysedSet, second: AnalysedSet) -> dict[str, float]:
-    """The figures of two latent spaces that were trained apart, with equal weights; of captions that both know."""
+    """The metrics of the fusion of two separately trained latent spaces, with equal weights, on captions known
+    to both.
+    """
     a, b = first.with_captions_of(second), second.with_captions_of(first)
     if a.latent_scores is None or b.latent_scores is None:
         raise DatasetError("two latent spaces are fused; a model has none")
@@ -66,9 +68,10 @@ def fused_figures(first: AnalysedSet, second: AnalysedSet) -> dict[str, float]:
 
 
 def component_curve(data: AnalysedSet) -> ComponentCurve:
-    """Of the latent space: components of captions and videos together, each side with the same weight.
+    """Principal components of the latent space, over captions and videos together with equal weight.
 
-    Every caption is a sample, and every video is one so often that both sides count alike, in whole numbers.
+    Every caption is one sample; every video is repeated an integer number of times, so that both sides weigh about the
+    same.
     """
     if data.latent_text is None or data.latent_video is None:
         raise DatasetError("principal components are those of a latent space; the model has none")
@@ -82,7 +85,7 @@ def component_curve(data: AnalysedSet) -> ComponentCurve:
 
 
 def compared_vectors(space: ConceptSpace) -> tuple[Tensor, Tensor]:
-    """What the similarity compares, captions and videos: probabilities or scores."""
+    """The caption and video vectors that the similarity compares: probabilities or scores."""
     return space.identity.apply(space.text), space.identity.apply(space.video)
 
 
@@ -95,10 +98,10 @@ def correlation_curves(
     most: int,
     seed: int,
 ) -> list[CorrelationCurve]:
-    """Canonical correlations between two spaces of the same captions and videos, each side by itself.
+    """Canonical correlations between two spaces of the same captions and videos, for captions and videos separately.
 
-    Half of the videos, drawn with `seed`, with all their captions are fitted, the others are held out, so that no
-    video is on both sides; at most `most` samples of each.
+    Fitted on half of the videos, drawn with `seed`, and all their captions; the others are held out, so that no video
+    is on both sides; at most `most` samples of each.
     """
     num_videos = len(first[1])
     if num_videos < 4:

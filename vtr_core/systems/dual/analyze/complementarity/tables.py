@@ -12,7 +12,7 @@ from vtr_core.systems.dual.analyze.matched_figures import FIGURES, HEADS
 
 
 def printed(found: Findings) -> list[Printed]:
-    """Table 4.1, its tests, the canonical correlations, the principal components, and the dimension studies."""
+    """The tables: Table 4.1, its tests, canonical correlations, principal components, and dimension studies."""
     parts: list[Printed] = [_ensembles(found)]
     if any(True for _ in found.differences()):
         parts.append(_differences(found))
@@ -32,7 +32,7 @@ def spread_text(spread: Spread) -> str:
 
 
 def _ensembles(found: Findings) -> Table:
-    """A line for each ensemble, with the standard deviations of mAP and SumR alone: the others would not fit."""
+    """A line per ensemble, with the standard deviations of mAP and SumR only, for lack of width."""
     table = blank_table(
         f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *HEADS
     )
