@@ -11,7 +11,6 @@ from typing import Any
 import ray
 from ray.data import ActorPoolStrategy, DataContext
 from ray.exceptions import RayError
-from ray.util.annotations import RayDeprecationWarning
 
 from vtr_core.extraction.chosen import Chosen, streams
 from vtr_core.extraction.features import Extracted, Unusable, unusable
@@ -159,7 +158,7 @@ def _run(
     tasks = [{"pieces": pickle.dumps(task)} for task in _tasks(_cut(uris, streams(chosen), how))]
     rows = ray.data.from_items(tasks, override_num_blocks=len(tasks))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RayDeprecationWarning)  # Ray 2.64 moves max_restarts
+        warnings.simplefilter("ignore", DeprecationWarning)  # Ray 2.64 moves max_restarts
         decoded = rows.flat_map(
             _Decoder,
             fn_constructor_args=(tuple(chosen), how),

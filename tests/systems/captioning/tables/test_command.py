@@ -33,7 +33,7 @@ def test_every_row_is_trained_with_every_seed_and_the_neighbour_is_there(
     def measured(task: str, checkpoint: str, one: table_runs.TestSet, experiment: str) -> dict[str, object]:
         return {"uri": one.uri, "figures": {"own/cider": 40.0 + len(trained)}, "chance": {}}
 
-    monkeypatch.setattr(table_runs.Sweep, "_train", train)
+    monkeypatch.setattr(table_runs.Sweep, "train", train)
     monkeypatch.setattr(table_runs, "_of_a_system", measured)
     flags = GmcTablesFlags(
         only=(2,),
