@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import ridge
+from benchmarks.comparison import ridge
 from benchmarks.comparison.ridge import Captioned, all_fits, retrieval_figures, selected
 from vtr_core.metrics.ranking import retrieval_metrics
 
