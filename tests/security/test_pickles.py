@@ -23,6 +23,8 @@ from vtr_core.text.vectors.word_vectors import read_word_vectors
 
 _CSVS = ("MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv")
 UNUSED = {
+    "bigfile": ("test.txt", "tgif.tsv", "train.txt"),
+    "tgif": ("captions.txt",),
     "msrvtt": _CSVS,
     "msrvtt_videos": _CSVS,
     "mining_youtube_all": ("list.txt", "recipes.csv"),
