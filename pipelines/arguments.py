@@ -1,4 +1,4 @@
-"""Command lines: a stage's own flags through tyro, `--a.b value` flags as changes to a configuration."""
+"""Command lines: the flags of a stage by tyro, and `--a.b value` flags as changes to a configuration."""
 
 import contextlib
 import difflib
@@ -30,7 +30,7 @@ _REMARKS = (
 
 
 def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
-    """`options`, a dataclass, filled from `argv`; a flag that it does not know is an error."""
+    """An instance of the dataclass `options` from `argv`; unknown flags are errors."""
     parsed, rest = _tyro(options, argv, prog)
     if rest:
         raise unknown_flag(rest[0], prog, options)
@@ -38,14 +38,14 @@ def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
 
 
 def parse_known(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, list[str]]:
-    """`options` filled from the flags that it knows, and the words that are left; a request for help is left too."""
+    """An instance of `options` from its flags, and the remaining arguments, a request for help among them."""
     asked = [word for word in argv if word in _HELP_WORDS]
     parsed, rest = _tyro(options, [word for word in argv if word not in _HELP_WORDS], prog)
     return parsed, [*rest, *asked]
 
 
 def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, *known: type[Any]) -> tuple[T, U]:
-    """Two classes filled from the flags of one command; `known`: further classes, parsed before, to hint at."""
+    """Instances of two classes from the flags of one command; `known`: further classes, whose flags errors suggest."""
     parsed, rest = _tyro(first, argv, prog)
     other, rest = _tyro(second, rest, prog)
     if rest:
@@ -54,20 +54,20 @@ def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, 
 
 
 def parse_with_changes(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, dict[str, Any]]:
-    """`options` filled from `argv`, and the dotted flags that it does not know as {"a.b": value}."""
+    """An instance of `options` from `argv`, and the other dotted flags as {"a.b": value}."""
     parsed, rest = _tyro(options, argv, prog)
     return parsed, dotted_changes(rest, prog, options)
 
 
 def check_counts(prog: str, **flags: int | None) -> None:
-    """ConfigError for the first flag below 1; None is a flag that was not given."""
+    """ConfigError for the first flag below 1; None stands for a flag that was not given."""
     for name, value in flags.items():
         if value is not None and value < 1:
             raise ConfigError(f"{prog}: --{name.replace('_', '-')} is {value}; it must be 1 or more")
 
 
 def wants_help(argv: Sequence[str]) -> bool:
-    """Whether help was asked for."""
+    """Whether help is requested."""
     return any(word in argv for word in _HELP_WORDS)
 
 
@@ -98,7 +98,7 @@ def _value(text: str) -> Any:
 
 
 def print_help(prog: str, *parts: Any) -> None:
-    """Help on the flags of several classes, or instances with their values as defaults, as of one command."""
+    """Print help on the flags of several classes, or instances with their values as defaults, as of one command."""
     fields = [_help_field(f"part{i}", part) for i, part in enumerate(parts)]
     combined = make_dataclass("Flags", fields, kw_only=True)
     with contextlib.suppress(SystemExit):
@@ -113,7 +113,7 @@ def _help_field(name: str, part: Any) -> tuple[Any, ...]:
 
 
 def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]:
-    """tyro's parse; its framed complaint becomes a ConfigError of one line."""
+    """The result of tyro's parser; its framed error message becomes a ConfigError of one line."""
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -125,7 +125,7 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
 
 
 def _one_line(complaint: str) -> str:
-    """tyro's complaint without its frame, its pointer to the help, and pydantic's remarks for programmers."""
+    """tyro's error message without frame, reference to the help, and pydantic's remarks for programmers."""
     text = " ".join(_FRAME.sub(" ", complaint).split())
     for remark in _REMARKS:
         text = remark.sub("", text)
@@ -133,7 +133,7 @@ def _one_line(complaint: str) -> str:
 
 
 def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
-    """The error for a flag that does not exist, with the nearest that does."""
+    """The error for an unknown flag, with the most similar existing one."""
     names = [name for cls in options for name in get_type_hints(cls)]
     known = ["--" + name.replace("_", "-") for name in names]
     close = difflib.get_close_matches(flag, known, n=1)

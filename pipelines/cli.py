@@ -1,4 +1,4 @@
-"""`vtr`: the first word names a command of the table, which is imported only then, so that help is instant."""
+"""`vtr`: the first argument names a command of the table, which is imported only then, so that help is instant."""
 
 import sys
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ def run(command: str, argv: Sequence[str]) -> None:
 
 
 def main(*first: str) -> None:
-    """The console script: exit code 0, or 2 with one line on what is wrong, or 130 when interrupted.
+    """The console script: exit code 0, or 2 with an error of one line, or 130 when interrupted.
 
-    first: words before those of the command line; `python -m pipelines.train` is `vtr train`.
+    first: arguments before those of the command line; `python -m pipelines.train` is `vtr train`.
     """
     words = [*first, *sys.argv[1:]]
     if not words or words[0] in ("-h", "--help"):

@@ -1,4 +1,4 @@
-"""The table of commands: the name of each, the module that runs it, and a line on what it does."""
+"""The table of commands: name, module and summary of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Command:
     """Lines of the help."""
 
     def run(self, argv: Sequence[str]) -> None:
-        """Run it with its flags. Its module, pipelines.<name>.command, is imported only now: help is instant."""
+        """Run the command. Its module, pipelines.<name>.command, is imported only here, so that help is instant."""
         import_module(f"pipelines.{self.name}.command").main(argv)
 
 

@@ -1,4 +1,4 @@
-"""What every evaluation settles first: its device, short names of its data sets, and the knock-outs asked for."""
+"""Inputs common to evaluations: device, short names of data sets, and requested knock-outs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def device() -> str:
-    """The first GPU where there is one, else the CPU."""
+    """The first GPU if there is one, else the CPU."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def short_names(manifests: "Sequence[Manifest]") -> list[str]:
-    """A short name for each data set: its folder's, with the parent's where two would be the same."""
+    """A short name for each data set: its folder's, preceded by the parent's where ambiguous."""
     parts = [manifest.uri.rstrip("/").split("/") for manifest in manifests]
     short = [part[-1] for part in parts]
     if len(set(short)) == len(short):
@@ -28,7 +28,7 @@ def short_names(manifests: "Sequence[Manifest]") -> list[str]:
 
 
 def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":
-    """What `--knock-out` asks for, of what the model can go without; ConfigError for anything else."""
+    """The knock-outs of `--knock-out`; ConfigError for those that the model does not support."""
     from vtr_core.run.models import system_of
 
     offered = system_of(loaded.config.model).implementation().knock_outs(loaded.model)

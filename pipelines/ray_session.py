@@ -1,4 +1,4 @@
-"""The Ray cluster of a command: that of RAY_ADDRESS or `ray start`, or a new one on this machine."""
+"""Connection to Ray: to the cluster of RAY_ADDRESS or `ray start`, or to a new one on this machine."""
 
 import logging
 import math
@@ -10,7 +10,7 @@ from functools import partial
 
 import psutil
 import ray
-import ray.data  # sets up the loggers that are quieted here
+import ray.data  # creates the loggers that are silenced here
 
 from vtr_core import ray_private
 from vtr_core.errors import ClusterError, one_line
@@ -20,15 +20,15 @@ logger = logging.getLogger(__name__)
 _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
 _ONE_START_S = 30.0
-"""Ray's fixed timeout for the start of its servers."""
+"""Ray's fixed timeout for the start of its servers, in seconds."""
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
-    """Connect to Ray. A cluster of our own offers this machine's cores, or `local_cpus` where that is more.
+    """Connect to Ray. A new cluster offers this machine's cores, or `local_cpus` where that is more.
 
-    Ray's servers listen on all addresses of the machine and run what they are sent. Those of a cluster of our own take
-    nothing without a token that only this command and its workers have, unless RAY_AUTH_MODE or RAY_AUTH_TOKEN is set.
-    Raises ClusterError where Ray does not come up.
+    Ray's servers listen on all addresses of the machine and run any code they receive. A new cluster therefore requires
+    a token that only this command and its workers have, unless RAY_AUTH_MODE or RAY_AUTH_TOKEN is set. Raises
+    ClusterError where Ray does not start.
     """
     if ray.is_initialized():
         return
@@ -48,10 +48,9 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
 
 
 def patiently(start: Callable[[], object]) -> None:
-    """Start Ray on this machine, again where its servers did not come up in the half a minute that Ray gives them.
+    """Start Ray on this machine, and retry where its servers exceed Ray's timeout of half a minute.
 
-    As many half minutes as VTR_RAY_PATIENCE_S has, and one at least. Raises ClusterError where the last start was too
-    slow as well.
+    The number of attempts is VTR_RAY_PATIENCE_S / 30, at least one. Raises ClusterError where all of them time out.
     """
     patience_s = RAY.seconds()
     for left in reversed(range(max(1, math.ceil(patience_s / _ONE_START_S)))):
@@ -59,7 +58,7 @@ def patiently(start: Callable[[], object]) -> None:
         try:
             start()
         except Exception as error:
-            if type(error) is not Exception:  # Ray has no word of its own for servers that did not come up
+            if type(error) is not Exception:  # Ray raises a plain Exception for servers that did not start
                 raise
             said = f"Ray did not start on this machine: {one_line(str(error))}"
             if not left:
@@ -76,7 +75,7 @@ def _descendants() -> set[psutil.Process]:
 
 
 def _kill(processes: Iterable[psutil.Process]) -> None:
-    """SIGKILL servers that came up too late, which would take the next ones' time."""
+    """SIGKILL servers that started too late, which would slow down the next attempt."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -93,6 +92,6 @@ def _forget_token() -> None:
 
 
 def _quiet() -> None:
-    """Keep Ray's remarks on how it runs in its own log files, errors apart."""
+    """Restrict Ray's messages, except errors, to its log files."""
     ray_private.only_errors(ray_private.TALKATIVE_AT_START)
     ray_private.quiet_data()

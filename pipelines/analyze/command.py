@@ -1,4 +1,4 @@
-"""`vtr analyze`: the first word selects the analysis, which has a module and flags of its own."""
+"""`vtr analyze`: the first argument selects the analysis, each with its own module and flags."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> 
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the analysis that the first word names."""
+    """Run the analysis that the first argument names."""
     if not argv or list(argv) in (["-h"], ["--help"]):
         print(HELP, end="")
         return

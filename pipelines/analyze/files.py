@@ -33,7 +33,7 @@ def write_analysis(
 ) -> None:
     """Write `<analysis>.json`, report.html and figures/<name>.png into `out`, and log them with the metrics.
 
-    The run belongs to the first model's; the others are among its parameters.
+    The run is a child of the first model's run; the other models are among its parameters.
     """
     folder, report = locate(out), page(parts)
     storage.write_json(folder / f"{analysis}.json", dict(values))

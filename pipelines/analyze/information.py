@@ -1,4 +1,4 @@
-"""`vtr analyze information`: the information content of a corpus's captions, drawn as the paper's Figure 1."""
+"""`vtr analyze information`: the information content of a corpus's captions, with the paper's Figure 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InformationFlags:
-    """Which corpus, and where the page goes."""
+    """Flags of `vtr analyze information`."""
 
     data: Annotated[str, tyro.conf.Positional]
     """Folder of splits, data set, MSR-VTT annotations, or JSON file {video: [caption, …]}; of splits and annotations
@@ -28,7 +28,7 @@ class InformationFlags:
     """Definitions of information content: leave_one_out (CIDEr against the other captions of the video), corpus (CIDEr
     against all captions), idf (mean idf of the n-grams)."""
     top: int = 10
-    """Captions listed at each end."""
+    """Number of captions listed at either end of the distribution."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -40,7 +40,10 @@ def main(argv: Sequence[str]) -> None:
 
 
 def analyze(flags: InformationFlags) -> "list[InformationFindings]":
-    """Compute or find the values, print head and tail, and write JSON, page and figure; what each reading found."""
+    """Compute the values or load them from the cache, print head and tail, and write JSON, page and figure.
+
+    Returns the findings of each reading.
+    """
     from typing import get_args
 
     from pipelines.analyze.files import write_figure

@@ -1,4 +1,4 @@
-"""The paper's Figure 1: how often each rank of information content occurs among sentences and among videos."""
+"""The paper's Figure 1: histograms of the information content of sentences and of videos."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from pipelines.report.axes import blank_figure, name_axes
 
 
 def information_figure(found: Sequence[InformationFindings]) -> Figure:
-    """A row for each reading, sentences left and videos right: the bins by value, and how many each holds."""
+    """Histograms of sentences (left) and videos (right), one row for each reading."""
     figure = blank_figure(11, 3.0 * len(found))
     places = figure.subplots(len(found), 2, squeeze=False)
     for row, one in zip(places, found, strict=True):

@@ -36,7 +36,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class InformationFindings:
-    """One reading: how values spread over sentences and videos, and which captions are at the ends."""
+    """Findings under one reading: the distributions over sentences and videos, and the extreme captions."""
 
     reading: Reading
     corpus: str
@@ -46,7 +46,7 @@ class InformationFindings:
     by_video: Spread
     lowest: tuple[RatedCaption, ...]
     highest: tuple[RatedCaption, ...]
-    """Distinct captions, a text of a video once; of equal values the first of the corpus."""
+    """Distinct captions of highest value, each text of a video once; ties in the order of the corpus."""
 
     def to_json(self) -> dict[str, object]:
         """The findings as JSON."""

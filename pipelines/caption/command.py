@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def caption(flags: CaptionFlags) -> "CaptionedVideos":
-    """Describe every video, write both files, and return what was generated."""
+    """Caption every video, write both files, and return the captions."""
     from pipelines.caption.decoding import decoding_changes
     from pipelines.evaluation_inputs import device
     from pipelines.report.links import print_link
@@ -72,7 +72,7 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
 
 
 def _lines(videos: "CaptionedVideos") -> str:
-    """A line of JSON for every video, in file order."""
+    """JSON lines, one per video, in file order."""
     rows = (
         {"video_id": name, "caption": text, "has_frames": videos.seen[name], "references": videos.references[name]}
         for name, text in videos.hypotheses.items()

@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def concepts(flags: ConceptFlags) -> "ConceptTable":
-    """Tag, count, write the table and its report, and print the report."""
+    """Tag the captions, count concepts, write table and report, and print the report."""
     import os
 
     from vtr_core.data.concepts.building import build_concept_table
@@ -104,7 +104,7 @@ def _settings(flags: ConceptFlags) -> "TableSettings":
 
 
 def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
-    """What flags and preset say; ConfigError where they contradict each other."""
+    """The settings of flags and preset; ConfigError where they contradict each other."""
     from vtr_core.run.presets import preset
     from vtr_core.text.concepts.concepts import ConceptSettings
     from vtr_core.text.tagging.universal_tags import parse_parts
@@ -120,7 +120,7 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
 
 
 def _data_sets(given: Sequence[str]) -> list[str]:
-    """The splits of a folder of splits, train first; other URIs as they are."""
+    """The splits of a folder of splits, train first; other URIs unchanged."""
     from vtr_core.data.manifest import splits
 
     inner = splits(given[0]) if len(given) == 1 else {}

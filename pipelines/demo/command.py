@@ -1,4 +1,4 @@
-"""`vtr demo`: the whole path on a synthetic world, from nothing to a table of figures, in minutes on a laptop."""
+"""`vtr demo`: ingest, training and evaluation on synthetic data, in minutes on a laptop."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ PRESET = "capsule-howto-tiny"
 
 @dataclass(frozen=True)
 class DemoFlags:
-    """Size and place of the demonstration."""
+    """Flags of `vtr demo`."""
 
     videos: bool = False
     """Start from video files: render films of coloured shapes, extract features, train, and search them."""
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def demo(flags: DemoFlags) -> None:
-    """Ingest, train, evaluate, and say what to do next."""
+    """Ingest, train, evaluate, and print the next steps."""
     from pipelines.evaluate.flags import EvaluateFlags
     from pipelines.evaluate.retrieval import evaluate
     from pipelines.ray_session import connect
@@ -84,7 +84,7 @@ def _data(data: str, flags: DemoFlags) -> None:
 
 
 def learning_curve_file(data: str, finished: "Finished") -> str:
-    """Write the learning curve into the run's folder; where it is."""
+    """Write the learning curve into the run's folder; returns its location."""
     from pipelines.analyze.files import write_figure
     from pipelines.demo.learning_curve import learning_curve
     from vtr_core.data.manifest import Manifest
@@ -99,7 +99,7 @@ def learning_curve_file(data: str, finished: "Finished") -> str:
 
 
 def mlflow_page(finished: "Finished") -> str:
-    """How to see the run in MLflow."""
+    """Instructions for viewing the run in MLflow."""
     from pipelines.train.command import TrainFlags
     from vtr_core.tracking.run import TrackedRun, full_tracking_uri
     from vtr_core.tracking.run_page import has_server, run_page

@@ -12,9 +12,9 @@ _CODEC = Codec(sound="libmp3lame")
 
 
 def render(folder: Path, num_films: int, seed: int) -> Path:
-    """Write the films that are not there yet, and last the table of captions, which is returned.
+    """Write missing films, then the table of captions, whose path is returned.
 
-    Of `num_films` the last NUM_TEST are for test, and NUM_VALIDATION before them for validation.
+    The last NUM_TEST films are the test set, the NUM_VALIDATION before them the validation set.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = []

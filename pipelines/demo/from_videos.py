@@ -1,4 +1,4 @@
-"""`vtr demo --videos`: from video files to a search among them, in minutes on a laptop."""
+"""`vtr demo --videos`: from video files to search in them, in minutes on a laptop."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 PRESET = "capsule-howto-tiny"
 QUERY = "a green star moves to the right while a high tone sounds"
 _CHANGES = {"batch.clips_per_video": 1, "training.epochs": 24, "training.validate_every": 8}
-"""Every film has one caption, and there are few."""
+"""Changed settings, since films have one caption each and are few."""
 
 
 def demo_from_videos(flags: "DemoFlags") -> None:
-    """Render, extract, train, evaluate, index, search, and say what to do next."""
+    """Render, extract, train, evaluate, index, search, and print the next steps."""
     from pipelines.demo.command import learning_curve_file, mlflow_page
     from pipelines.evaluate.flags import EvaluateFlags
     from pipelines.evaluate.retrieval import evaluate
@@ -62,7 +62,7 @@ your own data   a table of clips, clips.csv, with the columns id, caption, video
 
 
 def _extracted(data: str, flags: "DemoFlags") -> None:
-    """The films' features as a data set; an existing one is used as it is."""
+    """Extract the films' features into a data set; an existing one is reused."""
     from pipelines.extract.command import extract
     from pipelines.extract.flags import ExtractFlags
     from pipelines.ingest.command import report

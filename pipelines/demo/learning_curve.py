@@ -1,4 +1,4 @@
-"""The learning curve of a retrieval run: its loss, and its text-to-video recall."""
+"""Learning curve of a retrieval run: loss and text-to-video recall."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _COLOUR = "#4c72b0"
 
 
 def learning_curve(points: Sequence[Mapping[str, Any]], chance: float) -> Figure:
-    """Loss by step on the left; on the right R@10 of validation captions by step, in percent, above chance.
+    """Figure of the loss by step (left) and of R@10 of validation captions by step, in percent, with chance (right).
 
     points: the lines of a run's metrics.jsonl. chance: in percent.
     """

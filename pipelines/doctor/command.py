@@ -1,4 +1,4 @@
-"""`vtr doctor`: what is installed and works here, and what to do where it does not."""
+"""`vtr doctor`: checks of packages, hardware and services, with remedies."""
 
 import json
 import os

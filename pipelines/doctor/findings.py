@@ -11,7 +11,7 @@ _MARKS = {"ok": "  ", "absent": "- ", "warning": "! ", "broken": "✗ "}
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, how it is, and what to do about it."""
+    """The result of one check: its subject, state and remedy."""
 
     section: str
     name: str
@@ -21,12 +21,12 @@ class Finding:
 
 
 def is_healthy(findings: Sequence[Finding]) -> bool:
-    """Whether nothing that the product needs is broken."""
+    """Whether no finding is broken."""
     return all(finding.state != "broken" for finding in findings)
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """A paragraph for each section, and a last line of what is to be done."""
+    """Text with a paragraph for each section, and a summary of remedies as the last line."""
     width = max(len(finding.name) for finding in findings)
     lines: list[str] = []
     section = ""
@@ -40,7 +40,7 @@ def as_text(findings: Sequence[Finding]) -> str:
 
 
 def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """The same for programs."""
+    """The findings as JSON."""
     return {"healthy": is_healthy(findings), "findings": [asdict(finding) for finding in findings]}
 
 

@@ -1,4 +1,4 @@
-"""The machine as Ray will use it: cores, memory, shared memory for objects, and disk for its temporary files."""
+"""Checks of the machine's resources for Ray: cores, memory, shared memory for objects, disk for temporary files."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ from vtr_core.ray_private import object_store_bytes
 SECTION = "machine"
 SHARED = Path("/dev/shm")
 _FULL = 0.95
-"""The share of a disk beyond which Ray writes no more objects to it (RAY_local_fs_capacity_threshold)."""
+"""Used share of a disk above which Ray writes no objects to it (RAY_local_fs_capacity_threshold)."""
 
 
 def machine_findings() -> list[Finding]:
-    """Cores and memory; what Ray wants beside them."""
+    """Findings on cores and memory, shared memory and disk."""
     import psutil
 
     memory = psutil.virtual_memory()
@@ -27,7 +27,7 @@ def machine_findings() -> list[Finding]:
 
 
 def shared_memory_finding(size: int | None, wanted: int) -> Finding:
-    """A warning where /dev/shm holds less than Ray's objects: Ray then keeps them on disk."""
+    """A warning where /dev/shm is smaller than Ray's object store, which is then on disk."""
     if size is None:
         return Finding(SECTION, "shared memory", "ok", f"there is no {SHARED} here; Ray keeps its objects in {_tmp()}")
     what = f"{SHARED} has {_gb(size)}, Ray's objects take {_gb(wanted)}"
@@ -38,7 +38,7 @@ def shared_memory_finding(size: int | None, wanted: int) -> Finding:
 
 
 def disk_finding(folder: Path) -> Finding:
-    """Free disk of Ray's temporary files; broken where it is so full that Ray writes no object to it."""
+    """Free disk space for Ray's temporary files; broken where the disk is too full for Ray to write objects."""
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     usage = shutil.disk_usage(there)
     what = f"{folder} has {_gb(usage.free)} of {_gb(usage.total)} free"

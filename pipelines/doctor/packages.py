@@ -1,4 +1,4 @@
-"""Python and its packages: which are there, in which version, and whether they can be imported."""
+"""Checks of Python and its packages: presence, version, and import."""
 
 import importlib
 import platform
@@ -16,7 +16,7 @@ SECTION = "packages"
 
 @dataclass(frozen=True)
 class Package:
-    """A distribution, the module that shows whether it works, and how to get it."""
+    """A distribution, the module whose import tests it, and the install command."""
 
     name: str
     module: str
@@ -61,12 +61,12 @@ PACKAGES = (
 def package_findings(
     version: Callable[[str], str] = metadata.version, load: Callable[[str], object] = importlib.import_module
 ) -> list[Finding]:
-    """Python, torch, and all PACKAGES."""
+    """Findings on Python, torch, and all PACKAGES."""
     return [_python(), *(found(package, version, load) for package in PACKAGES)]
 
 
 def found(package: Package, version: Callable[[str], str], load: Callable[[str], object]) -> Finding:
-    """Absent or broken where it is not installed; which module cannot be imported; whether its release was tried."""
+    """The finding on a package: whether it is installed, can be imported, and is a tested release."""
     state: State
     try:
         installed = version(package.name)
@@ -75,7 +75,7 @@ def found(package: Package, version: Callable[[str], str], load: Callable[[str],
         return Finding(SECTION, package.name, state, "not installed", package.install)
     try:
         load(package.module)
-    except Exception as error:  # whatever a compiled module raises
+    except Exception as error:  # a compiled module may raise anything
         what = f"{installed}, but {package.module} cannot be imported ({type(error).__name__}: {one_line(str(error))})"
         state = "broken" if package.needed else "warning"
         return Finding(SECTION, package.name, state, what, f"install it anew: {package.install}")

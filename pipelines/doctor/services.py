@@ -15,7 +15,7 @@ def service_findings(environ: Mapping[str, str]) -> list[Finding]:
 
 
 def store_finding() -> Finding:
-    """Whether the MLflow store that runs are logged to answers; one that is a file yet to be made is fine."""
+    """Whether the MLflow store of runs answers; a file that does not exist yet is fine."""
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.tracking.store_check import store_fault
@@ -28,7 +28,7 @@ def store_finding() -> Finding:
 
 
 def cluster_finding(environ: Mapping[str, str]) -> Finding:
-    """Whether the cluster of RAY_ADDRESS or RAY_API_SERVER_ADDRESS answers, accepts our token and runs our Ray."""
+    """Whether the cluster of RAY_ADDRESS or RAY_API_SERVER_ADDRESS answers, accepts the token and has the same Ray."""
     from pipelines.submit.server import address, connect
 
     if environ.get("RAY_ADDRESS", "") in _OWN and not environ.get("RAY_API_SERVER_ADDRESS"):

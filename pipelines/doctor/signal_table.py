@@ -1,4 +1,4 @@
-"""`vtr doctor --model`: signal propagation through a model with fresh weights."""
+"""`vtr doctor --model`: signal propagation through a newly initialised model."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class Look:
     signal: "Signal"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The signal as JSON."""
         return {"what": self.what, **asdict(self.signal), "faults": self.signal.faults()}
 
 
@@ -50,7 +50,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def looks(config: "TrainConfig", data: str | None, seed: int = 0) -> Iterator[Look]:
-    """The signal of the first batch of a data set, or of random rows with features of each size."""
+    """The signal propagation of the first batch of a data set, or of random rows with features of each size."""
     if data is not None:
         yield Look(f"{ROWS} rows of {data}", _on_data(config, data, seed))
         return
@@ -101,7 +101,7 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
 
 
 def as_table(look: Look) -> str:
-    """The table of one batch's signal, and the values out of bounds."""
+    """The signal of one batch as a table, with the values out of bounds."""
     signal = look.signal
     lines = [look.what, f"  {'share between rows':24s}{_row(signal.shares)}"]
     lines.append(f"  {'similarities deviate by':24s}{_row(signal.deviations)}")

@@ -1,4 +1,4 @@
-"""torch, its GPUs, and where MUSE's selective scan would be computed."""
+"""Checks of torch, its GPUs, and the backend of MUSE's selective scan."""
 
 import importlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ KERNEL = "mamba_ssm.ops.selective_scan_interface"
 
 
 def torch_findings() -> list[Finding]:
-    """Version and CUDA of torch, each GPU with its memory, and the scan."""
+    """Findings on torch's version and CUDA, each GPU with its memory, and the scan."""
     try:
         import torch
     except Exception as error:  # whatever a compiled module raises
@@ -48,7 +48,7 @@ def _gpus(usable: bool, built: bool) -> list[Finding]:
 
 
 def scan_finding(device: str, load: Callable[[str], object] = importlib.import_module) -> Finding:
-    """Which backend `auto` takes on `device` and why; broken where it takes a kernel that cannot be imported."""
+    """The scan backend that `auto` selects on `device`; broken where its kernel cannot be imported."""
     from vtr_core.nn.mamba.scan import scan_backend
 
     choice = scan_backend(device)

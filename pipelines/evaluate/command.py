@@ -1,4 +1,4 @@
-"""`vtr evaluate`: `--task` selects the evaluation, which has a module and flags of its own."""
+"""`vtr evaluate`: `--task` selects the evaluation, each with its own module and flags."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ HELP = "\n".join(
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the task that `--task` names, retrieval without one, with the other words."""
+    """Run the task of `--task`, by default retrieval, with the other arguments."""
     name, rest = split_task(argv)
     for task in TASKS:
         if task.name == name:
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The value of `--task` (the last one given, "retrieval" without any), and the words without it."""
+    """The value of `--task` (the last one given, by default "retrieval"), and the arguments without it."""
     task, rest = "retrieval", []
     words = iter(argv)
     for word in words:

@@ -1,4 +1,4 @@
-"""`vtr evaluate` of a dual encoder: figures by the hybrid score and in each of its spaces, on data sets of videos."""
+"""`vtr evaluate` of a dual encoder: metrics under the hybrid score and in each space, on data sets of videos."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ _REMARKS = {
 
 
 def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: EvaluateFlags) -> list[Result]:
-    """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
+    """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
     evaluation = _evaluation(loaded, flags)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
@@ -49,7 +49,7 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
 
 
 def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
-    """The run's settings with those of the command; ConfigError for flags that are about other models."""
+    """The run's settings, changed by the command's; ConfigError for flags of other models."""
     unused = {
         "--similarity": flags.similarity,
         "--normalize": flags.normalize,
@@ -68,7 +68,7 @@ def _evaluation(loaded: LoadedModel, flags: EvaluateFlags) -> EvaluationConfig:
 
 
 def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubset:
-    """The captions that the concept table calls ambiguous; DatasetError where it does not know a data set."""
+    """The ambiguous captions according to the concept table; DatasetError where the table lacks a data set."""
     folder = manifests[0].uri.rstrip("/")
     beside = [locate(folder) / "concepts", locate(folder.rpartition("/")[0] or "/") / "concepts"]
     found = next((place.uri for place in beside if storage.exists(place / FILE)), beside[-1].uri)
@@ -86,13 +86,13 @@ def _result(
     evaluation: EvaluationConfig,
     subset: QuerySubset | None,
 ) -> Result:
-    """All figures of one data set, from one embedding of it."""
+    """All metrics of one data set, embedded once."""
     variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation, subset)]
     return Result(name, manifest, variants[0].similarity, variants, {})
 
 
 def _variant(figures: SpaceFigures, evaluation: EvaluationConfig) -> Variant:
-    """A space's figures; of the hybrid score with what it depends on."""
+    """The metrics in a space; for the hybrid score with its settings."""
     name, title, remark = PLAIN, "", ""
     if figures.space == "hybrid":
         title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"

@@ -1,4 +1,4 @@
-"""`vtr evaluate CHECKPOINT --task localization --data URI…`: where the ordered steps of a task are in videos."""
+"""`vtr evaluate CHECKPOINT --task localization --data URI…`: temporal localization of ordered steps in videos."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 PROG = "vtr evaluate --task localization"
 DECODINGS = {"one_second": True, "spans": False}
-"""`exactly_one` of `ordered_steps` by the name that metrics have."""
+"""The argument `exactly_one` of `ordered_steps` by the decoding's name in metrics."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """The figures of one way of placing steps: the model's, those of even parts, and those of chance."""
+    """The metrics of one decoding: of the model, of the even-parts baseline, and of chance."""
 
     model: StepFigures
     even_parts: StepFigures
@@ -40,7 +40,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class LocalizationResult:
-    """The figures of one data set by decoding: "one_second" and "spans"."""
+    """The metrics of one data set by decoding: "one_second" and "spans"."""
 
     name: str
     manifest: Manifest
@@ -48,10 +48,10 @@ class LocalizationResult:
     decodings: Mapping[str, Decoded]
 
     def metric_values(self, prefix: str) -> dict[str, float]:
-        """The model's figures in percent: `<prefix>/recall_task`, …, and `<prefix>/<decoding>/recall_task`, ….
+        """The model's metrics in percent: `<prefix>/recall_task`, …, and `<prefix>/<decoding>/recall_task`, ….
 
-        Without a decoding, recall is that of one second per step, as CrossTask defines it, and overlaps are those of
-        spans: of a single second |D| = 1, so IoD would repeat the recall and IoU measure the steps' lengths.
+        Without a decoding in the name, recall is that of one second per step, as CrossTask defines it, and overlaps are
+        those of spans: for a single second |D| = 1, so that IoD would equal the recall and IoU measure step lengths.
         """
         return _values(prefix, {name: figures.model.flat() for name, figures in self.decodings.items()})
 
@@ -68,7 +68,7 @@ def _values(prefix: str, by_decoding: Mapping[str, Mapping[str, float]]) -> dict
 
 
 def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
-    """Localise, print a table for each data set, and log all figures as one run of the experiment."""
+    """Localise, print a table for each data set, and log all metrics as one run of the experiment."""
     check_counts(PROG, window=flags.window, draws=flags.draws)
     manifests = [usable(uri, require_steps) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
@@ -116,7 +116,7 @@ def _evaluate_one(
 
 
 def printed(result: LocalizationResult, title: str) -> list[Printed]:
-    """A table of the metrics in percent, beside even parts and chance, and remarks on what could not be scored."""
+    """A table of the metrics in percent, beside even parts and chance, and remarks on unscored steps and videos."""
     table = Table(title=f"{result.name}: {title}", title_justify="left")
     for column in _COLUMNS:
         table.add_column(column, justify="right" if column else "left")
@@ -169,7 +169,7 @@ def _log(
     results: Sequence[LocalizationResult],
     similarity: SimilarityKind,
 ) -> None:
-    """One run with the figures as `test/<set>/<decoding>/…`."""
+    """Log one run with the metrics as `test/<set>/<decoding>/…`."""
     settings = _settings(flags, similarity)
     sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
     title = f"{loaded.uri}, {similarity} similarity"

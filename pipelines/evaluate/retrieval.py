@@ -27,7 +27,7 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
 def evaluate(flags: EvaluateFlags) -> list[Result]:
-    """Evaluate, print tables for each data set, and log all figures as one run of the experiment."""
+    """Evaluate, print tables for each data set, and log all metrics as one run of the experiment."""
     _check(flags)
     found = [Manifest.load(uri) for uri in flags.data]
     bank_data = None if flags.query_bank is None else Manifest.load(data_set(flags.query_bank, "train")).require_clips()
@@ -56,9 +56,9 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
 
 
 def similarities(asked: Sequence[SimilarityName], trained: SimilarityKind) -> list[SimilarityKind]:
-    """The similarities to report, each once. The first is the main one, whose metrics have the plain names.
+    """The similarities to report, without duplicates. The first is the main one, whose metrics have the plain names.
 
-    It is that of training wherever it is among them, else the first one asked for.
+    The main similarity is that of training where requested, else the first requested one.
     """
     every: tuple[SimilarityKind, ...] = ("dot", "cosine", "neg_euclidean")
     kinds: list[SimilarityKind] = []
@@ -110,7 +110,7 @@ def _evaluate_one(
     bank: Bank | None,
     missing: KnockOuts,
 ) -> Result:
-    """All figures of one data set, from one embedding of it."""
+    """All metrics of one data set, embedded once."""
     config = loaded.config
     rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     if not rankings(rows):
@@ -121,7 +121,7 @@ def _evaluate_one(
 
 
 def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts) -> list[Variant]:
-    """Figures of the same checkpoint without some of its mechanisms, one at a time."""
+    """Metrics of the checkpoint with single mechanisms knocked out."""
     found = []
     for name, knocked_out in missing.items():
         with knocked_out() as remark:
@@ -132,7 +132,7 @@ def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, miss
 
 
 def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
-    """The plain figures first, then whole videos, then what was corrected at test time."""
+    """The plain metrics, then whole-video retrieval, then test-time normalisation."""
     found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"

@@ -1,4 +1,4 @@
-"""The figures of a retrieval evaluation as tables, as JSON, and as a run of the experiment."""
+"""The metrics of a retrieval evaluation as tables, as JSON, and as a run of the experiment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,9 +22,9 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Variant:
-    """Figures under one similarity, or in one space of several.
+    """Metrics under one similarity, or in one of several spaces.
 
-    `name` is "plain" for retrieval as such; others have a title and a remark.
+    `name` is "plain" for retrieval without modifications; other variants have a title and a remark.
     """
 
     similarity: str
@@ -36,22 +36,22 @@ class Variant:
 
 @dataclass(frozen=True)
 class Result:
-    """The figures of one data set, and the best possible ones where the data set's truth is known."""
+    """The metrics of one data set, with upper bounds where the data set's ground truth is known."""
 
     name: str
     manifest: Manifest
     similarity: str
-    """The main one, whose metrics have the plain names."""
+    """The main similarity, whose metrics have the plain names."""
     variants: Sequence[Variant]
     best_possible: Mapping[str, Mapping[int, float]]
 
     @property
     def directions(self) -> list[Direction]:
-        """The plain figures under the main similarity."""
+        """The plain metrics under the main similarity."""
         return self.variants[0].directions
 
     def metrics(self) -> dict[str, float]:
-        """The figures of all variants by metric name."""
+        """The metrics of all variants by name."""
         values: dict[str, float] = {}
         for variant in self.variants:
             values.update(metric_values(variant.directions, self.prefix(variant)))
@@ -66,7 +66,7 @@ class Result:
 
 
 def printed(result: Result, checkpoint: str) -> list[Printed]:
-    """A table for each similarity, beside chance and, where it is known, the upper bound; and remarks."""
+    """A table for each similarity, with chance and, where known, the upper bound; and remarks."""
     similarities = dict.fromkeys(variant.similarity for variant in result.variants)
     parts: list[Printed] = [_table(result, similarity, checkpoint) for similarity in similarities]
     remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
@@ -121,7 +121,7 @@ def log(experiment: str, loaded: LoadedModel, results: Sequence[Result], setting
 
 
 def _panel(result: Result) -> Panel:
-    """The plain recalls of a data set."""
+    """The plain recalls of a data set as bars."""
     bars = []
     for direction in result.directions:
         best = result.best_possible.get(direction.name, {})

@@ -1,4 +1,4 @@
-"""`vtr explain CHECKPOINT`: a page on why videos were found, or a system's own explanation of its models."""
+"""`vtr explain CHECKPOINT`: explanations of retrieved videos as a page, or a system's own explanation of its models."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.systems.all import SYSTEMS
 
 EXPLANATIONS = tuple(explanation for system in SYSTEMS for explanation in system.explanations)
-"""Each has a flag of its name."""
+"""Explanations that systems offer; each has a flag with its name."""
 _QUERY_FLAGS = ("--query", "--queries", "--serve")
 
 

@@ -1,4 +1,4 @@
-"""Which queries are to be explained, and what that needs."""
+"""Flags of `vtr explain` for queries, and its loaded inputs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExplainQueriesFlags:
-    """Which queries to explain, on what, and where the page goes."""
+    """Flags of `vtr explain` for queries."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint of a dual encoder with concepts: a folder, a run folder, or models:/NAME@ALIAS."""
@@ -49,19 +49,19 @@ class ExplainQueriesFlags:
     experiment: str = "vtr"
     """MLflow experiment."""
     against: Annotated[str | None, tyro.conf.Positional] = None
-    """A second checkpoint, whose answers to the same queries stand beside those of the first."""
+    """A second checkpoint, whose answers to the same queries are shown beside those of the first."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A model and its videos, ready for queries."""
+    """A loaded model and its embedded videos."""
 
     loaded: "LoadedModel"
     spaces: "DualSpaces"
     manifest: "Manifest"
     videos: "DualVideos"
     captions: "tuple[tuple[str, ...], tuple[int, ...]]"
-    """Captions of videos that can be found, with the positions of these."""
+    """Captions of the searched videos, and the position of each caption's video."""
     scoring: "Scoring"
     improved: "Transform | None"
     described: "Described"

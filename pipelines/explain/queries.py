@@ -1,4 +1,4 @@
-"""`vtr explain CHECKPOINT --data URI --query TEXT|--queries FILE`: why videos were found, as a page; --serve: live."""
+"""`vtr explain CHECKPOINT --data URI --query TEXT|--queries FILE`: explained search results, as a page or served."""
 
 from collections.abc import Sequence
 from dataclasses import replace

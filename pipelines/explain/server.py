@@ -31,7 +31,7 @@ def serve(found: "Ready", flags: "ExplainQueriesFlags") -> None:
 
 
 def explain_server(found: "Ready", flags: "ExplainQueriesFlags") -> "AppServer":
-    """A server that is bound and not yet serving."""
+    """The server, bound but not yet serving."""
     from vtr_core.analysis.transforms import Transform
     from vtr_core.data.shards.thumbnails import Thumbnails
     from vtr_core.retrieval.explain.frames import Picture, check_frames, read_pictures

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def run(flags: ExtractFlags) -> None:
-    """Extract, and say what was written and what was dropped."""
+    """Extract, and print what was written and dropped."""
     from pipelines.ingest.command import report
 
     if flags.features_only:
@@ -45,7 +45,7 @@ def run(flags: ExtractFlags) -> None:
 
 
 def extract(flags: ExtractFlags) -> "IngestResult":
-    """Extract into shards; resumes what an interrupted extraction of the same settings began."""
+    """Extract into shards; resumes an interrupted extraction with the same settings."""
     from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import check_writable, locate
     from vtr_core.video.decoders import chosen_decoder
@@ -101,7 +101,7 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
 
 
 def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
-    """The recipes with their weights; none where pictures are kept instead."""
+    """The recipes with their weights; none where frames are stored instead of features."""
     from vtr_core.extraction.chosen import choose
 
     if flags.records != "frames":
@@ -135,7 +135,7 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles",
 
 
 def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
-    """What extracts: in this process, or on Ray, which is connected to."""
+    """The extraction function: in this process, or on Ray, to which it connects."""
     from vtr_core.video.process import Decoding, Limits
 
     how = Decoding(Limits(flags.seconds, flags.decoder_bytes), chosen[0].decoder)

@@ -1,4 +1,4 @@
-"""`vtr extract --features-only`: feature files of all videos, and no data set."""
+"""`vtr extract --features-only`: feature files of all videos, without a data set."""
 
 from pipelines.extract.command import extractor
 from pipelines.extract.flags import ExtractFlags
@@ -12,7 +12,7 @@ from vtr_core.video.decoders import chosen_decoder
 
 
 def features_only(flags: ExtractFlags) -> Drops:
-    """Write the files, go on where an interrupted extraction stopped, and say what was dropped."""
+    """Write the missing files, also of an interrupted extraction, and print what was dropped."""
     if flags.thumbnails or flags.records == "frames":
         raise ConfigError("--features-only writes .npy files alone: leave out --thumbnails and --records")
     decoder, why = chosen_decoder(flags.decoder)

@@ -72,9 +72,9 @@ class ExtractFlags:
     gpus_per_network: float = 1.0
     """GPUs per copy of the backbones, where the cluster has any; 0 computes on CPUs."""
     decoder: AskedDecoder = "auto"
-    """What decodes pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
+    """Decoder of pictures; torchcodec also on GPUs. auto: torchcodec where it loads, and PyAV elsewhere."""
     seconds: float = 300.0
-    """A video is dropped if its decoder gives no frame for this many seconds."""
+    """A video is dropped if its decoder returns no frame for this many seconds."""
     decoder_bytes: int = 4 * 2**30
     """A video is dropped if decoding it takes more memory than this."""
     worker_logs: bool = False

@@ -1,4 +1,4 @@
-"""`vtr extract --list`: what every recipe is, and whether its weights are on this machine."""
+"""`vtr extract --list`: descriptions of all recipes, and whether their weights are on this machine."""
 
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
@@ -9,7 +9,7 @@ from vtr_core.video.streams import PictureStream, SoundStream, Stream
 
 
 def print_recipes() -> None:
-    """Print all of them."""
+    """Print the descriptions of all recipes."""
     print("\n\n".join(described(one) for one in RECIPES))
 
 
@@ -22,12 +22,12 @@ def _taken(stream: Stream) -> str:
         case PictureStream(rate=Uniform(count=count)):
             how_many = f"{count} frames of a whole video, in equal steps"
     cut = stream.picture
-    assert isinstance(cut, Picture)  # a whole picture is for people, not for a network
+    assert isinstance(cut, Picture)  # whole pictures are for display, not for networks
     return f"{how_many}, {cut.size} x {cut.size} from the middle of a short side of {cut.short_side}"
 
 
 def described(recipe: Recipe) -> str:
-    """A recipe in some lines."""
+    """The description of a recipe, in several lines."""
     rate = "rows of whole videos" if recipe.rows_per_second is None else f"{recipe.rows_per_second:g} rows a second"
     lines = [
         f"{recipe.name}: {recipe.modality}, {recipe.dim} values, {rate}",

@@ -1,4 +1,4 @@
-"""Lines on how far an extraction is, how fast, and when it will be done."""
+"""Progress lines of an extraction: state, speed and remaining time."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class Meter:
         self._begun = self._told = clock()
 
     def tell(self, progress: Progress) -> None:
-        """Print where `progress` is, if it is time to."""
+        """Print `progress` if a line is due."""
         now = self._clock()
         if progress.videos < progress.of and now - self._told < _EVERY_S:
             return
@@ -25,7 +25,7 @@ class Meter:
 
 
 def line(progress: Progress, elapsed_s: float) -> str:
-    """Videos, how many times as fast as they play, dropped ones, and minutes left."""
+    """Number of videos, speed relative to playback, dropped videos, and minutes left."""
     parts = [
         f"  {progress.videos} of {progress.of} videos",
         f"{progress.videos / elapsed_s:.1f} a second, {progress.seconds / elapsed_s:.0f} times as fast as they play",

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def index(flags: IndexFlags) -> "IndexRecord":
-    """Embed the videos, write the index, and say what is in it."""
+    """Embed the videos, write the index, and print its content."""
     from pipelines.evaluation_inputs import device
     from vtr_core.fingerprint import short
     from vtr_core.retrieval.index.build import build_index

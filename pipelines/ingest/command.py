@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Records = Literal["clips", "videos"]
 VIDEOS_AT_ONCE = 1024
-"""Videos whose words a task counts; where there are no more, the command does it itself."""
+"""Videos per task of counting words; up to this number the command counts itself."""
 HELP = """\
 usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
@@ -133,7 +133,7 @@ def _source(name: str, records: Records) -> type[Any]:
 
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
-    """Ingest `source`; resumes what an interrupted ingest of the same settings began."""
+    """Ingest `source`; resumes an interrupted ingest with the same settings."""
     from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete, plan_ingest
     from vtr_core.storage import check_writable, locate
 
@@ -154,7 +154,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
 
 
 def ingest_options(flags: IngestFlags) -> "IngestOptions":
-    """What the flags decide; ConfigError where one of them contradicts the preset."""
+    """The options from flags and preset; ConfigError where they contradict each other."""
     from vtr_core.data.ingest.ingest import IngestOptions
 
     words: dict[str, Any] = {
@@ -190,14 +190,14 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
 
 
 def _asked(name: str | None) -> dict[str, Any]:
-    """What a preset asks of captions."""
+    """The caption settings of a preset."""
     from vtr_core.run.presets import preset
 
     return {} if name is None else preset(name).captions.asked
 
 
 def _given_words(flags: IngestFlags) -> "WordTable | None":
-    """The words of the data set that --vocabulary names."""
+    """The vocabulary of the data set of --vocabulary."""
     from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.data.shards.word_table import WordTable
 
@@ -217,7 +217,7 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
 
 
 def count_on_ray(flags: IngestFlags) -> "CountWords":
-    """What counts words: this process, or, where there are many videos, Ray's tasks, whose counts are added."""
+    """The function that counts words: in this process, or, for many videos, in Ray tasks whose counts are added."""
     from vtr_core.data.ingest.ingest import count_words
 
     def count(
@@ -247,12 +247,12 @@ def _counted(
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
-    """Write the shards of `tasks` in parallel, with a line for each."""
+    """Write the shards of `tasks` in parallel, and print a line for each."""
     from pipelines.ingest.on_ray import begin_reading, on_ray
 
     if not tasks:
         return
-    placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # else tasks go where there are GPUs
+    placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # otherwise tasks go to nodes with GPUs
     if placed.is_apart and not flags.gpus_per_shard:
         print(f"  on {placed}", flush=True)
     already = len(plan.tasks) - len(tasks)
@@ -264,14 +264,14 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -
 
 
 def _write(plan: "IngestPlan", task: "ShardTask") -> tuple[str, int]:
-    """The task's name, and the rows of its shard."""
+    """Write a shard; returns the task's name and the number of rows."""
     from vtr_core.data.ingest.ingest import do
 
     return task.name, do(plan, task)["shard"]["rows"]
 
 
 def report(result: "IngestResult") -> None:
-    """Print the data sets written and what was dropped."""
+    """Print the written data sets and the dropped rows."""
     from vtr_core.data.records.schema import ImageSchema
     from vtr_core.data.sources.kept import KEPT
     from vtr_core.fingerprint import short
@@ -297,7 +297,7 @@ def report(result: "IngestResult") -> None:
 
 
 def _content(manifest: "Manifest") -> str:
-    """What each row holds beside its captions."""
+    """The content of a row beside its captions."""
     from vtr_core.data.records.schema import FrameSchema
 
     schema = manifest.schema

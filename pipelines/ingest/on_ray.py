@@ -1,4 +1,4 @@
-"""A function of many items as tasks of Ray Data: results come as they are made, faults of the data as one error."""
+"""A function mapped over items by tasks of Ray Data: results in order of completion, data errors as InputError."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def begin_reading(worker_logs: bool, apart: bool) -> "Placement":
-    """Connect to Ray; the cluster's nodes. With `apart` tasks go to the nodes for reading, where there are such."""
+    """Connect to Ray; returns the placement. With `apart` tasks go to the nodes for reading, where there are any."""
     from ray.data import DataContext
 
     from vtr_core.train.fleet.placement import place_reading, placement
@@ -30,9 +30,9 @@ def begin_reading(worker_logs: bool, apart: bool) -> "Placement":
 def on_ray(
     function: Callable[[Same, Item], Result], same: Same, items: Sequence[Item], gpus: float = 0.0
 ) -> Iterator[Result]:
-    """`function(same, item)` of each item, a task each, in no order; `same` is sent once.
+    """The results of `function(same, item)`, one task per item, in arbitrary order; `same` is sent once.
 
-    An error of the data is raised as InputError.
+    Errors in the data are raised as InputError.
     """
     import ray
     from ray import cloudpickle

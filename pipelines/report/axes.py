@@ -1,4 +1,4 @@
-"""Figures of the analyses: an empty one, and axes that say what they show."""
+"""Empty figures and axis labels of the analyses."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +10,7 @@ def blank_figure(width: float, height: float) -> Figure:
 
 
 def name_axes(axes: Axes, x: str, y: str, title: str) -> None:
-    """Say what the axes show; the title is no mathematics, whatever it holds."""
+    """Set labels and title, which is not parsed as mathematics."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_title(title, parse_math=False, loc="left", fontsize=10)

@@ -14,7 +14,7 @@ _COLOURS = {"chance": "#c44e52", "best possible": "#55a868", "even parts": "#dd8
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure in percent, and baselines by name ("chance", "best possible", "even parts") in percent."""
+    """A value in percent, and baselines by name ("chance", "best possible", "even parts") in percent."""
 
     label: str
     value: float
@@ -30,7 +30,7 @@ class Panel:
 
 
 def bar_figure(panels: Sequence[Panel]) -> Figure:
-    """One panel below another: a horizontal bar for each figure, with a mark where each baseline is."""
+    """Panels below each other: a horizontal bar for each value, with marks at the baselines."""
     heights = [_ROW_INCHES * len(panel.bars) + _FRAME_INCHES for panel in panels]
     figure = Figure(figsize=(8, sum(heights)), layout="constrained")
     axes = figure.subplots(len(panels), squeeze=False, height_ratios=heights)[:, 0]

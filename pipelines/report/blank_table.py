@@ -4,7 +4,7 @@ from rich.table import Table
 
 
 def blank_table(title: str, *columns: str) -> Table:
-    """A table without rows; its first column names them, the others hold figures."""
+    """A table without rows; the first column is for row names, the others for numbers."""
     table = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")

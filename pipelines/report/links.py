@@ -1,4 +1,4 @@
-"""Links to what a command wrote on an object store, for a browser."""
+"""Browser links to a command's output on an object store."""
 
 from vtr_core.storage import Location, presigned_url
 
@@ -6,9 +6,9 @@ _HOURS = 1
 
 
 def print_link(location: Location) -> None:
-    """Print a presigned link to a file on an S3-compatible store; nothing for other places.
+    """Print a presigned link to a file on an S3-compatible store; nothing for other locations.
 
-    It reads the file without credentials until it expires, so it is shown and kept nowhere.
+    The link gives access without credentials until it expires, so it is printed and never stored.
     """
     url = presigned_url(location, 3600 * _HOURS)
     if url is not None:

@@ -1,4 +1,4 @@
-"""Results on a checkpoint as an MLflow run, a child of the run that made the checkpoint."""
+"""Results of a checkpoint as an MLflow run, a child of the training run."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from vtr_core.train.checkpoint.load import LoadedModel
 
 @dataclass(frozen=True)
 class EvaluatedSet:
-    """A data set, its name in metrics, and its figures by full metric name."""
+    """A data set, its name in metrics, and its metrics by full name."""
 
     name: str
     manifest: Manifest
@@ -33,7 +33,7 @@ class Report:
     page: str
     """The content of report.html: the printed tables."""
     figure: Figure
-    """The main figures, for figures/main.png."""
+    """The main figure, for figures/main.png."""
     pages: Mapping[str, str] = field(default_factory=dict)
     """Further pages by file name."""
 
@@ -41,9 +41,9 @@ class Report:
 def log_run(
     experiment: str, stage: str, loaded: LoadedModel, sets: Sequence[str], write: Callable[[TrackedRun], None]
 ) -> None:
-    """Open a run of `stage` on the data sets with these names, let `write` fill it, and say where it is.
+    """Open a run of `stage` on the data sets with these names, fill it by `write`, and print its address.
 
-    A store that cannot be reached costs the log, not what was found out.
+    An unreachable store costs the log, not the results.
     """
     preset, parent = loaded.config.preset, loaded.provenance.get("mlflow.run_id")
     note = f"vtr {stage} of the checkpoint {code(loaded.uri)} ({code(preset)}) on {', '.join(map(code, sets))}."

@@ -1,4 +1,4 @@
-"""Printing of tables, and the same as an HTML page for MLflow's artifacts."""
+"""Tables as terminal output, and as an HTML page for MLflow's artifacts."""
 
 import io
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def show(parts: Sequence[Printed]) -> None:
 
 
 def page(parts: Sequence[Printed]) -> str:
-    """The same as a page; all text is escaped."""
+    """The tables and lines as an HTML page; all text is escaped."""
     console = Console(width=_WIDTH, record=True, file=io.StringIO(), force_terminal=False, color_system=None)
     for part in parts:
         console.print(part, markup=False, highlight=False)

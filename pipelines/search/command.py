@@ -1,4 +1,4 @@
-"""`vtr search "a query" --index URI`: its flags; the search itself is imported only when it runs."""
+"""`vtr search "a query" --index URI`: flags; the search itself is imported only when it runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -149,7 +149,7 @@ def _print_json(value: object) -> None:
 
 
 def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
-    """Ranks, ids, scores and tags; ids and tags are data, not markup."""
+    """Print ranks, ids, scores and tags; ids and tags are not interpreted as markup."""
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     both = any(hit.latent is not None and hit.concept is not None for hit in hits)
     tags = any(hit.tags for hit in hits)
@@ -172,7 +172,7 @@ def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text without control characters, which could steer the terminal."""
+    """Text without control characters, which could control the terminal."""
     return one_line(text)
 
 

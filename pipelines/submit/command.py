@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def submit(flags: SubmitFlags, command: JobCommand) -> int:
-    """Submit the command and follow it; the exit code."""
+    """Submit the command and follow it; returns the exit code."""
     from cluster.profiles import profile
     from cluster.upload import check_upload
     from pipelines.submit.server import address, connect, is_this_machine
@@ -112,7 +112,7 @@ def _environment(flags: SubmitFlags) -> "JobEnvironment":
 def _announce(
     flags: SubmitFlags, job: SubmittedJob, command: JobCommand, environment: "JobEnvironment", local: bool
 ) -> None:
-    """Say what is sent where, by name, and what may not work."""
+    """Print what is sent to which cluster, by name, and warnings."""
     variables = environment.runtime_env["env_vars"]
     print(f"job         {job.submission_id} on {job.client.get_address()}{' (this machine)' if local else ''}")
     print(f"code        {flags.working_dir} at {variables.get('VTR_GIT_COMMIT', 'an unknown commit')}")
@@ -125,7 +125,7 @@ def _announce(
 
 
 def _send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    """Upload the code and submit the job; ClusterError says why that did not work."""
+    """Upload the code and submit the job; ClusterError with the reason of a failure."""
     variables = environment.runtime_env["env_vars"]
     metadata = {name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables}
     try:

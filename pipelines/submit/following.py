@@ -1,4 +1,4 @@
-"""A submitted job until its end: its log as it is written, Ctrl-C, and the exit code that it ended with."""
+"""Following a submitted job: its log, Ctrl-C, and its exit code."""
 
 import asyncio
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
 LEFT = 130
-"""The exit code of a user who went away while the job goes on."""
+"""Exit code where the user stopped following and the job continues."""
 _STOPPED = 143
 """Exit code of a stopped job: Ray sends SIGTERM and reports no code."""
 _PAUSE_S = 2.0
@@ -21,14 +21,14 @@ _PAUSE_S = 2.0
 
 @dataclass(frozen=True)
 class SubmittedJob:
-    """A job, how it is reached, and how long it has for its last checkpoint when it is stopped."""
+    """A job, its client, and the seconds for its last checkpoint when it is stopped."""
 
     client: "JobSubmissionClient"
     submission_id: str
     stop_wait_s: int
 
     def hints(self) -> str:
-        """How to follow and how to stop it."""
+        """The commands that follow and stop the job."""
         where = f"--address {self.client.get_address()}"
         return (
             f"follow it   ray job logs --follow {where} {self.submission_id}\n"
@@ -39,8 +39,8 @@ class SubmittedJob:
 class JobFollower:
     """Prints a job's log until the job ends.
 
-    Ctrl-C asks whether to stop the job; `stop_without_asking` stops it. Where nobody can be asked (stdin is no
-    terminal), the job goes on and is left. A second Ctrl-C leaves at once.
+    Ctrl-C asks whether to stop the job; with `stop_without_asking` it stops the job. Where stdin is no terminal, the
+    job continues and is left. A second Ctrl-C leaves at once.
     """
 
     def __init__(self, job: SubmittedJob, stop_without_asking: bool = False) -> None:
@@ -48,7 +48,7 @@ class JobFollower:
         self._shown, self._stopping = 0, False
 
     def follow(self) -> int:
-        """The exit code: the job's own, 143 of a stopped job, 130 where the job was left running."""
+        """Follow the job; returns its exit code, 143 for a stopped job, 130 for a job that was left running."""
         while True:
             try:
                 return self._until_end()
@@ -64,7 +64,7 @@ class JobFollower:
             try:
                 asyncio.run(self._print_log())
                 details = self._job.client.get_job_info(self._job.submission_id)
-            except BrokenPipeError:  # our own output has no reader any more
+            except BrokenPipeError:  # our own output is closed
                 raise
             except _lost_contact() as error:
                 failures = failures + 1 if self._shown == before else 1
@@ -79,7 +79,7 @@ class JobFollower:
             time.sleep(_PAUSE_S)
 
     async def _print_log(self) -> None:
-        """The log from where it was left; a server always begins at the beginning."""
+        """Print the new part of the log; the server always sends all of it."""
         position = 0
         async for chunk in self._job.client.tail_job_logs(self._job.submission_id):
             fresh = chunk[max(0, self._shown - position) :]
@@ -88,7 +88,7 @@ class JobFollower:
             print(fresh, end="", flush=True)
 
     def _goes_on(self) -> bool:
-        """Stop the job if that is wanted; whether to watch it further."""
+        """Stop the job if the user agrees; returns whether to continue following it."""
         if self._stopping or not (self._stop_without_asking or self._agrees()):
             return False
         self._stopping = True
@@ -114,7 +114,7 @@ class JobFollower:
             return False
 
     def _report(self, details: "JobDetails") -> int:
-        """Say how the job ended; the exit code."""
+        """Print how the job ended; returns the exit code."""
         name = f"job {self._job.submission_id}"
         if details.status.value == "SUCCEEDED":
             print(f"{name} succeeded")

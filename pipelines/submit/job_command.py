@@ -1,4 +1,4 @@
-"""The command of a submitted job: the words after `--`, checked here before anything leaves the machine."""
+"""The command of a submitted job: the arguments after `--`, checked here before anything is sent."""
 
 import json
 import re
@@ -22,17 +22,17 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
 @dataclass(frozen=True)
 class JobCommand:
-    """`vtr` and these words."""
+    """A command line of `vtr`, as its arguments."""
 
     words: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The stage."""
+        """The name of the command."""
         return self.words[0]
 
     def values(self, flag: str) -> list[str]:
-        """The words after `flag`, up to the next flag."""
+        """The arguments after `flag`, up to the next flag."""
         found: list[str] = []
         inside = False
         for word in self.words:
@@ -48,8 +48,8 @@ class JobCommand:
     def entrypoint(self, here: str | None) -> str:
         """The shell command that runs the uploaded code, found by PYTHONPATH, in the shell's own process.
 
-        here: the folder to run in, where the cluster is this machine: relative paths then mean what they mean here.
-        Elsewhere the job runs in the uploaded folder, with the cluster's Python.
+        here: the current folder, if the cluster is this machine, so that relative paths stay valid; None: the job runs
+        in the uploaded folder, with the cluster's Python.
         """
         if here is None:
             return shlex.join(["exec", "python", "-m", "pipelines.cli", *self.words])
@@ -57,13 +57,13 @@ class JobCommand:
         return f"cd {shlex.quote(here)} && {shlex.join(command)}"
 
     def fresh_id(self, now: datetime | None = None) -> str:
-        """A submission id that says what runs and when, such as train-capsule-howto-20260131-120000-1f2e."""
+        """A submission id from command, preset and time, such as train-capsule-howto-20260131-120000-1f2e."""
         parts = [word for word in self.words[:2] if _NAME.fullmatch(word)]
         return "-".join([*parts, (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S"), secrets.token_hex(2)])
 
 
 def split(argv: Sequence[str]) -> tuple[list[str], JobCommand]:
-    """The flags of `vtr submit`, and the job's command: the words after `--`, of which a first `vtr` is left out."""
+    """The flags of `vtr submit`, and the job's command: the arguments after `--`, without a leading `vtr`."""
     if "--" not in argv:
         raise ConfigError("put the job's command after --, as in vtr submit -- train <preset> --data URI")
     place = list(argv).index("--")
@@ -72,7 +72,7 @@ def split(argv: Sequence[str]) -> tuple[list[str], JobCommand]:
 
 
 def checked(words: Sequence[str]) -> JobCommand:
-    """The command; ConfigError where vtr has none of that name, a word holds a password, or `train` would refuse it."""
+    """The command; ConfigError where it is unknown, an argument holds a password, or `train` would refuse it."""
     known = _commands()
     if not words or words[0] not in known:
         given = f"there is no command {words[0]!r}" if words else "there is no command"
@@ -86,7 +86,7 @@ def checked(words: Sequence[str]) -> JobCommand:
 
 
 def with_profile(command: JobCommand, changes: Mapping[str, Any]) -> JobCommand:
-    """The command with a profile's settings as flags, those apart that the user gave."""
+    """The command with a profile's settings as flags, except those given by the user."""
     if command.name not in _CONFIGURABLE or command.values("--resume"):
         raise ConfigError(
             f"--profile sets how a new run of {' or '.join(_CONFIGURABLE)} uses the cluster; leave it out"
@@ -97,13 +97,13 @@ def with_profile(command: JobCommand, changes: Mapping[str, Any]) -> JobCommand:
 
 
 def check_submission_id(name: str) -> None:
-    """ConfigError where Ray could not name files and addresses after it."""
+    """ConfigError for an id that Ray cannot use in file names and URLs."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"--submission-id {name} may have letters, digits, '.', '_' and '-', 100 of them at most")
 
 
 def check_places(command: JobCommand) -> None:
-    """ConfigError where what a job writes would be lost: Ray removes a job's folder after it."""
+    """ConfigError for output paths in the job's folder, which Ray removes afterwards."""
     written = [*command.values("--out"), *command.values("--json")]
     lost = [uri for uri in written if is_relative(uri)]
     needed = command.name in _WITH_DEFAULT_OUT and not command.values("--resume") and not command.values("--out")
@@ -116,7 +116,7 @@ def check_places(command: JobCommand) -> None:
 
 
 def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
-    """Warnings on what will probably fail on a cluster that is not this machine."""
+    """Warnings of probable failures on a cluster that is not this machine."""
     found = [
         f"{uri} must be there on every node of the cluster"
         for flag in ("--data", "--validation", "--out", "--resume")
@@ -131,17 +131,17 @@ def remarks(command: JobCommand, tracking_uri: str | None) -> list[str]:
 
 
 def is_relative(uri: str) -> bool:
-    """Whether this is neither a URI nor an absolute path."""
+    """Whether `uri` is a relative path: neither a URI nor an absolute path."""
     return "://" not in uri and not uri.startswith("/")
 
 
 def _commands() -> list[str]:
-    """The commands that `vtr --help` lists, but `submit`."""
+    """The commands of `vtr --help`, except `submit`."""
     return [command.name for command in COMMANDS if command.name != "submit"]
 
 
 def _check_settings(words: Sequence[str]) -> None:
-    """The faults of `vtr train <preset>` that need no data to be seen."""
+    """Raise the errors of `vtr train <preset>` that can be detected without data."""
     from pipelines.arguments import parse_with_changes, wants_help
     from pipelines.train.command import TrainFlags
     from vtr_core.config.override import override

@@ -1,4 +1,4 @@
-"""The job server of a Ray cluster: its address, authentication, and whether it is this machine."""
+"""The job server of a Ray cluster: address, authentication, version, and whether it is on this machine."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ _PAUSE_S = 0.5
 def address(given: str | None, environ: Mapping[str, str]) -> str:
     """The server's URL: as given, else RAY_API_SERVER_ADDRESS, RAY_ADDRESS, the default of `ray start --head`.
 
-    RAY_ADDRESS may also be what `ray start` calls its address (host:6379, auto), from which the cluster tells the URL.
+    RAY_ADDRESS may also be the address of `ray start` (host:6379, auto), whose cluster reports the URL.
     """
     chosen = given or next((environ[name] for name in _VARIABLES if environ.get(name)), DEFAULT)
     if chosen.startswith(("http://", "https://")):
@@ -37,14 +37,14 @@ def address(given: str | None, environ: Mapping[str, str]) -> str:
 
 
 def connect(url: str) -> "JobSubmissionClient":
-    """A client of the server, which has answered, accepts our token and runs our version of Ray."""
+    """A client of the server, after checks that it answers, accepts the token and has the same version of Ray."""
     from ray.exceptions import AuthenticationError
     from ray.job_submission import JobSubmissionClient
 
     ray_private.only_errors(ray_private.TALKATIVE_IN_JOBS)
     _check_answers(url)
     _use_token(url)
-    os.environ[_VARIABLES[0]] = url  # Ray lets the environment win over what it is given
+    os.environ[_VARIABLES[0]] = url  # in Ray the environment overrides arguments
     try:
         client = JobSubmissionClient(url)
     except AuthenticationError as error:
@@ -56,11 +56,11 @@ def connect(url: str) -> "JobSubmissionClient":
 
 
 def is_this_machine(client: "JobSubmissionClient") -> bool:
-    """Whether every living node is on this machine, as its host name says: then its files are ours.
+    """Whether every living node is on this machine, by host name, and so shares its files.
 
-    A forwarded port makes any cluster answer at 127.0.0.1, so the address says nothing. A cluster that has just started
-    takes jobs before it lists its nodes, so it is asked for up to VTR_RAY_PATIENCE_S; where it never
-    tells, it is another's.
+    The address is no evidence, as any cluster answers at 127.0.0.1 through a forwarded port. A new cluster accepts jobs
+    before it lists its nodes, so requests are repeated for up to VTR_RAY_PATIENCE_S seconds; without a list the
+    cluster counts as remote.
     """
     deadline = time.monotonic() + RAY.seconds()
     while not (names := _host_names(client)) and time.monotonic() < deadline:
@@ -76,7 +76,7 @@ def _host_names(client: "JobSubmissionClient") -> set[str]:
 
 
 def _check_answers(url: str) -> None:
-    """ClusterError where nothing answers, within seconds: Ray's own client would wait for minutes."""
+    """ClusterError, within seconds, where nothing answers; Ray's own client would wait for minutes."""
     import requests
 
     try:
@@ -91,9 +91,9 @@ def _check_answers(url: str) -> None:
 
 
 def _use_token(url: str) -> None:
-    """Where RAY_AUTH_MODE leaves it open, send a token that the environment names.
+    """Send the token of the environment or of ~/.ray, unless RAY_AUTH_MODE decides.
 
-    The one in ~/.ray goes to this machine only: it may be another cluster's.
+    That of ~/.ray is sent to this machine only, as it may belong to another cluster.
     """
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     if named or urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
@@ -116,7 +116,7 @@ def _refusal(url: str, reason: str) -> str:
 
 
 def _check_version(url: str, client: "JobSubmissionClient") -> None:
-    """ClusterError where minor versions differ: what was tried here may not hold there."""
+    """ClusterError where the minor versions of Ray differ, which is untested."""
     import ray
 
     theirs, ours = ray_private.server_version(client), ray.__version__

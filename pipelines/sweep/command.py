@@ -1,4 +1,4 @@
-"""`vtr sweep <space> --data URI --num-samples N`: search settings with Ray Tune; `--resume OUT` goes on."""
+"""`vtr sweep <space> --data URI --num-samples N`: hyperparameter search with Ray Tune; `--resume OUT` resumes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class SweepFlags:
 
 @dataclass(frozen=True)
 class ResumeFlags:
-    """How to go on with a sweep."""
+    """Flags of `vtr sweep --resume`."""
 
     resume: str
     """Sweep folder or URI."""

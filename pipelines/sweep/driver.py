@@ -1,8 +1,8 @@
-"""The trials of a sweep under Ray Tune, new ones and those that an interrupted driver left.
+"""The trials of a sweep under Ray Tune, new ones and those of an interrupted driver.
 
-Tune's own restoration is not used. It would unpickle what lies in the sweep's folder, its record lags seconds behind,
-so that trials are lost or done twice, and it forgets what ASHA has seen. A trial's state is its run folder, and the
-sweep's is `trials.json`; Tune is handed what is left to do.
+Tune's own restoration is not used: it unpickles files in the sweep's folder, its record lags by seconds, so that trials
+are lost or repeated, and it loses ASHA's state. The state of a trial is its run folder, that of the sweep
+`trials.json`; Tune gets the unfinished trials.
 """
 
 import os
@@ -29,25 +29,25 @@ from vtr_core.train.fleet.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
 
 _SETTINGS = {
-    "RAY_AIR_NEW_OUTPUT": "0",  # its tables beside our lines
+    "RAY_AIR_NEW_OUTPUT": "0",  # no tables of Tune's beside our lines
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a failed trial reports why, and no figure
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a failed trial reports its reason without an objective
     "TUNE_GLOBAL_CHECKPOINT_S": "86400",
     ray_private.SYNC_WARNING: "0",
 }
 
 
 def concurrent_trials(config: TrainConfig, most: int | None) -> int:
-    """How many trials fit into the connected cluster at once, `most` at most; ClusterError where not even one does."""
+    """The number of trials that fit into the connected cluster, at most `most`; ClusterError where none fits."""
     check_resources(config)
     held = room(placement(config.scaling.reading_nodes))
     fit = held.runs(config.scaling, uses_gpu(config))
-    fit = max(1, fit)  # an elastic trial begins with the fewest workers
+    fit = max(1, fit)  # an elastic trial starts with the minimum of workers
     return fit if most is None else min(fit, most)
 
 
 def require_population(scheduler: SchedulerKind, at_once: int) -> None:
-    """ClusterError where population-based training has room for one trial only."""
+    """ClusterError where population-based training has resources for one trial only."""
     if scheduler == "pbt" and at_once < 2:
         raise ClusterError(
             "--scheduler pbt compares trials that train at the same time, and only one fits here; lower "
@@ -58,7 +58,7 @@ def require_population(scheduler: SchedulerKind, at_once: int) -> None:
 def run_trials(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
 ) -> None:
-    """Run what is left of the sweep; Interrupted after Ctrl-C or SIGTERM."""
+    """Run the unfinished trials; Interrupted after Ctrl-C or SIGTERM."""
     os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
     todo = _planned(record, space, table)
     ended = [row for row in table.rows if row.state in ENDED]
@@ -93,7 +93,7 @@ def run_trials(
             storage_path=scratch.uri if scratch.is_local else scratch.path,
             storage_filesystem=None if scratch.is_local else scratch.filesystem,
             failure_config=tune.FailureConfig(max_failures=0),
-            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial keeps its own
+            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial writes its own checkpoints
             callbacks=[callback],
             verbose=0,
         ),
@@ -107,7 +107,7 @@ def run_trials(
 
 
 def _planned(record: SweepRecord, space: Space, table: TrialTable) -> list[tuple[int, Point]]:
-    """The numbered points that have not come to an end: at first all of them, which are entered into the table."""
+    """The numbered points of unfinished trials; new points are entered into the table."""
     if not table.rows:
         for number, point in enumerate(planned_points(space, record.search, record.num_samples, record.search_seed)):
             table.put(number, point)
@@ -131,9 +131,9 @@ def _name(trial: Any) -> str:
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """Inside, SIGTERM is what SIGINT is to Tune: it ends the trials and returns. Yields the signals received.
+    """Context in which SIGTERM acts on Tune like SIGINT: trials end and Tune returns. Yields the received signals.
 
-    Tune takes SIGINT itself, without a word to its caller.
+    Tune handles SIGINT itself and does not report it to the caller.
     """
     received: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The end of a sweep: the best trials and their commands, figures, and the champion in the model registry."""
+"""Results of a sweep: the best trials and their commands, figures, and registration of the best model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _COMMANDS = 3
 def conclude(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, trials: TrialTable, tracking_uri: str
 ) -> Outcome:
-    """Print and write what the trials showed, and register the best one; TrainingError where all failed."""
+    """Print and write the results, and register the best trial's model; TrainingError where all trials failed."""
     rows = trials.rows
     best = ranked(rows)
     if not best:
@@ -87,7 +87,7 @@ def _print(
 def _register(
     folder: SweepFolder, record: SweepRecord, row: TrialRow, space: Space, tracking_uri: str
 ) -> dict[str, str]:
-    """Tags of the registered model; without MLflow the sweep ends without one."""
+    """Register the model; returns the tags of the registration, empty where it fails."""
     run = folder.run(row)
     child, _ = run.read()
     name = model_name(space.preset)

@@ -1,11 +1,11 @@
-"""A sweep's folder: what was asked, and how its trials stand. It holds all that going on with a sweep needs.
+"""A sweep's folder: its settings and the state of its trials, complete for resumption.
 
 sweep.json          the space, data sets, scheduler, search, MLflow run
 config.json         the configuration that trials change
 trials.json         every trial: its point, its state, its validations
 trials/000/…        the trials' run folders, as those of vtr train
 trials.csv, figures/…   written at the end
-owner/              who writes the folder (vtr_core.train.fleet.lease)
+owner/              lease of the process that writes the folder (vtr_core.train.fleet.lease)
 """
 
 import threading
@@ -34,12 +34,12 @@ class SweepRecord:
     space: str
     only: list[str]
     changes: dict[str, Any]
-    """Settings that were given as --a.b value."""
+    """Settings given as --a.b value."""
     data: str
     validation: str
     data_fingerprint: str
     metric: str
-    """The validation figure that trials are compared by, the higher the better."""
+    """The validation metric by which trials are compared, higher is better."""
     num_samples: int
     scheduler: SchedulerKind
     search: SearchKind
@@ -52,12 +52,12 @@ class SweepRecord:
     provenance: dict[str, str]
     mlflow_run_id: str | None = None
     concepts: str | None = None
-    """The concept table, of models with a concept space."""
+    """The concept table, for models with a concept space."""
 
 
 @dataclass(frozen=True)
 class TrialRow:
-    """How a trial stands."""
+    """The state of a trial."""
 
     number: int
     point: dict[str, Any]
@@ -66,12 +66,12 @@ class TrialRow:
     """[epoch, best value so far] of every validation."""
     step: int = 0
     objective: float | None = None
-    """The best validation's figure."""
+    """The metric of the best validation."""
     seconds: float = 0.0
     reason: str = ""
-    """Why it failed."""
+    """The reason of a failure."""
     logged: bool = False
-    """Whether MLflow has all of it."""
+    """Whether the trial is completely logged to MLflow."""
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class SweepFolder:
         self.location = location
 
     def claim(self, record: SweepRecord, base: TrainConfig) -> None:
-        """Take the folder for a new sweep; RunConflict where it holds one. The caller holds its lease."""
+        """Initialise the folder for a new sweep; RunConflict where it holds one. The caller must hold its lease."""
         self.require_free()
         storage.write_json(self.location / "config.json", base.model_dump(mode="json"))
         self.write(record)
@@ -127,7 +127,7 @@ class SweepFolder:
 
 
 class TrialTable:
-    """The trials of a sweep, kept in `trials.json`, which is written at every change."""
+    """The trials of a sweep, stored in `trials.json` at every change."""
 
     def __init__(self, location: Location) -> None:
 
@@ -161,5 +161,5 @@ class TrialTable:
 
 
 def space_of(record: SweepRecord, base: TrainConfig) -> Space:
-    """The space as the sweep searches it."""
+    """The space with the sweep's restrictions and fixed settings."""
     return build_space(record.space).only(record.only).fixed(list(record.changes), base)

@@ -1,4 +1,4 @@
-"""A sweep from its flags to the MLflow run around its trials, new or resumed."""
+"""Start and resumption of a sweep, with the parent MLflow run of its trials."""
 
 import time
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ from vtr_core.train.loop.worker import total_steps
 
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
-    """A new sweep."""
+    """Start a new sweep."""
     search = _search(flags)
     config = override(preset(build_space(name).preset), changes)
     data, validation = _data_sets(flags, config)
@@ -78,7 +78,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
 
 
 def resume(uri: str, worker_logs: bool = False) -> None:
-    """Go on with the sweep at `uri`: trials that have ended stay, others go on from their newest checkpoints."""
+    """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints."""
     folder = SweepFolder(locate(uri))
     check_writable(folder.location)
     folder.read()
@@ -106,7 +106,7 @@ def _search(flags: SweepFlags) -> SearchKind:
 
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
-    """The training set, and the validation set, without which trials cannot be compared."""
+    """The training set and the (required) validation set."""
     training, validation = training_sets(flags.data, flags.validation)
     data = usable_data(config.model, training, config.on_bad_shard)
     if validation is None:
@@ -133,7 +133,7 @@ def _connect(config: TrainConfig, record: SweepRecord, worker_logs: bool) -> Non
 
 
 def _run(folder: SweepFolder, record: SweepRecord, base: TrainConfig) -> None:
-    """The trials, with MLflow's parent run around them, and what they found."""
+    """Run the trials within a parent MLflow run, and conclude the sweep."""
     space, table = space_of(record, base), TrialTable(folder.location)
     uri = full_tracking_uri(record.tracking_uri)
     parent = _parent(folder, record, uri)
@@ -182,7 +182,7 @@ def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | 
         "sweep.folder": folder.location.uri,
         "data.fingerprint": short(record.data_fingerprint),
     }
-    known = record.mlflow_run_id is not None  # its page is written
+    known = record.mlflow_run_id is not None  # its description exists already
     sets = {} if known else {"validation": record.validation, "training": record.data}
     inputs = {context: Manifest.load(uri) for context, uri in sets.items()}
     page = SweepPage(f"sweep-{record.space}", tags, params, inputs)

@@ -1,4 +1,4 @@
-"""The trials of a sweep as a table, as CSV, and as the commands that train the best of them again."""
+"""The trials of a sweep as a table, as CSV, as JSON, and as training commands."""
 
 import csv
 import io
@@ -19,15 +19,15 @@ from vtr_core.tracking.flatten import flatten
 
 
 def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
-    """The trials that came to an end with a figure, the best first; of equals the earlier one."""
+    """The ended trials with an objective, best first, ties by number."""
     known = [row for row in rows if row.state in ENDED and row.objective is not None]
     return sorted(known, key=lambda row: (-(row.objective or 0.0), row.number))
 
 
 def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
-    """The fewest changes that make `config` of `preset`, as vtr train takes them; what the data delivers is left out.
+    """The minimal changes from `preset` to `config`, as flags of vtr train, without settings that the data determines.
 
-    Where a variant differs its kind comes with what differs from that variant's defaults.
+    Where the kind of a variant differs, the changes are its kind and the differences from that kind's defaults.
     """
     trained = trained_vectors(config.model)
     of_data = ["model.inputs"]
@@ -37,7 +37,7 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
     wanted = flatten(config.model_dump())
     start = override(preset, inputs)
     kinds: dict[str, Any] = {}
-    while True:  # a variant may hold variants
+    while True:  # variants may be nested
         made = flatten(override(start, kinds).model_dump())
         new = {n: v for n, v in wanted.items() if n.endswith(".kind") and n in made and made[n] != v}
         if not new:
@@ -47,7 +47,7 @@ def training_flags(preset: TrainConfig, config: TrainConfig) -> dict[str, Any]:
 
 
 def command(preset: TrainConfig, config: TrainConfig, record: SweepRecord) -> str:
-    """A line that trains `config`, to be pasted into a shell."""
+    """The shell command that trains `config`."""
     words = ["vtr", "train", preset.preset, "--data", record.data, "--validation", record.validation]
     words += ["--concepts", record.concepts] if record.concepts is not None else []
     for name, value in training_flags(preset, config).items():
@@ -77,7 +77,7 @@ def settings(point: Mapping[str, Any]) -> str:
 
 
 def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping[int, int]) -> str:
-    """All trials, a line each."""
+    """All trials as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     names = list(space.parameters)
@@ -92,7 +92,7 @@ def to_csv(rows: Sequence[TrialRow], space: Space, metric: str, weights: Mapping
 
 
 def to_json(rows: Sequence[TrialRow], commands: Mapping[int, str], weights: Mapping[int, int]) -> list[dict[str, Any]]:
-    """All trials with all their validations, the best first, then those without a figure."""
+    """All trials with all their validations, best first, then those without an objective."""
     best = ranked(rows)
     others = [row for row in rows if row not in best]
     return [

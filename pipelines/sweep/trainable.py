@@ -1,8 +1,7 @@
-"""A trial as Ray Tune runs it: an actor that starts the trial's own worker group and reports its validations.
+"""Trials as Ray Tune actors, each of which starts its own worker group and reports validations.
 
-The actor takes no CPU: the workers and the reading tasks that it starts do, as those of vtr train; with
-`scaling.workers 0` it trains itself. When Tune stops it, `cleanup` ends the training first, so that nothing of it is
-left behind.
+The actor requests no CPU, which its workers and reading tasks do, as in vtr train; with `scaling.workers 0` it trains
+itself. When Tune stops the actor, `cleanup` first ends the training and its processes.
 """
 
 import json
@@ -24,17 +23,17 @@ from vtr_core.train.fleet.reservation import worker_bundle
 from vtr_core.train.trial import Standing, Trial
 
 _HEAD = {HEAD: 0.001}
-"""Tune needs some resource to ask for. Every cluster's head has this one; the trial outlives other nodes there."""
+"""A nominal resource, as Tune requires one. It is the head node's, where trials survive the loss of other nodes."""
 _SOURCE = "source.json"
 
 
 def trial_bundle(scaling: ScalingConfig, gpu: bool) -> dict[str, float]:
-    """The resources of a trial's actor: almost none where it starts workers, else those of one worker."""
+    """The resources of a trial's actor: nominal where it starts workers, else those of one worker."""
     return dict(_HEAD) if scaling.workers else worker_bundle(scaling, gpu)
 
 
 class TrialTrainable(Trainable):
-    """config: the sweep's URI as "sweep", its own resources as "takes"; "trial" with its number and point."""
+    """A trial. config: "sweep", the sweep's URI; "takes", the actor's resources; "trial", its number and point."""
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
@@ -42,12 +41,12 @@ class TrialTrainable(Trainable):
         return PlacementGroupFactory([config["takes"]])
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Claim the trial's run folder, or find it as it was left. A fault is the first step's result."""
+        """Claim the trial's run folder, or reopen it. Errors are reported as the result of the first step."""
         self._trial: Trial | None = None
         self._fault: Exception | None = None
         try:
             self._begin(config)
-        except Exception as error:  # an actor whose setup raises would end without saying why
+        except Exception as error:  # an exception in setup would end the actor without a reason
             self._fault = error
 
     def _begin(self, config: dict[str, Any]) -> None:
@@ -58,7 +57,7 @@ class TrialTrainable(Trainable):
         trial_config = space_of(record, base).applied(base, row.point)
         self._trial = Trial(folder, record.provenance, pauses=record.scheduler == "pbt")
         if storage.exists(folder.location / "run.json"):
-            folder.write_config(trial_config)  # a population's trial may go on with other settings
+            folder.write_config(trial_config)  # under population-based training settings may have changed
             return
         run = RunRecord(
             data=record.data,
@@ -72,13 +71,13 @@ class TrialTrainable(Trainable):
         folder.claim(run, trial_config)
 
     def step(self) -> dict[str, Any]:
-        """Wait for the next validation; plain numbers only, which Tune and its schedulers need.
+        """Wait for the next validation; returns it as plain numbers, as required by Tune and its schedulers.
 
-        What the training failed with is a result too: as an error Tune would hand it on as a pickle.
+        Errors of the training are returned as results too: as exceptions Tune would pickle them.
         """
         try:
             now = self._next()
-        except Exception as error:  # whatever it is, it ends this trial and not the sweep
+        except Exception as error:  # any error ends this trial only, not the sweep
             return {"failed": f"{type(error).__name__}: {first_line(error)}", "done": True}
         return {
             TIME: now.epoch,
@@ -96,18 +95,18 @@ class TrialTrainable(Trainable):
         return self._trial.next()
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """For population-based training: a reference to the checkpoint, without the weights."""
+        """Save a reference to the checkpoint, without the weights, for population-based training."""
         assert self._trial is not None
         source = {"run": self._trial.folder.location.uri, "checkpoint": self._trial.checkpoint().name}
         Path(checkpoint_dir, _SOURCE).write_text(json.dumps(source))
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Go on from another trial's weights; from its own a trial goes on anyway."""
+        """Continue from another trial's weights; a reference to the trial's own checkpoint is ignored."""
         source = json.loads(Path(checkpoint, _SOURCE).read_text())
         if self._trial is not None and source["run"] != self._trial.folder.location.uri:
             self._trial.adopt(RunFolder.at(source["run"]), source["checkpoint"])
 
     def cleanup(self) -> None:
-        """End the worker group before Tune ends this actor."""
+        """End the worker group, before Tune ends this actor."""
         if self._trial is not None:
             self._trial.stop()

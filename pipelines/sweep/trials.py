@@ -22,7 +22,7 @@ from vtr_core.train.tracked import Child, Tracking
 
 
 class SweepTrials(Callback):
-    """Follows the trials of a sweep. One MLflow run for each is opened and closed here, never in a trial."""
+    """Records the trials of a sweep. Their MLflow runs are opened and closed here, never in a trial."""
 
     def __init__(
         self, folder: SweepFolder, record: SweepRecord, table: TrialTable, tracking_uri: str, parent: str | None
@@ -34,11 +34,11 @@ class SweepTrials(Callback):
         self._began: dict[int, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Nothing: Tune keeps callbacks for a restoration that is not used."""
+        """Empty state: Tune pickles callbacks for its restoration, which is not used."""
         return {}
 
     def on_trial_start(self, trial: Trial, **info: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """The trial's actor has claimed its folder and has not begun to train."""
+        """Called when the trial's actor has claimed its folder and has not begun to train."""
         number, point = _of(trial)
         self._began.setdefault(number, time.monotonic())
         changed = number in self._tracking and self._table[number].point != point
@@ -55,13 +55,13 @@ class SweepTrials(Callback):
         result: dict[str, Any],
         **info: Any,  # noqa: ARG002
     ) -> None:
-        """A validation, or the end."""
+        """Record a validation, or the end of a trial."""
         if "failed" in result:
             return
-        number, _ = _of(trial)  # a population's scheduler may have given it another point just now
+        number, _ = _of(trial)  # population-based training may just have changed its point
         row = self._table[number]
         reports, place = row.reports, [result[TIME], result[OBJECTIVE]]
-        if place in reports:  # the end, with the last validation once more
+        if place in reports:  # the final result repeats the last validation
             return
         reports = [*reports, place]
         self._table.change(number, reports=reports, objective=result[OBJECTIVE], step=result["step"])
@@ -72,7 +72,7 @@ class SweepTrials(Callback):
         )
 
     def on_trial_complete(self, trial: Trial, **info: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """The trial came to its end, or the scheduler has just decided to stop it."""
+        """Record a trial that ended, or that the scheduler has decided to stop."""
         number, _ = _of(trial)
         result = trial.last_result
         if "failed" in result:
@@ -83,20 +83,20 @@ class SweepTrials(Callback):
         print(f"  trial {row.name}  {'finished' if finished else f'stopped by {self._record.scheduler}'}", flush=True)
 
     def on_trial_error(self, trial: Trial, **info: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """The trial's process was lost; the sweep goes on."""
+        """Record a trial whose process was lost; the sweep continues."""
         number, point = _of(trial)
         self._table.put(number, point)
         self._fail(number, _reason(trial))
 
     def resend(self) -> None:
-        """Complete the MLflow runs of trials that ended while the store was away, or just before the driver did."""
+        """Complete the MLflow runs of trials that ended while the store was unreachable, or just before the driver."""
         for row in self._table.rows:
             if row.state in ENDED and not row.logged:
                 self._open(row)
                 self._close(row)
 
     def end(self) -> None:
-        """Wait for what is being sent; trials that are still running, as the sweep was interrupted, end KILLED."""
+        """Wait for pending MLflow requests; the MLflow runs of trials of an interrupted sweep end as KILLED."""
         for thread in self._closing:
             thread.join()
         for tracking in list(self._tracking.values()):
@@ -122,7 +122,7 @@ class SweepTrials(Callback):
         run = self._folder.run(row)
         try:
             record, config = run.read()
-        except VtrError:  # the trial could not claim its folder, and says so itself
+        except VtrError:  # the trial could not claim its folder, and reports it itself
             return
         tags = {"trial": row.name, "sweep": self._record.space, **({PARENT: self._parent} if self._parent else {})}
         again = f"vtr sweep --resume {self._folder.location}"
@@ -132,7 +132,7 @@ class SweepTrials(Callback):
         self._tracking[row.number] = tracking
 
     def _close(self, row: TrialRow) -> None:
-        """Close the trial's MLflow run beside the sweep, which must not wait for it."""
+        """Close the trial's MLflow run in the background, without blocking the sweep."""
         tracking = self._tracking.pop(row.number, None)
         if tracking is not None:
             thread = threading.Thread(target=self._finish, args=(row, tracking), name="close-trial", daemon=True)
@@ -140,7 +140,7 @@ class SweepTrials(Callback):
             self._closing.append(thread)
 
     def _finish(self, row: TrialRow, tracking: Tracking) -> None:
-        """Once the trial has written all it has to say."""
+        """Close the MLflow run once the trial has released its folder."""
         _wait_until_released(self._folder.run(row).location)
         status: Status = "FAILED" if row.state == "failed" else "FINISHED"
         tags = _end_tags(row, self._record)
@@ -155,7 +155,7 @@ def _end_tags(row: TrialRow, record: SweepRecord) -> Mapping[str, str]:
         case "failed":
             return {"reason": row.reason}
         case "finished" if record.scheduler == "pbt":
-            return {"settings_at_end": settings(row.point)}  # params are those it began with
+            return {"settings_at_end": settings(row.point)}  # the run's parameters are those of the trial's start
         case _:
             return {}
 
@@ -165,7 +165,7 @@ def _of(trial: Trial) -> tuple[int, dict[str, Any]]:
 
 
 def _reason(trial: Trial) -> str:
-    """The last line of what Tune says of a trial whose process ended."""
+    """The last line of Tune's error message for a trial whose process ended."""
     file = Path(trial.error_file) if trial.error_file else None
     lines = file.read_text(errors="replace").split("\n") if file is not None and file.exists() else []
     said = [line.strip() for line in lines if line.strip()]

@@ -1,4 +1,4 @@
-"""`vtr tables <paper>`: a paper's tables, its figures beside ours, which are measured where the data is there."""
+"""`vtr tables <paper>`: a paper's tables with published and reproduced results, measured where data is given."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PaperTablesFlags:
-    """Which tables, from which data; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables`; settings of all runs are given as --a.b value."""
 
     only: tuple[int | str, ...] = ()
     """Numbers of the tables (default: all)."""
@@ -16,7 +16,7 @@ class PaperTablesFlags:
     validation: str | None = None
     """Validation data set, which selects the best checkpoints (default: the split val beside train)."""
     test: tuple[str, ...] = ()
-    """Test sets as name=URI; those of the paper fill its columns, others get columns of their own."""
+    """Test sets as name=URI; those of the paper fill its columns, others get additional columns."""
     seeds: int = 3
     """Number of training seeds per row."""
     out: str = "runs/tables"

@@ -1,4 +1,4 @@
-"""A paper's tables from the runs of a folder: which are wanted, what trains their rows, and the page."""
+"""A paper's tables from the runs of a folder: selection, training of rows, and output."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from vtr_core.tables.table import Paper, Results, Table
 
 
 def chosen_tables(paper: Paper, flags: PaperTablesFlags) -> list[Table]:
-    """The tables that --only names, or all; ConfigError where the paper has none of them."""
+    """The tables of --only, or all; ConfigError for unknown tables."""
     wanted = {str(number) for number in flags.only}
     chosen = [table for table in paper.tables if not wanted or str(table.number) in wanted]
     if not chosen:
@@ -30,14 +30,14 @@ def _span(paper: Paper) -> str:
 
 
 def variants_of(tables: Sequence[Table]) -> list[str]:
-    """The variants of the preset that the tables' rows are, each once."""
+    """The preset variants of the tables' rows, without duplicates."""
     return list(dict.fromkeys(row.variant for table in tables for row in table.rows if row.variant is not None))
 
 
 def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -> Sweep:
-    """What trains and evaluates rows, after a look at all that it will read.
+    """The training and evaluation of rows, after a check of all data sets.
 
-    ConfigError without something to evaluate on, DatasetError for a data set that cannot be used.
+    ConfigError without test sets, DatasetError for an unusable data set.
     """
     if not test_sets:
         prog = f"vtr tables {paper.name}"
@@ -55,7 +55,7 @@ def write_page(
     results: Results,
     test_sets: Sequence[TestSet],
 ) -> str:
-    """Write `tables.md` and `tables.json` into the folder; the page."""
+    """Write `tables.md` and `tables.json` into the folder; returns the content of `tables.md`."""
     own = [OwnSet(one.name, one.kind) for one in test_sets if one.name not in paper.data_sets]
     page = "\n".join([_head(paper, flags, changes), *(markdown(table, results, own) for table in chosen)])
     folder = locate(flags.out)

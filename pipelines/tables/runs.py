@@ -1,4 +1,4 @@
-"""Training and evaluating what a table's rows need: one run per row and seed, each done once."""
+"""Training and evaluation of table rows: one run per row and seed, each done once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from vtr_core.tables.table import Results
 
 @dataclass(frozen=True)
 class TestSet:
-    """A data set that rows are evaluated on."""
+    """A test set of a table."""
 
     name: str
     uri: str
@@ -38,7 +38,7 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 
 
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
-    """DatasetError unless every data set is there and whole, and a model of the preset `base` can read it."""
+    """DatasetError unless every data set is complete and has the features of a model of the preset `base`."""
     from vtr_core.data.manifest import training_sets
     from vtr_core.data.records.required_kind import require_steps
     from vtr_core.data.shards.checks import usable
@@ -77,7 +77,7 @@ class Sweep:
             self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))
 
     def run(self, variant: str, config: TrainConfig) -> None:
-        """Train and evaluate `config` with every seed; what an earlier call finished is not done again."""
+        """Train and evaluate `config` with every seed; finished parts of earlier calls are reused."""
         for seed in range(self.seeds):
             folder = run_folder(self.out, variant, seed)
             missing = [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
@@ -94,7 +94,7 @@ class Sweep:
                 storage.write_json(locate(figures_file(folder, one)), found)
 
     def train(self, config: TrainConfig, folder: str) -> str:
-        """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
+        """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
         flags = TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
@@ -116,7 +116,7 @@ def run_folder(out: str, variant: str, seed: int) -> str:
 
 
 def figures_file(folder: str, one: TestSet) -> str:
-    """The file of a run's figures on a test set."""
+    """The file of a run's metrics on a test set."""
     return f"{folder}/figures-{one.name}.json"
 
 
@@ -135,7 +135,7 @@ def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, A
 
 
 def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:
-    """Metrics of the evaluation `task`, which a system offers."""
+    """Metrics of the evaluation `task` of a system."""
     (evaluation,) = (found for system in SYSTEMS for found in system.evaluations if found.name == task)
     assert evaluation.figures is not None, f"{task} has no figures for tables"
     return {"uri": one.uri, "figures": evaluation.figures(checkpoint, one.uri, one.name, experiment), "chance": {}}

@@ -26,7 +26,7 @@ usage: vtr tagger train --treebank FOLDER --out FOLDER [flags]
 
 @dataclass(frozen=True)
 class TrainTaggerFlags:
-    """The treebank, the output folder, and the licence and attribution to record."""
+    """Flags of `vtr tagger train`."""
 
     treebank: str
     """Folder of a Universal Dependencies treebank: …-train.conllu, …-dev.conllu, …-test.conllu."""
@@ -44,7 +44,7 @@ class TrainTaggerFlags:
 
 @dataclass(frozen=True)
 class EvaluateTaggerFlags:
-    """The tagger and the sentences to measure it on."""
+    """Flags of `vtr tagger evaluate`."""
 
     treebank: str
     """Folder of a Universal Dependencies treebank."""

@@ -1,4 +1,4 @@
-"""`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` goes on."""
+"""`vtr train <preset> --data URI [--a.b value]`: train on any number of Ray workers; `--resume RUN` resumes."""
 
 import time
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class TrainFlags:
 
 @dataclass(frozen=True)
 class ResumeFlags:
-    """How to go on with a run."""
+    """Flags of `vtr train --resume`."""
 
     resume: str
     """Run folder or URI."""
@@ -80,11 +80,11 @@ class Finished:
     """URI with passwords redacted."""
     mlflow_run_id: str | None
     faults: str
-    """Counts of faults during the run; empty where there were none."""
+    """Counts of faults during the run as text; empty where there were none."""
     registered: str | None = None
-    """`models:/NAME/VERSION` of the checkpoint, where it was registered."""
+    """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
     task: str = "retrieval"
-    """The task of `vtr evaluate --task` for such a model."""
+    """The task of `vtr evaluate --task` for the model."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ def _new(argv: Sequence[str]) -> None:
 
 
 def with_joined_data(argv: Sequence[str]) -> list[str]:
-    """The words with those that follow --data, up to the next flag, as the one word "A + B"."""
+    """The arguments, with the values of --data, up to the next flag, joined to the single argument "A + B"."""
     found: list[str] = []
     for word in argv:
         if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
@@ -119,7 +119,7 @@ def with_joined_data(argv: Sequence[str]) -> list[str]:
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
-    """The configuration that the command names, its name for messages, and the remaining words."""
+    """The configuration that the command names, its name for messages, and the remaining arguments."""
     flag, equals, value = argv[0].partition("=")
     if flag != "--config":
         return preset(argv[0]), f"vtr train {argv[0]}", argv[1:]
@@ -136,7 +136,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
-    """A new run."""
+    """Start a new run."""
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
@@ -175,7 +175,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
 def resume(
     uri: str, worker_logs: bool = False, on_bad_shard: OnBadShard | None = None, register: str | None = None
 ) -> Finished:
-    """Go on with the run at `uri` from its newest checkpoint, with the same configuration and data."""
+    """Resume the run at `uri` from its newest checkpoint, with the same configuration and data."""
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
@@ -205,7 +205,7 @@ def _check_register(name: str | None) -> None:
 
 
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
-    """The training and the validation set that the flags name."""
+    """The training and the validation set of the flags."""
     from vtr_core.data.manifest import training_sets
     from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.run.inputs import usable_data
@@ -219,7 +219,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
 
 
 def _connect(config: TrainConfig, worker_logs: bool) -> None:
-    """Make sure that the run fits, before anything is written: into Ray's cluster, or into this process."""
+    """Connect to Ray, unless the run is in this process, and check resources, before anything is written."""
     if config.scaling.workers == 0:
         from vtr_core.train.loop.in_process import device_here
 
@@ -235,7 +235,7 @@ def _connect(config: TrainConfig, worker_logs: bool) -> None:
 def _run(
     folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease", register: str | None
 ) -> Finished:
-    """Train with tracking around it: the MLflow run ends FINISHED, FAILED or KILLED."""
+    """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
@@ -275,7 +275,7 @@ def _run(
 
 
 def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
-    """The registered model's URI; None, with what to do later, where MLflow did not take it: the run is not lost."""
+    """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
     from vtr_core.errors import CheckpointError
     from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
 
@@ -291,13 +291,13 @@ def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str
 
 
 class _Reports:
-    """Prints one line for each point and each event of a run, and keeps the events."""
+    """Prints one line for each logged point and each event of a run, and stores the events."""
 
     def __init__(self, events: "EventLog", tracking: "Tracking", lease: "Lease") -> None:
         self._events, self._tracking, self._lease = events, tracking, lease
 
     def take(self, report: dict[str, Any]) -> None:
-        """Print a report; one with the key "event" says what happened, any other one is a logged point."""
+        """Print a report: an event where it has the key "event", else a logged point."""
         self._lease.check()
         if "event" in report:
             self._take_event(dict(report))
@@ -313,7 +313,7 @@ class _Reports:
 
 
 def _point_line(report: dict[str, Any]) -> str:
-    """A training point, a validation, or a step that counts as skipped."""
+    """The line of a training point, a validation, or a skipped step."""
     place = f"  step {report['step']:>6}/{report['total_steps']}"
     if "train/loss" in report:
         return (

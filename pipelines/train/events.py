@@ -10,11 +10,11 @@ _COUNTED = {
     "not_finite": "skipped steps",
     "checkpoint_failed": "failed checkpoints",
 }
-"""Events worth a sum at the end of a run, in the order in which they are named."""
+"""Events that are summed up at the end of a run, in the order of the summary."""
 
 
 def event_line(event: str, details: Mapping[str, Any]) -> str:
-    """One line that says what happened."""
+    """The description of an event in one line."""
     match event:
         case "started":
             return f"started with {_workers(details)}"
@@ -52,7 +52,7 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
 
 
 def counts_line(counts: Mapping[str, int]) -> str:
-    """How often each kind of fault happened; empty where none did."""
+    """The number of faults of each kind in one line; empty where there were none."""
     return ", ".join(f"{counts[event]} {name}" for event, name in _COUNTED.items() if counts.get(event))
 
 

@@ -13,7 +13,7 @@ PROG = "vtr verify"
 
 @dataclass(frozen=True)
 class VerifyFlags:
-    """Two images, and what to compare them with."""
+    """Flags of `vtr verify`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""

@@ -1,4 +1,4 @@
-"""From raw files to the tensors of a batch, in packages that build on each other.
+"""Data from raw files to batch tensors, in packages that build on each other.
 
-Imports config, storage and text; knows neither models nor training.
+Imports config, storage and text; independent of models and training.
 """

@@ -1,4 +1,4 @@
-"""The manifest: what a data set holds, written last, so that a folder without it is not a data set."""
+"""The manifest of a data set: its content, written last, so that a folder without it is no data set."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -28,7 +28,7 @@ class ThumbnailFile:
 class Shard:
     """One Parquet file. `row_groups[g]` lists the rows of each video of row group g, in row order.
 
-    A video of a `clips` data set has a row per clip and caption, a video of a `videos` or `steps` data set has one.
+    A video has a row per clip and caption in a `clips` data set, one row in a `videos` or `steps` data set.
     """
 
     file: str
@@ -40,13 +40,13 @@ class Shard:
     etag: str | None = None
     """ETag of the object on an S3-compatible store when it was written; not part of the fingerprint."""
     thumbnails: ThumbnailFile | None = None
-    """The file of thumbnails beside the shard, where there is one."""
+    """The file of thumbnails beside the shard; None without thumbnails."""
     folder: str | None = None
-    """Of a shard of several joined data sets, the URI of its own; never written, nor read from a file."""
+    """For shards of joined data sets the URI of the shard's own data set; never stored in files."""
 
     @property
     def videos(self) -> int:
-        """Videos in the shard; a row group holds whole videos, so none is counted twice."""
+        """The number of videos; row groups hold whole videos, so none is counted twice."""
         return sum(len(group) for group in self.row_groups)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Shard:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Shard":
-        """The shard that `to_json` wrote."""
+        """The inverse of `to_json`."""
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
         beside = value.get("thumbnails")
         thumbnails = None if beside is None else record(ThumbnailFile, beside)
@@ -68,7 +68,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class VocabularyRecord:
-    """The vocabulary of the `tokens` column: where it is, and whether it comes with vectors."""
+    """The vocabulary of the `tokens` column: its files and hashes, with or without word vectors."""
 
     file: str
     num_words: int
@@ -76,12 +76,12 @@ class VocabularyRecord:
     vectors: str | None = None
     word_dim: int | None = None
     vectors_sha256: str | None = None
-    """sha256 of the file of vectors; older data sets lack it."""
+    """sha256 of the file of vectors; None in older data sets."""
     made: dict[str, Any] | None = None
-    """How captions became words, as `CaptionText` has it; older data sets lack it."""
+    """Tokenisation of captions, in the form of `CaptionText`; None in older data sets."""
 
     def to_json(self) -> dict[str, Any]:
-        """The record as it is written."""
+        """The record as stored."""
         value = asdict(self)
         for later in ("vectors_sha256", "made"):
             if value[later] is None:
@@ -91,7 +91,7 @@ class VocabularyRecord:
 
 @dataclass(frozen=True)
 class StoredAt:
-    """The URI and endpoint of the S3-compatible store that the shards were written to, where their ETags are valid."""
+    """URI and endpoint of the S3-compatible store that shards were written to, where their ETags are valid."""
 
     uri: str
     store: str
@@ -112,17 +112,17 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Rows in all shards: clips and captions, or whole videos."""
+        """The number of rows in all shards."""
         return sum(shard.rows for shard in self.shards)
 
     @property
     def videos(self) -> int:
-        """Videos in all shards."""
+        """The number of videos in all shards."""
         return sum(shard.videos for shard in self.shards)
 
     @property
     def fingerprint(self) -> str:
-        """sha256 of the content: equal for equal data sets at any location."""
+        """sha256 of the content, independent of the location."""
         if JOINED in self.uri:
             return fingerprint(list(self.source["parts"].values()))
         shards = [replace(shard, etag=None).to_json() for shard in self.shards]
@@ -130,20 +130,20 @@ class Manifest:
 
     @property
     def location(self) -> Location:
-        """The folder of the data set, of several joined ones that of the first, whose vocabulary is that of all."""
+        """The folder of the data set; for joined data sets that of the first, whose vocabulary is common to all."""
         return locate(joined_uris(self.uri)[0])
 
     def place(self, shard: Shard) -> Location:
-        """The file of one of its shards."""
+        """The location of a shard's file."""
         return (self.location if shard.folder is None else locate(shard.folder)) / shard.file
 
     def require_clips(self) -> "Manifest":
-        """This data set, if it is one of clips; SchemaMismatch, with the remedy, for any other kind."""
+        """This data set, if it is of clips; SchemaMismatch with a remedy for other kinds."""
         require_clips(self.schema, self.uri)
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """The manifest as it is written, without the place where it lies and without its own fingerprint."""
+        """The manifest as stored, without its location and fingerprint."""
         return {
             **self.schema.to_json(),
             "rows": self.rows,
@@ -155,7 +155,7 @@ class Manifest:
         }
 
     def save(self) -> None:
-        """Write `manifest.json`; the last act of an ingest."""
+        """Write `manifest.json`, the last step of an ingest."""
         value = {**self.to_json(), "fingerprint": self.fingerprint}
         store = storage.store_name(self.location)
         if store is not None:
@@ -164,10 +164,10 @@ class Manifest:
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
-        """The manifest of the data set at `uri`, or of several, "A + B", one after another.
+        """The manifest of the data set at `uri`, or of several, "A + B", concatenated.
 
-        A folder of one split stands for it: see `data_set`. Raises DatasetError where there is none or it is damaged,
-        or where several do not go together, SchemaMismatch for another kind or version.
+        A folder with a single split stands for it: see `data_set`. Raises DatasetError where the manifest is missing or
+        damaged, or several data sets are incompatible, SchemaMismatch for another kind or version.
         """
         parts = joined_uris(uri)
         if len(parts) > 1:
@@ -229,16 +229,16 @@ def _joined(parts: list[Manifest]) -> Manifest:
 
 
 def splits(uri: str) -> dict[str, str]:
-    """The data sets below a folder of splits, as {name: uri}: {"train": …, "val": …}; {} for anything else."""
+    """The data sets below a folder of splits, as {name: uri}: {"train": …, "val": …}; {} for other URIs."""
     storage.check_readable(locate(uri))
     return {child.name: child.uri for child in storage.children(locate(uri)) if storage.exists(child / FILE)}
 
 
 def data_set(uri: str, split: str | None = None) -> str:
-    """The URI of the data set that `uri` names: its own, or, of a folder of splits, that of `split` or of the only one.
+    """The URI of the data set at `uri`: `uri` itself, or, in a folder of splits, that of `split` or of the only one.
 
-    Raises DatasetError, with the splits that it found, where several could be meant; and where there is none, or an
-    ingest was interrupted.
+    Raises DatasetError where there is none, where its ingest was interrupted, and, with a list of the splits, where it
+    is ambiguous.
     """
     location = locate(uri)
     if storage.exists(location / FILE):
@@ -256,9 +256,9 @@ def data_set(uri: str, split: str | None = None) -> str:
 
 
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
-    """The training set at `uri`, of splits the one called train; and `validation`, by default the val beside it.
+    """The training set at `uri` (of splits the one called train), and `validation`, by default the split val beside it.
 
-    Of several data sets, "A + B", the default is the first val.
+    For several data sets, "A + B", the default is the first one's val.
     """
     parts = {part: data_set(part, "train") for part in joined_uris(uri)}
     given = None if validation is None else data_set(validation, "val")
@@ -268,7 +268,7 @@ def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
 
 
 def _require_plain_names(manifest: Manifest) -> None:
-    """DatasetError where a file of the data set would lie outside its folder."""
+    """DatasetError for a file name that leads out of the data set's folder."""
     words = manifest.vocabulary
     beside = [shard.thumbnails.file for shard in manifest.shards if shard.thumbnails is not None]
     for name in (words.file, words.vectors or words.file, *(shard.file for shard in manifest.shards), *beside):

@@ -1,4 +1,4 @@
-"""The tensors of a batch: clips, whole videos, images, clips with their pictures.
+"""Batches as tensors: of clips, whole videos, images, and clips with frames.
 
-Imports records alone; models and losses take them.
+Imports records only; used by models and losses.
 """

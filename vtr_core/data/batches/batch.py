@@ -12,7 +12,7 @@ from vtr_core.data.batches.rows import CaptionedBatch, shared_tensor
 
 @dataclass(frozen=True, kw_only=True)
 class ClipBatch(CaptionedBatch):
-    """Rows of clip and caption. Features are float16 as stored; a model casts them to what it computes in.
+    """Rows of clip and caption. Features are float16 as stored; models cast them to their dtype.
 
     The values of a feature are undefined in rows where it is not present.
     """
@@ -20,16 +20,16 @@ class ClipBatch(CaptionedBatch):
     features: dict[str, Float[Tensor, "batch _"]]
     present: dict[str, Bool[Tensor, " batch"]]
     candidate_tokens: Int64[Tensor, "batch extra max_words"] | None = None
-    """Further captions that may describe the clip, for losses over bags of texts; none of them is empty where the
-    row's own caption is not."""
+    """Further candidate captions of the clip, for losses over bags of texts; none is empty unless the row's own caption
+    is."""
 
 
 def clip_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> ClipBatch:
-    """The batch of the columns of a `clips` data set, on the CPU, with the features named.
+    """A batch from the columns of a `clips` data set, on the CPU, with the given features.
 
     columns: float16 (rows, dim) and bool `has_<name>` of every feature, `tokens` int32 (rows, max_words), `clip_key`,
-    `video_key`, `caption_key` int64 (rows,), and perhaps `candidate_tokens` int32 (rows, extra, max_words). Features
-    and keys share the arrays' memory, which may be read-only (Ray's is): nothing may write into them.
+    `video_key`, `caption_key` int64 (rows,), optionally `candidate_tokens` int32 (rows, extra, max_words). Features and
+    keys share the arrays' memory, which may be read-only (as Ray's): they must not be modified.
     """
     candidates = columns.get("candidate_tokens")
     return ClipBatch(

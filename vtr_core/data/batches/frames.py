@@ -1,4 +1,4 @@
-"""A batch of videos with a caption each as tensors: frames with their mask, the mean of all frames, caption tokens."""
+"""A batch of videos with one caption each as tensors: frames with mask, mean of all frames, caption tokens."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from vtr_core.data.records.frames import kept_column, mean_column
 
 @dataclass(frozen=True, kw_only=True)
 class FrameBatch(CaptionedBatch):
-    """Rows of video and caption: of every video of the batch one row for each caption that was sampled of it.
+    """Rows of video and caption: one row for each sampled caption of each video.
 
-    Every dictionary has all features of the batch. Frames are float16 as stored; a model casts them to what it computes
-    in. Frames are padded with zeros to the longest row of this batch, or of this worker's part of it, so the length
-    differs from batch to batch; it is at least 1. Of a feature that a video does not have, frames and mean are zeros
-    and the mask is false throughout. Token 0 is padding; a row without a caption has no tokens, and caption key 0.
+    Every dictionary has all features of the batch. Frames are float16 as stored; models cast them to their dtype.
+    Frames are padded with zeros to the longest row of this batch, or of this worker's part of it, so the length differs
+    between batches; it is at least 1. For a feature that a video lacks, frames and mean are zeros and the mask is
+    false. Token 0 is padding; a row without a caption has no tokens, and caption key 0.
     """
 
     frames: dict[str, Float[Tensor, "batch _ _"]]
-    """By feature, (batch, frames, dim) float16: the first max_frames frames of each video."""
+    """Frames by feature, (batch, frames, dim) float16: the first max_frames frames of each video."""
     mask: dict[str, Bool[Tensor, "batch _"]]
-    """Whether there is a frame: true from position 0 on, then false."""
+    """True at the positions of frames, which are contiguous from position 0."""
     mean: dict[str, Float[Tensor, "batch _"]]
-    """(batch, dim) float32: the mean of *all* frames of the video, also of those beyond max_frames."""
+    """(batch, dim) float32: the mean of *all* frames of the video, also beyond max_frames."""
     present: dict[str, Bool[Tensor, " batch"]]
-    """Whether the video has the feature, that is, at least one frame of it."""
+    """Whether the video has at least one frame of the feature."""
 
 
 def frame_batch(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> FrameBatch:
-    """The batch of the columns of a `videos` data set, as the training stream delivers them, with the features named.
+    """A batch from the columns of a `videos` data set, as delivered by the training stream, with the given features.
 
-    columns: of every feature float16 (rows, frames, dim), int64 `<name>.kept` (rows,) and float32 `<name>.mean` (rows,
+    columns: for every feature float16 (rows, frames, dim), int64 `<name>.kept` (rows,) and float32 `<name>.mean` (rows,
     dim); `tokens` int32 (rows, max_words); `clip_key`, `video_key`, `caption_key` int64 (rows,). Features and keys
-    share the arrays' memory, which may be read-only (Ray's is): nothing may write into them.
+    share the arrays' memory, which may be read-only (as Ray's): they must not be modified.
     """
     kept = {name: shared_tensor(columns[kept_column(name)]) for name in features}
     return FrameBatch(

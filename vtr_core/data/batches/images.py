@@ -12,7 +12,7 @@ from vtr_core.data.batches.rows import TensorBatch, shared_tensor
 
 @dataclass(frozen=True)
 class ImageBatch(TensorBatch):
-    """Images of uint8, grey or red, green and blue; keys are 64-bit hashes of the ids of image and subject."""
+    """Images, uint8, grey or RGB; keys are 64-bit hashes of the ids of image and subject."""
 
     pixels: UInt8[Tensor, "batch channels height width"]
     image_key: Int64[Tensor, " batch"]
@@ -20,16 +20,16 @@ class ImageBatch(TensorBatch):
 
     @property
     def rows(self) -> int:
-        """Images in the batch."""
+        """The number of images."""
         return len(self.pixels)
 
 
 def image_batch(columns: Mapping[str, np.ndarray], shape: tuple[int, int, int]) -> ImageBatch:
-    """The batch of the columns of an `images` data set whose images have `shape` (height, width, channels).
+    """A batch from the columns of an `images` data set whose images have `shape` (height, width, channels).
 
     columns: uint8 `pixels` (rows, height · width · channels), int64 `clip_key` and `video_key` (rows,), the keys of
-    image and subject. Pixels may share the arrays' memory, which may be read-only (Ray's is): nothing may write into
-    them.
+    image and subject. Pixels may share the arrays' memory, which may be read-only (as Ray's): they must not be
+    modified.
     """
     height, width, channels = shape
     pixels = shared_tensor(columns["pixels"]).view(-1, height, width, channels).permute(0, 3, 1, 2).contiguous()

@@ -1,4 +1,4 @@
-"""A batch of clips with a caption each as tensors: pictures with their mask, caption tokens."""
+"""A batch of clips with one caption each as tensors: frames as pixels with mask, caption tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from vtr_core.data.records.schema import FRAMES
 
 @dataclass(frozen=True, kw_only=True)
 class PictureBatch(CaptionedBatch):
-    """Rows of clip and caption, with the clip's pictures as bytes, RGB; a model scales and normalises them.
+    """Rows of clip and caption, with the clip's frames as uint8 RGB, which models scale and normalise.
 
-    They are padded with zeros to the longest row of this batch, or of this worker's part of it. In memory a picture's
-    colours lie together (channels last), as convolutions have them fastest.
+    Frames are padded with zeros to the longest row of this batch, or of this worker's part of it. The memory format is
+    channels last, in which convolutions are fastest.
     """
 
     frames: UInt8[Tensor, "batch frames 3 height width"]
     mask: Bool[Tensor, "batch frames"]
-    """Whether there is a frame: true from position 0 on, then false."""
+    """True at the positions of frames, which are contiguous from position 0."""
 
 
 def picture_batch(columns: Mapping[str, np.ndarray], height: int, width: int) -> PictureBatch:
-    """The batch of the columns of a `frames` data set, as the training stream delivers them.
+    """A batch from the columns of a `frames` data set, as delivered by the training stream.
 
     columns: uint8 `frames` (rows, frames, height · width · 3), int64 `frames.kept` (rows,), `tokens` int32 (rows,
-    max_words), `clip_key`, `video_key`, `caption_key` int64 (rows,). Frames and keys share the arrays' memory,
-    read-only where that is, as Ray's is: nothing may write into them.
+    max_words), `clip_key`, `video_key`, `caption_key` int64 (rows,). Frames and keys share the arrays' memory, which
+    may be read-only (as Ray's): they must not be modified.
     """
     pixels, kept = shared_tensor(columns[FRAMES]), shared_tensor(columns[kept_column(FRAMES)])
     rows, frames = pixels.shape[:2]

@@ -1,4 +1,4 @@
-"""Batches of all record kinds: tensors with a row per item, moved and split together."""
+"""Base classes of batches: tensors with a row per item, moved and split together."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ C = TypeVar("C", bound="CaptionedBatch")
 
 @dataclass(frozen=True)
 class RowKeys:
-    """The identity of each row: rows with an equal key show the same clip, video or caption text."""
+    """Keys of each row: rows with equal keys have the same clip, video or caption text."""
 
     clip: Int64[Tensor, " batch"]
     video: Int64[Tensor, " batch"]
@@ -32,11 +32,11 @@ class TensorBatch:
     """A batch of tensors, dictionaries of tensors, or None; each tensor has a row for each item."""
 
     def to(self: T, device: torch.device | str) -> T:
-        """The batch on `device`; without a copy where it is there already."""
+        """The batch on `device`, without a copy where it already is there."""
         return self._each(lambda tensor: tensor.to(device))
 
     def _each(self: T, change: Callable[[Tensor], Tensor]) -> T:
-        """The batch with every tensor changed."""
+        """The batch with `change` applied to every tensor."""
 
         def changed(value: Tensor | dict[str, Tensor] | None) -> Tensor | dict[str, Tensor] | None:
             match value:
@@ -56,13 +56,13 @@ class CaptionedBatch(TensorBatch):
 
     tokens: Int64[Tensor, "batch max_words"]
     clip_key: Int64[Tensor, " batch"]
-    """For whole videos the key of the video."""
+    """Keys of clips; for whole videos the key of the video."""
     video_key: Int64[Tensor, " batch"]
     caption_key: Int64[Tensor, " batch"]
 
     @property
     def rows(self) -> int:
-        """Rows in the batch."""
+        """The number of rows."""
         return len(self.tokens)
 
     @property
@@ -76,7 +76,7 @@ class CaptionedBatch(TensorBatch):
         return RowKeys(clip=self.clip_key, video=self.video_key, caption=self.caption_key)
 
     def split(self: C, rows: int) -> list[C]:
-        """The batch in pieces of at most `rows` rows, in order; one piece, empty, of an empty batch."""
+        """The batch in pieces of at most `rows` rows, in order; an empty batch yields one empty piece."""
         return [self._rows(slice(first, first + rows)) for first in range(0, max(self.rows, 1), rows)]
 
     def _rows(self: C, kept: slice) -> C:
@@ -84,7 +84,7 @@ class CaptionedBatch(TensorBatch):
 
 
 def shared_tensor(array: np.ndarray) -> Tensor:
-    """The array as a tensor that shares its memory, which may be read-only (Ray's is): nothing may write into it."""
+    """A tensor that shares the array's memory, which may be read-only (as Ray's) and must not be modified."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(array)

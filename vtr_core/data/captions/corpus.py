@@ -1,4 +1,4 @@
-"""The training captions of a corpus: of a data set, or of annotation files without features."""
+"""The training captions of a corpus, from a data set or from annotation files without features."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,17 +13,17 @@ from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, locate
 
 ALL = "all"
-"""In place of a list of videos: the file holds the training videos and no others."""
+"""Stands for a list of videos: all videos of the file are training videos."""
 
 
 def training_captions(uri: str, videos: str | None = None) -> list[VideoCaptions]:
-    """The videos of the training split at `uri`, each with its captions; videos without any are left out.
+    """The videos with captions of the training split at `uri`, with their captions.
 
-    uri: a folder of splits, of which `train` or the only one is taken; a data set, which is taken as it is; MSR-VTT's
-    annotations, a file or their folder, of which the official training split is taken; or a JSON file
-    {video: [caption, …]}, of which `videos`, a text file with an id at the start of each line, or the word "all", says
-    which are for training. Raises ConfigError where it is not said, DatasetError for several splits without `train`,
-    InputError for a file of another form or an id that it does not hold.
+    uri: a folder of splits, with `train` or a single one; a data set, used as a whole; MSR-VTT's annotations, file or
+    folder, for the official training split; or a JSON file {video: [caption, …]}, whose training videos are given by
+    `videos`: a text file with an id at the start of each line, or "all". Raises ConfigError where `videos` is required
+    and missing, DatasetError for several splits without `train`, InputError for a file of another format or an unknown
+    id.
     """
     place = locate(uri)
     if not uri.endswith(".json") and (splits(uri) or storage.exists(place / "manifest.json")):
@@ -54,7 +54,7 @@ def _of_mapping(content: Mapping[str, list[str]], place: Location, videos: str |
 
 
 def _ids(place: Location) -> list[str]:
-    """The first word of every line that has one."""
+    """The first word of every non-empty line."""
     text = storage.read_bytes(place).decode()
     return [line.split()[0] for line in text.splitlines() if line.strip()]
 

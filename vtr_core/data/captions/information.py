@@ -1,4 +1,4 @@
-"""The information content of every caption of a corpus, and of every video, kept by the hash of the corpus."""
+"""Information content of the captions and videos of a corpus, cached by the hash of the corpus."""
 
 import io
 import os
@@ -31,19 +31,18 @@ _SCHEMA = pa.schema([("video_key", pa.int64()), ("caption_key", pa.int64()), ("v
 
 @dataclass(frozen=True)
 class InformationTable:
-    """The value of each caption of each video, ordered by the two keys, each pair once: equal texts of a video have
-    equal values."""
+    """The value of each distinct caption of each video, sorted by video key and caption key."""
 
     reading: Reading
     corpus: str
-    """The hash of reading and captions."""
+    """Hash of reading and captions."""
     video_key: Int64[np.ndarray, " captions"]
     caption_key: Int64[np.ndarray, " captions"]
     value: Float64[np.ndarray, " captions"]
 
     @cached_property
     def videos(self) -> Int64[np.ndarray, " videos"]:
-        """The keys of all videos, ascending."""
+        """The distinct video keys, ascending."""
         return np.unique(self.video_key)
 
     @cached_property
@@ -55,13 +54,13 @@ class InformationTable:
     def of_captions(
         self, video_key: Int64[np.ndarray, " rows"], caption_key: Int64[np.ndarray, " rows"]
     ) -> Float64[np.ndarray, " rows"]:
-        """The values of captions of the corpus; NaN for a pair of video and caption that it does not hold."""
+        """The values of captions; NaN for pairs of video and caption outside the corpus."""
         wanted, held = _pairs(video_key, caption_key), _pairs(self.video_key, self.caption_key)
         place = np.searchsorted(held, wanted)
         return _found(held, wanted, place, self.value)
 
     def of_videos(self, video_key: Int64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
-        """The values of videos of the corpus; NaN for any other."""
+        """The values of videos; NaN for videos outside the corpus."""
         return _found(self.videos, video_key, np.searchsorted(self.videos, video_key), self.video_value)
 
     def to_bytes(self) -> bytes:
@@ -75,10 +74,10 @@ class InformationTable:
 def information_table(
     videos: Sequence[VideoCaptions], reading: Reading, cache: Location | None = None
 ) -> InformationTable:
-    """The table of a corpus; from the cache where this corpus is in it, and put there otherwise.
+    """The table of a corpus, from the cache or computed and cached.
 
-    Captions are cut by `tokenise`. A damaged file of the cache is made anew. Raises DatasetError for a video without
-    captions, for a corpus without videos, and where the reading is defined for no caption.
+    Captions are tokenised by `tokenise`. A damaged cache file is recomputed. Raises DatasetError for a video without
+    captions, for a corpus without videos, and where the reading is undefined for all captions.
     """
     check_captioned(videos)
     corpus = fingerprint([_VERSION, reading, [[video.video_id, list(video.captions)] for video in videos]])
@@ -88,7 +87,7 @@ def information_table(
         return found
     table = _computed(videos, reading, corpus)
     if place is not None:
-        with suppress(OSError, StorageError):  # a cache that cannot be written costs the next run some seconds
+        with suppress(OSError, StorageError):  # without a cache the next run takes some seconds longer
             storage.write_bytes(place, table.to_bytes())
     return table
 
@@ -104,7 +103,7 @@ def training_information(manifest: Manifest, reading: Reading, cache: Location |
 
 
 def check_captioned(videos: Iterable[VideoCaptions], where: str = "the corpus") -> None:
-    """DatasetError for a video without captions, which training on captions cannot use, and for no videos at all."""
+    """DatasetError for a video without captions, and where there are no videos."""
     count = 0
     for video in videos:
         count += 1
@@ -128,7 +127,7 @@ def _computed(videos: Sequence[VideoCaptions], reading: Reading, corpus: str) ->
 
 
 def _pairs(video: Int64[np.ndarray, " rows"], caption: Int64[np.ndarray, " rows"]) -> np.ndarray:
-    """Pairs of keys as values that sort by the first, then the second."""
+    """Pairs of keys as structured values that sort lexicographically."""
     pairs = np.empty(len(video), [("video", np.int64), ("caption", np.int64)])
     pairs["video"], pairs["caption"] = video, caption
     return pairs
@@ -142,7 +141,7 @@ def _found(
 
 
 def _read(place: Location, reading: Reading, corpus: str) -> InformationTable | None:
-    """The cached table; None where there is none, or an incomplete one."""
+    """The cached table; None where it is missing or incomplete."""
     try:
         table = pq.read_table(io.BytesIO(storage.read_bytes(place)), schema=_SCHEMA)
         columns = [table.column(name).to_numpy() for name in _SCHEMA.names]

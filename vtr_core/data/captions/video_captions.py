@@ -21,7 +21,7 @@ class VideoCaptions:
 
 
 def video_captions(manifest: Manifest) -> Iterator[VideoCaptions]:
-    """The videos of a `videos`, `clips` or `frames` data set in file order, each with the captions of all its clips.
+    """The videos of a `videos`, `clips` or `frames` data set in file order, with the captions of all their clips.
 
     Raises SchemaMismatch for another record kind, DamagedShard for a file that cannot be read.
     """
@@ -52,7 +52,7 @@ def _of_lists(manifest: Manifest) -> Iterator[VideoCaptions]:
 
 
 def _of_clips(manifest: Manifest) -> Iterator[VideoCaptions]:
-    """A row group holds whole videos, their rows one after another."""
+    """Videos of rows of clips; row groups hold whole videos, with adjacent rows."""
     reader = RowGroupReader(manifest, ["video_id", "video_key", "caption"])
     for place in row_groups(manifest):
         columns = reader.read_arrow(place)

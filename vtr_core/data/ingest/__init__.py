@@ -1,4 +1,4 @@
-"""Sources' items to shards, task by task: resumed, counted, and a manifest at the end.
+"""Ingest of sources into shards by resumable tasks, with counts of dropped rows and a final manifest.
 
 Imports sources and shards; pipelines run the tasks.
 """

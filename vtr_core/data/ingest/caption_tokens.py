@@ -1,4 +1,4 @@
-"""Captions as the rows of word ids that shards hold, with a count of those that are cut."""
+"""Captions as rows of token ids for shards, with a count of truncated ones."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary, padded_ids
 def caption_tokens(
     captions: Sequence[str], vocabulary: Vocabulary, max_words: int, drops: Drops
 ) -> Int32[np.ndarray, "captions max_words"]:
-    """The first `max_words` ids of every caption; those that have more are counted as shortened."""
+    """The first `max_words` token ids of every caption; longer captions are counted as shortened."""
     known = vocabulary.known_all(captions)
     drops.shortened += sum(len(ids) > max_words for ids in known)
     rows = [padded_ids(ids, max_words) for ids in known]

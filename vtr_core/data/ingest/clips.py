@@ -17,7 +17,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class VideoClips:
-    """The clips that one video gave, at least one."""
+    """The clips of one video, at least one."""
 
     video_id: str
     clips: Sequence[Clip]
@@ -60,7 +60,7 @@ def _table(group: Sequence[VideoClips], schema: ClipSchema, vocabulary: Vocabula
 
 
 def _stack(clips: Sequence[Clip], feature: FeatureSpec) -> np.ndarray:
-    """(clips, dim) float16; zeros where a clip lacks the feature, which its presence column tells."""
+    """(clips, dim) float16; zeros for clips without the feature, which the presence column marks."""
     stacked = np.zeros((len(clips), feature.dim), FEATURE_DTYPE)
     for row, clip in zip(stacked, clips, strict=True):
         if feature.name in clip.features:

@@ -1,4 +1,4 @@
-"""Shards of `frames`: one row per clip, with all its captions and its pictures; a video's clips are neighbours."""
+"""Shards of `frames`: one row per clip, with all its captions and frames; the clips of a video are adjacent."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class VideoFrames:
-    """The clips that one video gave, at least one."""
+    """The clips of one video, at least one."""
 
     video_id: str
     clips: Sequence[FrameClip]
@@ -25,7 +25,7 @@ class VideoFrames:
 def frame_groups(
     source: FrameSource, schema: FrameSchema, vocabulary: Vocabulary, videos: Iterable[VideoEntry], drops: Drops
 ) -> Iterator[GroupTable]:
-    """The row groups of the clips of `videos`. A video without a usable clip leaves no trace."""
+    """The row groups of the clips of `videos`. A video without a usable clip is left out."""
     read = (VideoFrames(video.video_id, list(source.frame_clips(video, drops))) for video in videos)
     for group in row_groups((video for video in read if video.clips), _size):
         yield GroupTable(_table(group, schema, vocabulary, drops), tuple(len(video.clips) for video in group))

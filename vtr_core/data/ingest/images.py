@@ -1,4 +1,4 @@
-"""Shards of `images`: one row per image, a subject's images one after the other."""
+"""Shards of `images`: one row per image; the images of a subject are adjacent."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

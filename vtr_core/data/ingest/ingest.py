@@ -1,4 +1,4 @@
-"""An ingest as a plan of independent shard tasks, each done once and recorded, and a manifest at the end."""
+"""An ingest as a plan of independent, recorded shard tasks, with a final manifest."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ from vtr_core.text.tokens.vocabulary import word_counts, words_of
 from vtr_core.text.tokens.word_tags import WordTags
 
 RECORDS = "_ingest"
-"""The folder of finished tasks' records; it is removed when the manifests are written."""
+"""The folder of the records of finished tasks, removed once the manifests are written."""
 
 CountWords = Callable[[AnySource, Sequence[VideoEntry], Tokenizer, WordTags | None], Counter[str]]
 
@@ -55,24 +55,24 @@ class IngestOptions:
     seed: int = 0
     """Random seed of the split and of the order of videos."""
     max_words: int | None = 20
-    """Words kept of a caption; None: as many as the longest one has."""
+    """Maximum number of words of a caption, after which it is truncated; None: the longest caption's."""
     min_count: int = 1
-    """Occurrences in the training captions that a word needs."""
+    """Minimum number of occurrences of a vocabulary word in the training captions."""
     tokenizer: Tokenizer = "words"
     """The tokenizer of captions."""
     unknown: UnknownWords = "dropped"
     """The treatment of words outside the vocabulary."""
     tagger: str | None = None
-    """The part-of-speech tagger that makes words `measure/verb` (None: they have no part of speech)."""
+    """The part-of-speech tagger for words `measure/verb` (None: words without part of speech)."""
     videos_per_shard: int = 256
-    """Videos in a Parquet file."""
+    """Videos per Parquet file."""
     strict: bool = False
-    """Whether anything that would be dropped is an error."""
+    """Whether dropped rows are errors."""
 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """One shard to be written: its split ("" for a data set without splits), its number and its videos."""
+    """A shard to write: its split ("" for a data set without splits), its number and its videos."""
 
     split: str
     index: int
@@ -103,9 +103,9 @@ class IngestPlan:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for ingests that would write the same data set."""
+        """A hash that is equal for ingests that write the same data set."""
         options = {**asdict(self.options), "strict": None, "max_words": self.schema.max_words}
-        for told in ("tokenizer", "unknown", "tagger"):  # by the words' fingerprint
+        for told in ("tokenizer", "unknown", "tagger"):  # the words' fingerprint covers it
             del options[told]
         videos = [[task.name, *(video.video_id for video in task.videos)] for task in self.tasks]
         return fingerprint(
@@ -114,7 +114,7 @@ class IngestPlan:
 
     @property
     def splits(self) -> list[str]:
-        """The splits that get a data set each."""
+        """The splits, each of which becomes a data set."""
         return list(dict.fromkeys(task.split for task in self.tasks))
 
     def folder(self, split: str) -> Location:
@@ -129,7 +129,7 @@ class IngestPlan:
 def count_words(
     source: AnySource, videos: Sequence[VideoEntry], tokenizer: Tokenizer, tags: WordTags | None
 ) -> Counter[str]:
-    """How often each word occurs in the captions of `videos`, by part of speech where there are tags."""
+    """Word counts of the captions of `videos`, by part of speech where there are tags."""
     return word_counts(source.captions(videos), tokenizer, tags)
 
 
@@ -143,8 +143,8 @@ def plan_ingest(
 ) -> IngestPlan:
     """List the videos, split and shuffle them, and collect the vocabulary.
 
-    It is `words`, or that of the training captions, which `count` counts, with vectors of the file `word_vectors` where
-    one is given.
+    The vocabulary is `words`, or that of the training captions, counted by `count`, with vectors of the file
+    `word_vectors` if given.
     """
     drops = Drops(options.strict)
     videos = source.videos(drops)
@@ -163,7 +163,7 @@ def plan_ingest(
 
 
 def _longest(captions: Iterable[str], tokenizer: Tokenizer) -> int:
-    """The most words that a caption has; 1 where none has any."""
+    """The number of words of the longest caption, at least 1."""
     return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 
 
@@ -195,7 +195,7 @@ def _by_split(videos: Sequence[VideoEntry], options: IngestOptions) -> dict[str,
 
 
 def _tasks(split: str, videos: Sequence[VideoEntry], options: IngestOptions) -> list[ShardTask]:
-    """The videos of a split, shuffled once and for all, cut into shards."""
+    """The shard tasks of a split, whose videos are shuffled."""
     order = np.random.default_rng(options.seed).permutation(len(videos))
     size = options.videos_per_shard
     starts = range(0, len(videos), size)
@@ -203,7 +203,7 @@ def _tasks(split: str, videos: Sequence[VideoEntry], options: IngestOptions) -> 
 
 
 def is_complete(plan: IngestPlan) -> bool:
-    """Whether the output already holds exactly what `plan` would write; RunConflict where it holds another data set."""
+    """Whether the output already is the complete data set of `plan`; RunConflict where it is another one."""
     folders = [plan.folder(split) for split in plan.splits]
     written = [folder for folder in folders if storage.exists(folder / MANIFEST)]
     for folder in written:
@@ -213,7 +213,7 @@ def is_complete(plan: IngestPlan) -> bool:
 
 
 def begin(plan: IngestPlan) -> list[ShardTask]:
-    """Claim the output and return the tasks still to be done; RunConflict where another ingest has begun there."""
+    """Claim the output and return the unfinished tasks; RunConflict where another ingest has begun there."""
     claim = plan.out / RECORDS / "plan.json"
     if not storage.exists(claim):
         _write(claim, {"fingerprint": plan.fingerprint})
@@ -233,7 +233,7 @@ def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
         shard = write_shard(plan.schema, _groups(plan, task, drops), folder / task.file)
         if isinstance(plan.source, ThumbnailSource):
             shard = _with_thumbnails(plan.source, task, shard, folder / f"{task.file}{SUFFIX}")
-    except OSError as error:  # those of reading the source are errors of our own by now
+    except OSError as error:  # read errors of the source have been converted before
         raise _not_written(folder / task.file, error) from error
     dropped = {"dropped": dict(drops.counts), "examples": drops.examples, "shortened": drops.shortened}
     done = {"shard": shard.to_json(), **dropped}
@@ -282,7 +282,7 @@ def _groups(plan: IngestPlan, task: ShardTask, drops: Drops) -> Iterator[GroupTa
 
 @dataclass(frozen=True)
 class IngestResult:
-    """The data sets written, and what was dropped over all of them with examples."""
+    """The written data sets, and the dropped rows of all of them with examples."""
 
     manifests: Sequence[Manifest]
     drops: Drops
@@ -299,7 +299,7 @@ class _Done:
 
 
 def _read(plan: IngestPlan, task: ShardTask) -> _Done:
-    """The record of `task`; DatasetError, with the remedy, where it is damaged."""
+    """The record of `task`; DatasetError with a remedy where it is damaged."""
     place = plan.record(task)
     try:
         found = record(_Done, storage.read_json(place))
@@ -311,7 +311,7 @@ def _read(plan: IngestPlan, task: ShardTask) -> _Done:
 
 
 def finish(plan: IngestPlan) -> IngestResult:
-    """Write vocabulary and manifest of every split from the tasks' records; the manifests come last."""
+    """Write vocabulary and manifest of every split from the tasks' records, the manifests last."""
     drops = Drops()
     _add(drops, plan.listed.counts, plan.listed.examples)
     manifests = []
@@ -349,7 +349,7 @@ def _manifest(plan: IngestPlan, split: str, shards: Sequence[Shard], dropped: Dr
 
 
 def _pairs(plan: IngestPlan, split: str) -> dict[str, Any]:
-    """Write the pairs of a split's subjects, in the order in which they were listed; the record of their file."""
+    """Write the pairs of a split's subjects, in listed order; returns the record of their file."""
     assert isinstance(plan.source, ImageSource)
     subjects = [video for task in plan.tasks if task.split == split for video in task.videos]
     found = plan.source.pairs(sorted(subjects, key=lambda subject: subject.video_id))
@@ -363,7 +363,7 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
 
 
 def _given(source: AnySource) -> str:
-    """The source and the places that it was given."""
+    """The name of the source with its input locations."""
     places = [f"{name} {value}" for name, value in source.settings().items() if isinstance(value, str)]
     return f"{source.name} ({', '.join(places)})" if places else source.name
 
@@ -374,7 +374,7 @@ def _first_example(drops: Drops) -> str:
 
 
 def abandon(plan: IngestPlan) -> None:
-    """Remove what a failed ingest left, unless some shard was finished: then it can be resumed."""
+    """Remove the output of a failed ingest, unless it has a finished shard and can be resumed."""
     if any(storage.exists(plan.record(task)) for task in plan.tasks):
         return
     for folder in [plan.out / RECORDS, *(plan.folder(split) for split in plan.splits if split)]:

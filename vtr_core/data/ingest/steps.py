@@ -1,4 +1,4 @@
-"""Shards of `steps`: one row per video, with the ordered steps of its task, their segments and a frame a second."""
+"""Shards of `steps`: one row per video, with the ordered steps of its task, their segments and a frame per second."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Shards with one row per video: groups of whole videos, and cells that hold all frames of a feature."""
+"""Shards with one row per video: row groups of whole videos, and cells with all frames of a feature."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
@@ -18,7 +18,7 @@ class Framed(Protocol):
 
     @property
     def features(self) -> Mapping[str, Float16[np.ndarray, "_ _"]]:
-        """A feature that the video does not have is absent."""
+        """The features that the video has."""
         ...
 
 
@@ -26,14 +26,14 @@ V = TypeVar("V", bound=Framed)
 
 
 def video_row_groups(videos: Iterable[V | None], table: Callable[[Sequence[V]], pa.Table]) -> Iterator[GroupTable]:
-    """The row groups of `videos`, one row each, as `table` writes them; None is a video that cannot be used."""
+    """The row groups of `videos`, one row each, built by `table`; None stands for an unusable video."""
     usable = (video for video in videos if video is not None)
     for group in row_groups(usable, _size):
         yield GroupTable(table(group), (1,) * len(group))
 
 
 def frame_columns(features: Sequence[FeatureSpec], videos: Sequence[Framed]) -> dict[str, pa.Array | Sequence[object]]:
-    """The columns of every feature: a cell of (frames, dim) and the number of frames, 0 where a video lacks it."""
+    """The columns of every feature: cells of (frames, dim), and the number of frames, 0 where a video lacks it."""
     columns: dict[str, pa.Array | Sequence[object]] = {}
     for feature in features:
         frames = [video.features.get(feature.name) for video in videos]

@@ -1,4 +1,4 @@
-"""Which rows a batch holds, as a function of manifest, seed, epoch and step; splits.
+"""Batch plans, functions of manifest, seed, epoch and step; splits.
 
-Imports shards; knows nothing of Ray.
+Imports shards; independent of Ray.
 """

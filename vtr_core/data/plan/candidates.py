@@ -1,4 +1,4 @@
-"""Candidate captions of a clip (MIL-NCE): those of the nearest clips of the same video."""
+"""Candidate captions of a clip for MIL-NCE: those of the nearest clips of the same video."""
 
 from itertools import pairwise
 
@@ -13,10 +13,10 @@ def candidate_tokens(
     end: Float[np.ndarray, " rows"],
     extra: int,
 ) -> Int32[np.ndarray, "rows extra max_words"]:
-    """The tokens of the `extra` captions of the same video that are nearest in time to each row's own (MIL-NCE's bags).
+    """The tokens of the `extra` captions of the same video that are nearest in time to each row (MIL-NCE's bags).
 
-    Nearness is between the middles of the clips, ties by row (Miech et al. 2020, section 3.1). Rows of a video must be
-    adjacent, as row groups hold them. A caption without a known word is no candidate; where a video has too few, the
+    The distance is that between the middles of clips, ties by row (Miech et al. 2020, section 3.1). Rows of a video
+    must be adjacent, as in row groups. Captions without a known word are no candidates; where a video has too few, the
     row's own caption fills the bag, so that a bag is empty only where its own caption is.
     """
     chosen = nearest_rows(video_key, (start + end) / 2, (tokens != 0).any(axis=1), extra)
@@ -29,7 +29,7 @@ def nearest_rows(
     usable: Bool[np.ndarray, " rows"],
     extra: int,
 ) -> Int[np.ndarray, "rows extra"]:
-    """The `extra` usable other rows of each row's video that are nearest to it in time, then the row itself."""
+    """The `extra` usable other rows of each row's video that are nearest in time, padded by the row itself."""
     chosen = np.repeat(np.arange(len(video_key))[:, None], extra, axis=1)
     bounds = np.flatnonzero(np.diff(video_key, prepend=video_key[:1] - 1, append=video_key[-1:] - 1))
     for first, last in pairwise(bounds):

@@ -1,10 +1,10 @@
-"""Which rows each batch holds, as a function of (manifest, batch configuration, seed, epoch) alone.
+"""The rows of each batch, a function of (manifest, batch configuration, seed, epoch).
 
-An epoch visits every video once, except those left over after the last full batch. Row groups are permuted over the
-whole epoch; their videos, in that order, are cut into windows of a few batches and shuffled within a window, so a
-window touches few row groups and windows touch nearly disjoint ones. Of each video the plan samples `clips_per_video`
-rows; where a row is a whole video, as many of its captions. The position in this endless sequence is the global step,
-so a run continues at any step, on any number of workers, with the batches it would have seen.
+An epoch visits every video once, except those after the last full batch. Row groups are permuted over the epoch; their
+videos, in that order, are divided into windows of a few batches and shuffled within a window, so that a window needs
+few row groups, nearly disjoint from those of other windows. The plan samples `clips_per_video` rows of each video, or,
+where a row is a whole video, as many of its captions. The position in this endless sequence is the global step, so
+that a run resumes at any step, on any number of workers, with the same batches.
 """
 
 from dataclasses import dataclass, replace
@@ -32,11 +32,11 @@ class Part:
 
 @dataclass(frozen=True)
 class CaptionDraws:
-    """The random caption of each row of whole videos, drawn without the number of captions, which only shards have.
+    """Random captions for rows of whole videos, drawn before the number of captions, which only shards have, is known.
 
-    The rows of a video share `seed`; the row of turn k gets caption number k of the video's captions in the random
-    order of this seed, and begins again where there are no more: without replacement as long as there are enough.
-    every: turns go on over all epochs, and each time that a video's captions are through they have another order.
+    The rows of a video share `seed`; row k of the video gets the k-th caption in the random order of this seed, modulo
+    the number of captions: without replacement while there are enough.
+    every: k continues over all epochs, and the order changes whenever all captions of a video have been used.
     """
 
     seed: Int64[np.ndarray, " rows"]
@@ -44,11 +44,11 @@ class CaptionDraws:
     every: bool = False
 
     def __getitem__(self, rows: slice) -> "CaptionDraws":
-        """The draws of some of the rows."""
+        """The draws of a range of rows."""
         return CaptionDraws(self.seed[rows], self.turn[rows], self.every)
 
     def caption(self, row: int, captions: int) -> int:
-        """The caption of a row whose video has `captions` of them, at least one."""
+        """The index of a row's caption, for a video with `captions` captions, at least one."""
         cycle, place = divmod(int(self.turn[row]), captions)
         seed = [int(self.seed[row]), cycle] if self.every else int(self.seed[row])
         return int(np.random.default_rng(seed).permutation(captions)[place])
@@ -56,7 +56,7 @@ class CaptionDraws:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The rows of one global batch, in the order of the files, so that a contiguous part touches few row groups."""
+    """The rows of one global batch, in file order, so that a contiguous part needs few row groups."""
 
     step: int
     group: Int64[np.ndarray, " rows"]
@@ -64,17 +64,17 @@ class BatchPlan:
     row: Int64[np.ndarray, " rows"]
     """Position of each row in its row group."""
     whole: tuple[int, ...] = ()
-    """The row groups of the whole batch, in order, of which this may be a part."""
+    """The row groups of the whole batch, in order; this plan may be a part of it."""
     draws: CaptionDraws | None = None
-    """Caption draws of whole videos."""
+    """Caption draws, for whole videos."""
 
     @property
     def groups(self) -> list[int]:
-        """The row groups that hold the batch's rows, in order."""
+        """The row groups of the batch, in order."""
         return np.unique(self.group).tolist()
 
     def part(self, rank: int, world: int) -> "BatchPlan":
-        """The contiguous part of worker `rank` of `world`; the parts of all workers are the batch."""
+        """The contiguous part of worker `rank` of `world`; the parts of all workers form the batch."""
         first, last = rank * len(self.row) // world, (rank + 1) * len(self.row) // world
         draws = None if self.draws is None else self.draws[first:last]
         return BatchPlan(self.step, self.group[first:last], self.row[first:last], self.whole, draws)
@@ -82,7 +82,7 @@ class BatchPlan:
 
 @dataclass(frozen=True)
 class BatchVideos:
-    """The videos of one global batch, in the order of the files: all that its plan depends on but the configuration."""
+    """The videos of one global batch, in file order, from which its rows are sampled."""
 
     step: int
     group: Int64[np.ndarray, " videos"]
@@ -94,15 +94,15 @@ class BatchVideos:
 
     @property
     def groups(self) -> list[int]:
-        """The row groups that hold the videos, in order."""
+        """The row groups of the videos, in order."""
         return np.unique(self.group).tolist()
 
     def sample(self, schema: Schema, clips_per_video: int, seed: int, every_caption_of: int | None = None) -> BatchPlan:
-        """`clips_per_video` rows of each video, or, where rows are whole videos, captions of each; of clips
-        with several captions both.
+        """Sample `clips_per_video` rows of each video; captions where rows are whole videos; both for clips with
+        several captions.
 
-        They are drawn without replacement where there are enough, with it otherwise; with `every_caption_of`, the
-        steps of an epoch, a video's captions come in turn over the epochs, each as often as any other.
+        Sampling is without replacement where there are enough, with replacement otherwise. With `every_caption_of`, the
+        number of steps of an epoch, a video's captions are used in turn over the epochs, equally often.
         """
         if isinstance(schema, VideoSchema):
             if every_caption_of is not None:
@@ -146,8 +146,8 @@ def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarra
 def _shuffled(
     videos: Int64[np.ndarray, " videos"], batch: int, generator: np.random.Generator
 ) -> Int64[np.ndarray, " videos"]:
-    """A window's videos in a random order. Those that stand in it twice, to fill its last batch, are never twice in a
-    batch: once they are at the end, and the rest of that batch are others."""
+    """The videos of a window in a random order. Videos that occur twice, to fill the last batch, occur once in any
+    batch: their second occurrence is in the last batch, whose other videos are different."""
     once, counts = np.unique(videos, return_counts=True)
     if (counts == 1).all():
         return generator.permutation(videos)
@@ -165,7 +165,7 @@ class RowGroup:
 
 
 def row_groups(manifest: Manifest) -> list[RowGroup]:
-    """All row groups of a data set, in file order; the position in this list is a group's number."""
+    """All row groups of a data set, in file order; a group's number is its position in this list."""
     return [RowGroup(s, g) for s, shard in enumerate(manifest.shards) for g in range(len(shard.row_groups))]
 
 
@@ -216,7 +216,7 @@ class Plan:
         self.windows_per_epoch = -(-self.steps_per_epoch // batch.window)
 
     def window_of(self, step: int) -> int:
-        """The number of the window, counted over all epochs, that holds `step`."""
+        """The number of the window of `step`, counted over all epochs."""
         epoch, position = divmod(step, self.steps_per_epoch)
         return epoch * self.windows_per_epoch + position // self._batch.window
 
@@ -240,16 +240,16 @@ class Plan:
         ]
 
     def places(self, step: int) -> list[RowGroup]:
-        """The row groups that hold the batch of `step`: named in messages about it."""
+        """The row groups of the batch of `step`, for messages."""
         batch = next(batch for batch in self.window(self.window_of(step)) if batch.step == step)
         return [self.row_groups[group] for group in batch.groups]
 
-    @lru_cache(maxsize=2)  # noqa: B019  (a plan lives as long as its process)
+    @lru_cache(maxsize=2)  # noqa: B019  (plans live until the process ends)
     def _epoch_order(self, epoch: int) -> Int64[np.ndarray, " videos"]:
-        """All videos in the order of the epoch's permuted row groups, in each cyclically from a random one on.
+        """All videos in the order of the epoch's permuted row groups, each rotated cyclically by a random offset.
 
-        What makes no full batch is left over at the end, so that without the circle a small data set would lose the
-        same videos in every epoch; or the epoch's first videos fill the last batch.
+        The videos after the last full batch are left out, or the epoch's first videos fill the last batch; without the
+        rotation a small data set would lose the same videos in every epoch.
         """
         generator = np.random.default_rng([self.seed, epoch])
         groups = generator.permutation(len(self.row_groups))

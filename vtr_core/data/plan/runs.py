@@ -1,4 +1,4 @@
-"""Which rows of which batches each row group provides."""
+"""The rows of batches that each row group provides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from vtr_core.data.plan.plan import BatchPlan
 
 @dataclass(frozen=True)
 class Run:
-    """Rows of a batch, beginning at `begin`, that are rows `row` of one row group."""
+    """Consecutive rows of a batch, from `begin` on, which are the rows `row` of one row group."""
 
     batch: int
     begin: int
@@ -19,7 +19,7 @@ class Run:
 
 
 def runs_of(batches: Sequence[BatchPlan]) -> dict[int, list[Run]]:
-    """The runs of rows of each row group, by its number, in the order of the files."""
+    """The runs of each row group, by its number, in file order."""
     runs: dict[int, list[Run]] = {}
     for i, batch in enumerate(batches):
         starts = np.flatnonzero(np.diff(batch.group, prepend=-1)).tolist()

@@ -1,4 +1,4 @@
-"""Splits by video: where a video goes depends on its id and the seed alone, never on its captions or its neighbours."""
+"""Splits by video: the assignment is a function of the video's id and the seed."""
 
 import hashlib
 import math

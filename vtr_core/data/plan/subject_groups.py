@@ -1,4 +1,4 @@
-"""Disjoint groups of subjects: which of them are held out, and which choose checkpoint, threshold and margin."""
+"""Disjoint groups of subjects for training, validation (of checkpoint, threshold and margin) and test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ class GroupSplit:
     test: tuple[str, ...]
 
     def without_validation(self) -> "GroupSplit":
-        """These test subjects; all others are for training."""
+        """The split with the same test subjects and all others for training."""
         return GroupSplit((*self.train, *self.validation), (), self.test)
 
 
 def held_out_groups(subjects: Sequence[str], size: int, seed: int) -> list[tuple[str, ...]]:
-    """The subjects in the random order of `seed`, cut into groups of `size`; what is left over is in no group.
+    """The subjects in the random order of `seed`, divided into groups of `size`; remaining subjects are in no group.
 
-    Raises ConfigError where there are not three groups, one each to test, to validate and to train with.
+    Raises ConfigError for fewer than three groups, which test, validation and training need.
     """
     if size < 2 or len(subjects) // size < 3:
         raise ConfigError(
@@ -36,15 +36,15 @@ def held_out_groups(subjects: Sequence[str], size: int, seed: int) -> list[tuple
 
 
 def group_split(subjects: Sequence[str], groups: Sequence[tuple[str, ...]], number: int) -> GroupSplit:
-    """Group `number` tests, the next one, cyclically, validates, and all other subjects train."""
+    """Group `number` for test, the next one, cyclically, for validation, and all other subjects for training."""
     test, validation = groups[number], groups[(number + 1) % len(groups)]
     return GroupSplit(tuple(s for s in subjects if s not in test and s not in validation), validation, test)
 
 
 def folds(subjects: Sequence[str], count: int, seed: int) -> list[GroupSplit]:
-    """`count` rounds of cross-validation by subject: every subject validates once; there are no test subjects.
+    """`count` rounds of cross-validation by subject, without test subjects: every subject is in one validation set.
 
-    Folds differ by one subject at most. Raises ConfigError where a fold would have fewer than two subjects.
+    Fold sizes differ by at most one. Raises ConfigError where a fold would have fewer than two subjects.
     """
     if count < 2 or len(subjects) // count < 2:
         raise ConfigError(f"{len(subjects)} subjects make no {count} folds of two or more; use fewer folds")

@@ -1,4 +1,4 @@
-"""Row groups of a plan as arrays: clips, whole videos, steps, images; statistics over them.
+"""Row groups as arrays: clips, whole videos, steps, images; statistics of features.
 
-Imports shards and plan; knows nothing of Ray.
+Imports shards and plan; independent of Ray.
 """

@@ -1,4 +1,4 @@
-"""Videos of a `videos` data set with all their captions, for evaluation: each video's frames are read once."""
+"""Videos of a `videos` data set with all their captions, for evaluation; frames are read once per video."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
 
 MAX_VIDEOS = 128
-"""Videos that are padded at once: a row group of short videos and a long one would take many times its size."""
+"""Videos padded together; padding a row group of short videos and a long one would take many times its size."""
 
 
 @dataclass(frozen=True)
 class VideoRows:
-    """Neighbouring videos of a row group, in the order of the file, and all their captions, in order, video by video.
+    """Consecutive videos of a row group, in file order, and all their captions, video by video.
 
-    Frames, mask, mean and present are those of `FrameBatch`, with a row for each video. Captions have rows of their
-    own: caption c is one of video `caption_video[c]`, which counts the videos here from 0.
+    Frames, mask, mean and present are as in `FrameBatch`, with a row for each video. Captions have separate rows:
+    caption c belongs to video `caption_video[c]`, a position among these videos.
     """
 
     frames: dict[str, Float[Tensor, "videos _ _"]]
-    """By feature, (videos, frames, dim) float16."""
+    """Frames by feature, (videos, frames, dim) float16."""
     mask: dict[str, Bool[Tensor, "videos _"]]
     mean: dict[str, Float[Tensor, "videos _"]]
-    """(videos, dim) float32, of all frames."""
+    """Mean of all frames by feature, (videos, dim) float32."""
     present: dict[str, Bool[Tensor, " videos"]]
     video_id: tuple[str, ...]
     video_key: Int64[np.ndarray, " videos"]
     captions: tuple[str, ...]
-    """The original texts, for models with a vocabulary of their own."""
+    """The original texts, for models with another vocabulary."""
     tokens: Int64[Tensor, "captions max_words"]
     """Tokens of the data set's vocabulary."""
     caption_vectors: Float[Tensor, "captions dim"] | None
@@ -48,10 +48,10 @@ class VideoRows:
 def video_rows(
     manifest: Manifest, places: Sequence[RowGroup], max_frames: int, max_videos: int = MAX_VIDEOS
 ) -> Iterator[VideoRows]:
-    """All videos of the row groups `places`, in order, at most `max_videos` at a time, with all features.
+    """All videos of the row groups `places`, in order, at most `max_videos` together, with all features.
 
-    Of a video the first `max_frames` frames are kept; the mean is of all. Raises DamagedShard, and SchemaMismatch for a
-    data set of anything but whole videos.
+    Frames are the first `max_frames` of each video; the mean is of all. Raises DamagedShard, and SchemaMismatch for
+    data sets of other kinds.
     """
     schema = require_videos(manifest.schema, manifest.uri)
     names = [feature.name for feature in schema.features]

@@ -1,4 +1,4 @@
-"""The images of a data set for evaluation, and whose they are."""
+"""The images of a data set for evaluation, with their subjects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class ImageRows:
 
 
 def read_images(manifest: Manifest, places: Sequence[RowGroup]) -> ImageRows:
-    """All images of the row groups `places`; SchemaMismatch for a data set of another kind."""
+    """All images of the row groups `places`; SchemaMismatch for data sets of other kinds."""
     schema = require_images(manifest.schema, manifest.uri)
     reader = RowGroupReader(manifest, ["image_id", "subject", PIXELS])
     ids: list[str] = []
@@ -45,7 +45,7 @@ def read_images(manifest: Manifest, places: Sequence[RowGroup]) -> ImageRows:
 
 
 def subjects_of(manifest: Manifest) -> tuple[str, ...]:
-    """The subjects of a data set of images, each once, sorted."""
+    """The distinct subjects of a data set of images, sorted."""
     require_images(manifest.schema, manifest.uri)
     reader = RowGroupReader(manifest, ["subject"])
     found = {name for place in row_groups(manifest) for name in reader.read_arrow(place)["subject"].to_pylist()}
@@ -53,9 +53,9 @@ def subjects_of(manifest: Manifest) -> tuple[str, ...]:
 
 
 def require_other_subjects(one: Manifest, other: Manifest, roles: str) -> None:
-    """DatasetError where two data sets, for instance "training and validation", share a subject.
+    """DatasetError where two data sets share a subject; `roles`, such as "training and validation", is for the message.
 
-    Verification of subjects seen in training does not measure generalisation to unseen ones.
+    Verification of training subjects does not measure generalisation to unseen ones.
     """
     shared = sorted(set(subjects_of(one)) & set(subjects_of(other)))
     if shared:

@@ -1,4 +1,4 @@
-"""Rows of row groups that cannot be read, replaced by rows of others of the same batch."""
+"""Replacement of the rows of unreadable row groups by rows of others of the same batch."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ Damaged = dict[int, DamagedShard]
 """The fault of each unreadable row group by its number."""
 
 Fill = Callable[[Sequence[BatchPlan]], tuple[Iterator[Columns], Damaged]]
-"""Reads all batches; or says which row groups cannot be read, and then the batches are of no use."""
+"""Reads all batches; returns them with the unreadable row groups, whose presence invalidates the batches."""
 
 
 G = TypeVar("G")
@@ -27,9 +27,9 @@ G = TypeVar("G")
 def read_groups(
     read: Callable[[int], G], batches: Sequence[BatchPlan], damaged: Damaged, tolerant: bool
 ) -> Iterator[tuple[G, Sequence[Run]]]:
-    """Each row group of the batches, as `read` gives it by its number, and the runs of its rows.
+    """Each row group of the batches, read by its number with `read`, and the runs of its rows.
 
-    With `tolerant` those that cannot be read are left out, and put into `damaged`; else they raise DamagedShard.
+    With `tolerant` unreadable ones are left out and added to `damaged`; otherwise they raise DamagedShard.
     """
     for number, runs in runs_of(batches).items():
         try:
@@ -43,9 +43,9 @@ def read_groups(
 
 
 def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan]) -> Iterator[Columns]:
-    """The batches with rows of unreadable row groups replaced, each with `replaced`, as `assemble` says.
+    """The batches with rows of unreadable row groups replaced, each with `replaced`, see `assemble`.
 
-    What replaces them may be unreadable as well: again.
+    Repeated where the replacing row groups are unreadable as well.
     """
     damaged: Damaged = {}
     while True:
@@ -57,14 +57,14 @@ def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequen
 
 
 def _counted(columns: Columns, counts: np.ndarray) -> Columns:
-    """With the rows of bad row groups among those that were replaced."""
+    """The columns with the column `replaced`."""
     return {**columns, "replaced": np.concatenate([counts, columns.get("replaced", counts[:0])])}
 
 
 def _without(
     damaged: Damaged, reader: RowGroupReader, places: Places, batch: BatchPlan
 ) -> tuple[BatchPlan, np.ndarray]:
-    """The batch with the rows of damaged row groups replaced; and (bad row groups, 2): number and rows of each."""
+    """The batch with the rows of damaged row groups replaced, and (bad row groups, 2): number and rows of each."""
     group, row = batch.group.copy(), batch.row.copy()
     counts = []
     for number in [number for number in batch.groups if number in damaged]:
@@ -79,8 +79,8 @@ def _without(
 def _next_readable(
     damaged: Damaged, reader: RowGroupReader, places: Places, batch: BatchPlan, number: int
 ) -> tuple[int, int]:
-    """The first row group after `number`, of those of the whole batch in cyclic order, not known to be damaged; its
-    rows. Without any, raises what is wrong with `number`."""
+    """Number and rows of the first row group after `number` that is not known to be damaged, in the cyclic order of the
+    whole batch's row groups. Without any, raises the fault of `number`."""
     for other in sorted(batch.whole, key=lambda other: (other <= number, other)):
         if other not in damaged:
             try:

@@ -1,4 +1,4 @@
-"""Row groups of a data set as arrays, whole or in pieces. Knows nothing of Ray."""
+"""Row groups of a data set as arrays, whole or in pieces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ TIMES = ("start", "end")
 
 
 def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
-    """The columns that training reads: features, of clips with their presence, tokens and keys, no strings.
+    """The columns that training reads: features (of clips with their presence), tokens and keys, no strings.
 
-    With `extra_captions` also the times, by which `assemble` finds them. Raises SchemaMismatch for a schema of anything
-    but clips, whole videos, images and frames.
+    With `extra_captions` also the times, from which `assemble` determines the candidates. Raises SchemaMismatch for
+    schemas other than clips, whole videos, images and frames.
     """
     if isinstance(schema, ImageSchema):
         return [PIXELS, "clip_key", "video_key"]
@@ -49,7 +49,7 @@ def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
 
 @dataclass(frozen=True)
 class RowGroupReader:
-    """Reads row groups of a data set, with the columns projected. All that it gives was verified by checksums."""
+    """Reads columns of row groups of a data set, verified by checksums."""
 
     manifest: Manifest
     columns: Sequence[str]
@@ -59,17 +59,17 @@ class RowGroupReader:
         return {name: _aligned(array) for name, array in self.read_in_place(place).items()}
 
     def read_in_place(self, place: RowGroup) -> Columns:
-        """The same without a copy of the features: they are views of what was read, at any address."""
+        """As `read`, but features are views of the read bytes, possibly unaligned, without a copy."""
         with self._open(place) as file:
             return _arrays(file, place.index, self.columns)
 
     def rows(self, place: RowGroup) -> int:
-        """Rows of a row group. Raises DamagedShard."""
+        """The number of rows of a row group. Raises DamagedShard."""
         with self._open(place) as file:
             return file.rows(place.index)
 
     def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
-        """One row group of any record kind as Arrow arrays, each in one piece. Raises DamagedShard."""
+        """One row group of any record kind as contiguous Arrow arrays. Raises DamagedShard."""
         with self._open(place) as file:
             return file.decoded(place.index, self.columns)
 
@@ -79,7 +79,7 @@ class RowGroupReader:
 
 
 def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
-    """Columns of a row group; those of one uncompressed PLAIN page are views of what was read."""
+    """Columns of a row group; those of one uncompressed PLAIN page are views of the read bytes."""
     rows, plain = file.rows(group), file.plain(group, names)
     others = [name for name in names if name not in plain]
     decoded = file.decoded(group, others) if others else {}
@@ -92,7 +92,7 @@ def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
 
 
 def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> np.ndarray:
-    """Values as they lie in a file: features as a view, the rest, which is small, as aligned copies."""
+    """Values from the bytes of a file: features as a view, other columns, which are small, as aligned copies."""
     if pa.types.is_boolean(kind):
         return np.unpackbits(values, count=rows, bitorder="little").view(np.bool_)
     if not pa.types.is_fixed_size_binary(kind):

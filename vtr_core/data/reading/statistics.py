@@ -31,12 +31,12 @@ def feature_statistics(
 ) -> dict[str, FeatureStatistics]:
     """The statistics of every feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
 
-    Of whole videos they are over frames, each as much as any other, also those that training leaves out. Rows or frames
-    with a value that is not finite are left out: one of them would make everything that is standardised NaN.
+    For whole videos the statistics are over all frames, with equal weight, also those beyond max_frames. Rows or frames
+    with non-finite values are left out, since a single one would turn all standardised values into NaN.
 
-    A function of the data set alone: the same in every process, whatever the number of workers. Sums are float64, the
-    deviation is the population's. Raises DatasetError where a feature is present in none of these rows, DamagedShard
-    for a row group that cannot be read; with "skip" that one is left out.
+    A function of the data set alone, independent of the number of workers. Sums are float64, the deviation is the
+    population's. Raises DatasetError where a feature is absent from all of these rows, DamagedShard for an unreadable
+    row group, which "skip" leaves out.
     """
     sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
     places = _evenly_spaced(manifest, max_row_groups)
@@ -59,7 +59,7 @@ def feature_statistics(
 
 
 def _vectors(manifest: Manifest, place: RowGroup) -> dict[str, Float16[np.ndarray, "_ _"]]:
-    """The vectors of each feature in a row group: of the clips that have it, or all frames of all videos."""
+    """The vectors of each feature in a row group: of all clips that have it, or of all frames of all videos."""
     features = manifest.schema.features
     if isinstance(manifest.schema, ClipSchema):
         clips = RowGroupReader(manifest, [name for f in features for name in (f.name, f.presence)]).read(place)
@@ -75,7 +75,7 @@ def _evenly_spaced(manifest: Manifest, count: int) -> Sequence[RowGroup]:
 
 
 class _Sums:
-    """Sums over rows, of values and of squares, shifted by the first row against cancellation."""
+    """Sums of values and of squares over rows, shifted by the first row to avoid cancellation."""
 
     def __init__(self, dim: int) -> None:
         self.rows = 0

@@ -16,7 +16,7 @@ from vtr_core.data.records.timed_label import TimedLabel
 
 @dataclass(frozen=True)
 class StoredSteps:
-    """A stored video with all requested features; one that the video lacks has no rows."""
+    """A stored video with all requested features; absent features have no rows."""
 
     video_id: str
     task: str

@@ -1,4 +1,4 @@
-"""What a data set holds: schemas, columns, frames, lists of pairs.
+"""The content of data sets: schemas, columns, frames, lists of pairs.
 
-Imports storage and errors alone; the rest of data builds on it.
+Imports storage and errors only; the rest of data builds on it.
 """

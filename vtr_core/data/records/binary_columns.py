@@ -1,4 +1,4 @@
-"""Arrays as binary Arrow columns and back: a row is a vector (fixed size) or a sequence of vectors (variable size)."""
+"""Conversion between arrays and binary Arrow columns, whose rows are vectors (fixed size) or sequences of vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from jaxtyping import Int64, Shaped
 from vtr_core.errors import DatasetError
 
 MAX_CELL_BYTES = 2**30
-"""Maximum size of a variable-length cell, so that a row group's column stays within Arrow's 32-bit offsets."""
+"""Maximum size of a variable-length cell, for Arrow's 32-bit offsets within a row group's column."""
 
 
 def fixed_size_binary(rows: Shaped[np.ndarray, "rows dim"]) -> pa.FixedSizeBinaryArray:
@@ -30,13 +30,13 @@ def as_rows(column: pa.FixedSizeBinaryArray, dtype: np.dtype) -> Shaped[np.ndarr
 
 
 def sequence_binary(cells: Sequence[Shaped[np.ndarray, "_ dim"] | None]) -> pa.BinaryArray:
-    """Sequences of vectors as a binary column: row i is the bytes of `cells[i]`, none where it is None."""
+    """Sequences of vectors as a binary column: row i is the bytes of `cells[i]`, empty for None."""
     return pa.array([b"" if cell is None else cell.tobytes() for cell in cells], pa.binary())
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """The vectors of all rows of a column, one row's after another's, and how many each row has."""
+    """The concatenated vectors of all rows of a column, and their number in each row."""
 
     vectors: Shaped[np.ndarray, "total dim"]
     counts: Int64[np.ndarray, " rows"]
@@ -45,7 +45,7 @@ class Sequences:
 def as_sequences(column: pa.BinaryArray, dim: int, dtype: np.dtype) -> Sequences:
     """The inverse of `sequence_binary` for vectors of `dim` values: views of the column's buffer, without copying.
 
-    DatasetError where cells do not hold whole vectors of this size, as where a manifest was changed by hand.
+    DatasetError for cells that are no multiple of this size, for instance after a manual change of the manifest.
     """
     if len(column) == 0:
         return Sequences(np.zeros((0, dim), dtype), np.zeros(0, np.int64))

@@ -1,4 +1,4 @@
-"""Lists of pairs of images, which verification is judged by: drawn once, stored with the data set, and checked."""
+"""Lists of image pairs for the evaluation of verification: drawn once, stored with the data set, checked by hash."""
 
 import hashlib
 import json
@@ -15,12 +15,12 @@ from vtr_core.storage import Location
 
 FILE = "pairs.json"
 _MOST_LISTED = 2_000_000
-"""Different pairs that are listed to be drawn from; of more, draws are repeated until they differ."""
+"""Up to this number, different pairs are drawn from an explicit list; otherwise by rejection sampling."""
 
 
 @dataclass(frozen=True)
 class FacePair:
-    """Two images by their ids, whether they show different subjects, and the fold that the pair belongs to."""
+    """Two images by their ids, whether they show different subjects, and the pair's fold."""
 
     first: str
     second: str
@@ -30,16 +30,16 @@ class FacePair:
 
 @dataclass(frozen=True)
 class PairList:
-    """Pairs in order, and how they came about."""
+    """Pairs in order, and their origin."""
 
     pairs: tuple[FacePair, ...]
     origin: str
-    """The seed, or the file that they are from."""
+    """The seed, or the file of the pairs."""
 
 
 @dataclass(frozen=True)
 class PairFile:
-    """The file of a pair list as the manifest records it."""
+    """The manifest's record of the file of a pair list."""
 
     file: str
     sha256: str
@@ -49,10 +49,10 @@ class PairFile:
 
 
 def draw_pairs(images: Mapping[str, Sequence[str]], most: int, seed: int) -> PairList:
-    """A balanced list: at most `most` matching pairs of the subjects' images, and as many different ones.
+    """A balanced list of at most `most` matching pairs of images and as many different ones.
 
-    All matching pairs are taken, or `most` of them drawn; different ones are drawn without replacement from all. Each
-    depends on the images and the seed alone. Raises InputError where there is no pair of either kind.
+    All matching pairs are taken, or `most` of them drawn; different ones are drawn without replacement. A function of
+    the images and the seed. Raises InputError where there are no pairs of a kind.
     """
     names = [(image, subject) for subject in sorted(images) for image in sorted(images[subject])]
     matching = [pair for subject in sorted(images) for pair in combinations(sorted(images[subject]), 2)]
@@ -85,7 +85,7 @@ def _different(
 
 
 def save_pairs(found: PairList, folder: Location) -> PairFile:
-    """Write the list into a data set's folder; its record for the manifest."""
+    """Write the list into a data set's folder; returns its record for the manifest."""
     rows = [[pair.first, pair.second, int(pair.different), pair.fold] for pair in found.pairs]
     content = (json.dumps({"origin": found.origin, "pairs": rows}, ensure_ascii=False) + "\n").encode()
     storage.write_bytes(folder / FILE, content)
@@ -95,9 +95,8 @@ def save_pairs(found: PairList, folder: Location) -> PairFile:
 
 
 def load_pairs(source: Mapping[str, Any], folder: Location) -> PairList:
-    """The list of the data set in `folder`, whose manifest has `source`; DatasetError where it is missing or changed.
-
-    Changed it would still be a list, but not the one that other figures on this data set were made with.
+    """The list of the data set in `folder`, whose manifest has `source`; DatasetError where it is missing or changed,
+    since results on a changed list are not comparable.
     """
     record = source.get("pairs")
     if not isinstance(record, dict):

@@ -1,4 +1,4 @@
-"""Stored pictures as pixels."""
+"""Decoding of stored frames to pixels."""
 
 import io
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from vtr_core.data.records.schema import PIXEL_DTYPE, FrameSchema
 
 
 class BadPicture(Exception):
-    """A stored picture is none of those that its data set holds; `str()` says what was found."""
+    """A stored frame does not have the format of its data set; the message says what was found."""
 
 
 def decoded(frames: Sequence[bytes], schema: FrameSchema) -> UInt8[np.ndarray, "frames height width 3"]:
-    """The pixels of a clip's pictures, RGB; BadPicture where there are none, or one is not as `schema` says."""
+    """The pixels of a clip's frames, RGB; BadPicture where there are none, or one does not conform to `schema`."""
     if not frames:
         raise BadPicture("the clip has no frame")
     shape = (schema.height, schema.width, 3)

@@ -1,11 +1,11 @@
-"""A data set's schema as the record kind that is needed; where it is another, how the needed one is made."""
+"""Checks of a data set's record kind; errors name the command that makes the required one."""
 
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.errors import SchemaMismatch
 
 
 def require_clips(schema: Schema, where: str) -> ClipSchema:
-    """`schema` if it is of clips; SchemaMismatch, with the remedy, where the data set at `where` holds whole videos."""
+    """`schema` if it is of clips; SchemaMismatch, with the remedy, for another kind at `where`."""
     if isinstance(schema, ClipSchema):
         return schema
     if isinstance(schema, StepSchema):

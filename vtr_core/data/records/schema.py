@@ -1,7 +1,7 @@
 """The record kinds of shards as versioned Arrow schemas.
 
-Feature columns are *binary*: fixed-size where a row has one vector, of variable length where it has many; one buffer
-per column chunk either way. Their dtype and dimension are in the schema's metadata.
+Feature columns are *binary*, one buffer per column chunk: of fixed size where a row has one vector, else of variable
+length. Their dtype and dimension are in the schema's metadata.
 """
 
 import json
@@ -17,16 +17,16 @@ from vtr_core.errors import SchemaMismatch
 FEATURE_DTYPE = np.dtype(np.float16)
 TOKEN_DTYPE = np.dtype(np.int32)
 CAPTION_VECTORS = "text"
-"""A feature of this name of whole videos has a vector for each caption, in their order, instead of each frame."""
+"""The feature of whole videos that has a vector for each caption, in order, instead of each frame."""
 PIXEL_DTYPE = np.dtype(np.uint8)
 FrameEncoding = Literal["jpeg", "raw"]
-"""How the pictures of `frames` are stored."""
+"""Storage format of frames."""
 FRAMES = "frames"
-"""The column of a clip's pictures, and in a batch that of their values."""
+"""The column of a clip's frames, and in a batch that of their pixels."""
 PIXELS = "pixels"
-"""The column of an image's values, row by row, of a pixel its colours."""
+"""The column of an image's pixels, (height, width, channels) in row-major order."""
 MAX_SIZE = 2**24
-"""Values in a vector, or words of a caption, at most."""
+"""Maximum number of values of a vector, or of words of a caption."""
 _METADATA_KEY = b"vtr"
 
 S = TypeVar("S", bound="RecordSchema")
@@ -101,11 +101,11 @@ FRAME_COLUMNS = (
     ("times", pa.list_(pa.field("element", pa.float64(), nullable=False))),
     (FRAMES, pa.list_(pa.field("element", pa.binary(), nullable=False))),
 )
-"""Columns of every `frames` shard. A cell of tokens is (captions, max_words) int32; times in seconds, one a frame."""
+"""Columns of every `frames` shard. A cell of tokens is (captions, max_words) int32; times in seconds, one per frame."""
 
 
 def array_dtype(column: str) -> np.dtype:
-    """The dtype of the values in a column's binary cells: tokens, pixels, and features everywhere else."""
+    """The dtype of the values in a column's binary cells, of tokens, pixels or features."""
     match column:
         case "tokens" | "candidate_tokens":
             return TOKEN_DTYPE
@@ -117,19 +117,19 @@ def array_dtype(column: str) -> np.dtype:
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """A feature column of float16: `dim` values per clip, or per frame of a video."""
+    """A float16 feature column: `dim` values per clip, or per frame of a video."""
 
     name: str
     dim: int
 
     @property
     def presence(self) -> str:
-        """The name of the boolean column of a `clips` shard that says whether a clip has this feature."""
+        """The name of the boolean column of a `clips` shard for the presence of the feature."""
         return f"has_{self.name}"
 
     @property
     def count(self) -> str:
-        """The name of the column of a `videos` or `steps` shard that says how many frames a video has, perhaps 0."""
+        """The name of the column of a `videos` or `steps` shard with the number of frames, possibly 0."""
         return f"num_{self.name}"
 
 
@@ -145,7 +145,7 @@ class RecordSchema(ABC):
 
     @classmethod
     def label(cls) -> str:
-        """Kind and version as shown to people: `clips/1`."""
+        """Kind and version for messages: `clips/1`."""
         return f"{cls.kind}/{cls.version}"
 
     def arrow(self) -> pa.Schema:
@@ -183,7 +183,7 @@ class RecordSchema(ABC):
 
 @dataclass(frozen=True)
 class ClipSchema(RecordSchema):
-    """`clips/1`: one row per clip and caption; rows that share a `clip_id` show the same clip."""
+    """`clips/1`: one row per clip and caption; rows with the same `clip_id` are of the same clip."""
 
     kind = "clips"
     version = 1
@@ -199,9 +199,9 @@ class ClipSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class VideoSchema(RecordSchema):
-    """`videos/1`: one row per video with all its captions; a cell of a feature is (frames, dim), empty where absent.
+    """`videos/1`: one row per video with all its captions; feature cells are (frames, dim), empty where absent.
 
-    A feature `text` has a vector for each caption instead.
+    The feature `text` has a vector for each caption instead.
     """
 
     kind = "videos"
@@ -214,10 +214,10 @@ class VideoSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class StepSchema(RecordSchema):
-    """`steps/1`: one row per video with a frame a second, its task's ordered steps and the annotated segments.
+    """`steps/1`: one row per video with a frame per second, its task's ordered steps and the annotated segments.
 
-    `steps` are the texts and `labels` their classes, in order; a label may occur several times. A segment names a
-    label. A cell of a feature is (seconds, dim), empty where absent.
+    `steps` are the texts and `labels` their classes, in order; a label may occur several times. Segments refer to
+    labels. Feature cells are (seconds, dim), empty where absent.
     """
 
     kind = "steps"
@@ -230,7 +230,7 @@ class StepSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class ImageSchema(RecordSchema):
-    """`images/1`: one row per image; a subject's images are neighbours. All images have one size and depth."""
+    """`images/1`: one row per image; the images of a subject are adjacent. All images have the same shape."""
 
     kind = "images"
     version = 1
@@ -238,7 +238,7 @@ class ImageSchema(RecordSchema):
     height: int = 1
     width: int = 1
     channels: int = 1
-    """1 is grey, 3 is red, green and blue."""
+    """1 is grey, 3 is RGB."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -271,7 +271,7 @@ class ImageSchema(RecordSchema):
 
 @dataclass(frozen=True)
 class FrameSchema(RecordSchema):
-    """`frames/1`: one row per clip with all its captions and its pictures, RGB, each with its time in the video."""
+    """`frames/1`: one row per clip with all its captions and its frames, RGB, each with its time in the video."""
 
     kind = "frames"
     version = 1
@@ -279,7 +279,7 @@ class FrameSchema(RecordSchema):
     height: int = 1
     width: int = 1
     encoding: FrameEncoding = "jpeg"
-    """jpeg: a cell is a list of JPEG files; raw: of their pixels, (height, width, 3) uint8."""
+    """jpeg: a cell is a list of JPEG files; raw: a list of pixel arrays, (height, width, 3) uint8."""
 
     def _fields(self) -> list[pa.Field]:
         return [pa.field(name, kind, nullable=False) for name, kind in FRAME_COLUMNS]
@@ -305,7 +305,7 @@ class FrameSchema(RecordSchema):
 
 
 def _frame_fields(features: tuple[FeatureSpec, ...]) -> list[pa.Field]:
-    """A binary column of frames and their number for each feature."""
+    """For each feature a binary column of frames and a column of their number."""
     fields = []
     for feature in features:
         fields.append(pa.field(feature.name, pa.binary(), nullable=False))
@@ -335,7 +335,7 @@ def read_schema(value: dict[str, Any], where: str) -> Schema:
 
 
 def _require_size(name: str, size: object) -> None:
-    """ValueError unless `size` is a number of values that a row can hold."""
+    """ValueError unless `size` is a valid number of values of a row."""
     if type(size) is not int or not 0 < size <= MAX_SIZE:
         raise ValueError(f"{name} has the size {size!r}; it must be an integer from 1 to {MAX_SIZE}")
 

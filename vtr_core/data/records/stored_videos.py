@@ -1,4 +1,4 @@
-"""A row group of whole videos as it was read: frames and captions of all its videos, one video's after another's."""
+"""A row group of whole videos as read: concatenated frames and captions of all its videos."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from vtr_core.errors import DatasetError
 
 @dataclass(frozen=True)
 class StoredVideos:
-    """Views of the columns' buffers, without copying."""
+    """Frames and captions of a row group, as views of the columns' buffers."""
 
     frames: dict[str, Sequences]
     caption_vectors: Sequences | None
-    """Vectors of all captions, in the order of `tokens`; None where they were not read."""
+    """Vectors of all captions, in the order of `tokens`; None if not read."""
     tokens: Sequences
-    """(captions, max_words) of all videos, and how many captions each has."""
+    """(captions, max_words) of all videos, and the number of captions of each."""
     first_caption: Int64[np.ndarray, " rows"]
-    """The position of each video's first caption among all of them."""
+    """The position of each video's first caption."""
     caption_key: Int64[np.ndarray, " captions"]
     video_key: Int64[np.ndarray, " rows"]
 
 
 def stored_videos(columns: Mapping[str, pa.Array], schema: VideoSchema) -> StoredVideos:
-    """The row group whose columns were read: `tokens`, keys, and those features of the schema that are there.
+    """The row group from its columns: `tokens`, keys, and some of the schema's features.
 
-    Raises DatasetError where cells do not hold what the schema says.
+    Raises DatasetError where cells do not conform to the schema.
     """
     tokens = as_sequences(columns["tokens"], schema.max_words, TOKEN_DTYPE)
     keys = columns["caption_keys"]

@@ -1,11 +1,11 @@
-"""A step of a video and when it happens."""
+"""Annotated segments."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TimedLabel:
-    """An annotated segment: from `start` to `end` in seconds, what `label` names happens."""
+    """A segment from `start` to `end`, in seconds, with its label."""
 
     start: float
     end: float

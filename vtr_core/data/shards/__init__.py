@@ -1,4 +1,4 @@
-"""Parquet files of a data set: writing, checking, reading one, page by page.
+"""Parquet files of a data set: writing, checks, reading by page.
 
-Imports records; knows neither plans nor Ray.
+Imports records; independent of plans and Ray.
 """

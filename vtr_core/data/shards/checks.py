@@ -1,4 +1,4 @@
-"""Whether a data set can be used: of the right kind, its files as its manifest says."""
+"""Checks of a data set: its kind, and its files against the manifest."""
 
 from collections.abc import Callable
 
@@ -14,10 +14,10 @@ from vtr_core.storage import Location, Stored
 
 
 def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnBadShard = "fail") -> Manifest:
-    """The manifest of a data set whose schema passes `require`, for instance `require_clips`, with all its files.
+    """The manifest of a data set with all its files, whose schema passes `require`, for instance `require_clips`.
 
-    With "skip" the files are not checked here, but when they are read. Raises StorageError where the store cannot be
-    read, DatasetError where a file is missing or was replaced, SchemaMismatch as `require` does.
+    With "skip" files are not checked here, only when they are read. Raises StorageError where the store cannot be read,
+    DatasetError where a file is missing or was replaced, SchemaMismatch from `require`.
     """
     for part in joined_uris(uri):
         storage.check_readable(storage.locate(part))
@@ -31,10 +31,9 @@ def usable(uri: str, require: Callable[[Schema, str], object], on_bad_shard: OnB
 def check_files(manifest: Manifest) -> None:
     """DatasetError for the first shard that is missing, has another size, or was replaced; contents are not read.
 
-    On an S3-compatible store one listing gives all sizes and ETags. A shard was replaced where its ETag is not the one
-    of the ingest. That is compared only where the data set still lies where it was written, at the same URI of the same
-    endpoint: an ETag depends on the parts of the upload and on encryption, so a copy elsewhere is checked by its sizes
-    alone.
+    On an S3-compatible store one listing yields all sizes and ETags. A shard counts as replaced where its ETag differs
+    from that of the ingest. ETags are compared only at the URI and endpoint that the data set was written to, since
+    they depend on multipart boundaries and encryption; copies elsewhere are checked by size.
     """
     parts = joined_uris(manifest.uri)
     if len(parts) > 1:

@@ -1,8 +1,8 @@
 """Column chunks of a Parquet file that are one uncompressed PLAIN page, as views of their values.
 
-A required column of fixed-width values, written without compression and dictionary, is a page header and then the
-values themselves. Such a chunk is used where it lies, after its checksum was verified, instead of being decoded into
-other memory. Header: Apache Parquet format, struct PageHeader in Thrift's compact protocol.
+A required column of fixed-width values, written without compression and dictionary, consists of a page header and the
+values. After verification of its checksum such a chunk is used in place, without decoding. Header: Apache Parquet
+format, struct PageHeader in Thrift's compact protocol.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from isal import isal_zlib
 
 _DATA_PAGE = 0
 _I32_AFTER_PREVIOUS = 0x15
-"""Thrift's compact protocol: a field of type i32 whose number is one more than the last one's."""
+"""Thrift's compact protocol: a field of type i32 whose number is one more than that of the field before."""
 _LONGEST_HEADER = 64
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 
 
 def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int | None:
-    """The size of a chunk's values if it is one uncompressed PLAIN page; None where values have to be decoded."""
+    """The size in bytes of a chunk's values if it is one uncompressed PLAIN page; None where it must be decoded."""
     optional = schema.max_definition_level or schema.max_repetition_level
     if optional or column.has_dictionary_page or column.compression != "UNCOMPRESSED":
         return None
@@ -31,11 +31,11 @@ def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int 
 
 
 class PageFault(Exception):
-    """A damaged chunk: its page, header or checksum is not as written."""
+    """A damaged chunk: page, header or checksum do not match."""
 
 
 def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:
-    """The last `size` bytes of a chunk, verified: they are its only page and have the checksum that its header names.
+    """The last `size` bytes of a chunk, verified to be its only page and to have the checksum of its header.
 
     chunk: (bytes,) uint8. Raises PageFault.
     """

@@ -1,4 +1,4 @@
-"""One Parquet shard, open for reading: every byte that is used was verified against a checksum."""
+"""Reading of a Parquet shard; all bytes are verified against checksums."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,27 +17,27 @@ from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
 
 _TAIL = 2**16
-"""Bytes read at first from a file's end: most footers are shorter."""
+"""Bytes of the first read at a file's end, more than most footers have."""
 _GAP = 2**16
-"""Columns that lie no further apart are read at once."""
+"""Columns with gaps up to this number of bytes are read together."""
 _END = 8
 """The footer's length (4 bytes) and PAR1."""
 
 
 class DamagedShard(DatasetError):
-    """A shard is missing, or holds other bytes than those that were written."""
+    """A shard is missing, or differs from the written one."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Bytes of the file that are read at once."""
+    """A range of bytes of the file, read together."""
 
     begin: int
     end: int
 
 
 class ShardFile:
-    """A context that reads row groups of `shard`, which lies at `location`. Raises DamagedShard."""
+    """Context that reads row groups of `shard` at `location`. Raises DamagedShard."""
 
     def __init__(self, location: Location, shard: Shard) -> None:
         self._location, self._shard = location, shard
@@ -64,7 +64,7 @@ class ShardFile:
             return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
 
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
-        """Columns of a row group of any type as Arrow arrays, each in one piece."""
+        """Columns of a row group, of any type, as contiguous Arrow arrays."""
         with self._naming_faults(group):
             indexed = [name for name in names if self._index(name) >= 0]
             file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
@@ -72,7 +72,7 @@ class ShardFile:
             return {name: _whole(table.column(name)) for name in indexed}
 
     def rows(self, group: int) -> int:
-        """Rows of a row group."""
+        """The number of rows of a row group."""
         return self.metadata.row_group(group).num_rows
 
     def arrow_type(self, name: str) -> pa.DataType:
@@ -81,7 +81,7 @@ class ShardFile:
 
     @cached_property
     def metadata(self) -> pq.FileMetaData:
-        """The footer, which says where everything lies."""
+        """The file's footer."""
         with self._naming_faults():
             footer = self._footer()
             if hashlib.sha256(footer).hexdigest() != self._shard.footer_sha256:
@@ -102,13 +102,13 @@ class ShardFile:
         return self.metadata.row_group(group).column(self._index(name))
 
     def _value_bytes(self, group: int, names: Sequence[str]) -> dict[str, int]:
-        """The size in bytes of each column's values, of columns of one uncompressed PLAIN page."""
+        """The size in bytes of the values of each column that is one uncompressed PLAIN page."""
         schema = self.metadata.schema
         sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
         return {name: size for name, size in sizes.items() if size is not None}
 
     def _index(self, name: str) -> int:
-        """The position of a column, which for nested ones is that of its first leaf."""
+        """The position of a column; for nested ones that of its first leaf."""
         if name not in self._columns:
             raise PageFault(f"it has no column {name}")
         return self._columns[name]
@@ -124,7 +124,7 @@ class ShardFile:
         return dict(zip(schema.names, schema.types, strict=True))
 
     def _chunks(self, columns: Mapping[str, pq.ColumnChunkMetaData]) -> dict[str, np.ndarray]:
-        """The bytes of column chunks; neighbours come with one reading."""
+        """The bytes of column chunks; adjacent ones are read together."""
         places = {n: _Run(c.data_page_offset, c.data_page_offset + c.total_compressed_size) for n, c in columns.items()}
         held = {run: self._read(run) for run in _runs(list(places.values()))}
         return {name: _part(held, place) for name, place in places.items()}
@@ -138,7 +138,7 @@ class ShardFile:
 
     @contextmanager
     def _naming_faults(self, group: int | None = None) -> Iterator[None]:
-        """Whatever is wrong with the bytes becomes a DamagedShard that says where."""
+        """Context that converts errors into a DamagedShard with their position."""
         try:
             yield
         except (PageFault, pa.ArrowException, OSError) as error:
@@ -153,7 +153,7 @@ class ShardFile:
 
 
 def _runs(places: Sequence[_Run]) -> list[_Run]:
-    """The longest runs of places without a large gap."""
+    """The ranges merged across small gaps."""
     runs: list[_Run] = []
     for place in sorted(places, key=lambda p: p.begin):
         if runs and place.begin - runs[-1].end <= _GAP:

@@ -1,4 +1,4 @@
-"""Thumbnails of a data set: small JPEGs in files of their own beside the shards, which training never reads."""
+"""Thumbnails of a data set: small JPEGs in separate files beside the shards, which training never reads."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ from vtr_core.storage import Location
 
 SUFFIX = ".thumbnails"
 _GROUP_ROWS = 64
-"""Of a row group: what is read for one picture."""
+"""Rows of a row group, the unit of reading."""
 _LAYOUT = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}
 _SCHEMA = pa.schema(
     [
@@ -48,20 +48,20 @@ def write_thumbnails(location: Location, found: Sequence[Thumbnail]) -> Thumbnai
 
 @dataclass
 class Thumbnails:
-    """The thumbnails of a data set by id; files are looked through only as far as needed, from several threads, too."""
+    """The thumbnails of a data set by id; files are scanned lazily; thread-safe."""
 
     manifest: Manifest
     _places: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """The file and row of each id that was seen."""
+    """File and row of each scanned id."""
     _looked_through: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def __bool__(self) -> bool:
-        """Whether the data set has any."""
+        """Whether the data set has thumbnails."""
         return any(shard.thumbnails for shard in self.manifest.shards)
 
     def find(self, ids: Iterable[str]) -> dict[str, Thumbnail]:
-        """The thumbnails of those ids that have one; DatasetError where a file is missing or damaged."""
+        """The existing thumbnails of some ids; DatasetError where a file is missing or damaged."""
         wanted = dict.fromkeys(ids)
         with self._lock:
             files = [shard.thumbnails for shard in self.manifest.shards if shard.thumbnails is not None]

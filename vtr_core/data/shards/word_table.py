@@ -1,4 +1,4 @@
-"""A vocabulary with or without given word vectors, as a data set carries it."""
+"""The vocabulary of a data set, with or without given word vectors."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,21 +22,21 @@ from vtr_core.text.vectors.word_vectors import read_word_vectors
 WORDS = "vocabulary.json"
 VECTORS = "word_vectors.safetensors"
 _SEED = 0
-"""Of the vectors of words that a word-vector file does not know."""
+"""Seed of the vectors of words that are missing from a word-vector file."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """How captions become words."""
+    """Tokenisation settings of captions."""
 
     min_count: int = 1
-    """Occurrences that a word needs."""
+    """Minimum number of occurrences of a word."""
     tokenizer: Tokenizer = "words"
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
 
     def made(self, uncut: bool) -> dict[str, Any]:
-        """What a manifest says of it."""
+        """The settings as stored in a manifest."""
         tagger = None if self.tags is None else self.tags.tagger
         made = CaptionText(
             tokenizer=self.tokenizer,
@@ -50,12 +50,12 @@ class Wording:
 
 @dataclass(frozen=True)
 class WordTable:
-    """Words with ids from 1 on, and a vector for each where a word-vector file was given."""
+    """Words with ids from 1 on, and their vectors if a word-vector file was given."""
 
     vocabulary: Vocabulary
     vectors: Float32[np.ndarray, "words dim"] | None = None
     made: dict[str, Any] | None = None
-    """What a manifest says of how captions became words; None where an older one says nothing."""
+    """Tokenisation settings as stored in the manifest; None in older ones."""
 
     @classmethod
     def from_counts(
@@ -65,17 +65,17 @@ class WordTable:
         uncut: bool = False,
         word_vectors: str | None = None,
     ) -> "WordTable":
-        """Every word with `min_count` occurrences, with vectors of the word-vector file at `word_vectors`, if given.
+        """The words with at least `min_count` occurrences, with vectors from the file at `word_vectors`, if given.
 
-        A word that the file does not know is left out, or, where unknown words are `<unk>`, gets a vector of its own
-        from U(−1, 1), as the published code of dual encoding draws it. `measure/verb` has the vector of `measure`.
+        A word missing from the file is left out, or, where unknown words are `<unk>`, gets a random vector from
+        U(−1, 1), as in the published code of dual encoding. `measure/verb` has the vector of `measure`.
         """
         words = Vocabulary.from_counts(counts, wording.min_count, wording.tokenizer, wording.unknown, wording.tags)
         table = cls(words, made=wording.made(uncut))
         return table if word_vectors is None else table._with_vectors(word_vectors)
 
     def _with_vectors(self, uri: str) -> "WordTable":
-        """The table with the vectors of the file at `uri`, as `from_counts` says."""
+        """The table with the vectors of the file at `uri`, see `from_counts`."""
         words = self.vocabulary.words
         bare = [bare_word(word) for word in words] if self.vocabulary.tags else list(words)
         found = read_word_vectors(uri, set(bare))
@@ -92,7 +92,7 @@ class WordTable:
 
     @classmethod
     def load(cls, manifest: Manifest) -> "WordTable":
-        """The table of a data set; DatasetError where it is missing, damaged or not the one of the manifest."""
+        """The table of a data set; DatasetError where it is missing, damaged or does not match the manifest."""
         record = manifest.vocabulary
         place = manifest.location / record.file
         vocabulary = Vocabulary.from_json(_content(place), str(place))
@@ -103,7 +103,7 @@ class WordTable:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal words and vectors."""
+        """A hash of words and vectors."""
         vectors = None if self.vectors is None else hashlib.sha256(self.vectors.tobytes()).hexdigest()
         return fingerprint([self.vocabulary.fingerprint, vectors])
 
@@ -125,7 +125,7 @@ def _read_vectors(place: Location, record: VocabularyRecord) -> Float32[np.ndarr
         raise DatasetError(f"{place} is damaged (its sha256 differs from the manifest's); restore or rebuild it")
     try:
         vectors = safetensors.numpy.load(content)["vectors"]
-    except Exception as error:  # whatever the parser meets in a damaged file
+    except Exception as error:  # the parser may raise anything for a damaged file
         raise DatasetError(f"{place} is damaged ({error!r}); restore or rebuild it") from error
     if vectors.dtype != np.float32 or vectors.shape != (record.num_words, record.word_dim):
         what = f"{vectors.dtype} of shape {vectors.shape}, not float32 of ({record.num_words}, {record.word_dim})"

@@ -1,4 +1,4 @@
-"""Shards of any record kind: one Parquet file of bounded row groups that hold whole videos, hashed as it is written."""
+"""Writing of shards of any record kind: a Parquet file with bounded row groups of whole videos, hashed on writing."""
 
 import hashlib
 import io
@@ -17,8 +17,8 @@ from vtr_core.text.tokens.vocabulary import tokenise
 
 MAX_GROUP_ROWS = 1000
 MAX_GROUP_BYTES = 32 * 2**20
-"""Limits of a row group, in rows and bytes of features, unless a single video exceeds them; training holds several at
-once."""
+"""Limits of a row group, in rows and bytes of features, unless a single video exceeds them; training keeps several in
+memory."""
 
 V = TypeVar("V")
 
@@ -35,20 +35,20 @@ class GroupSize:
 
     @property
     def fits(self) -> bool:
-        """Whether a row group may be as large."""
+        """Whether the size is within the limits of a row group."""
         return self.rows <= MAX_GROUP_ROWS and self.bytes <= MAX_GROUP_BYTES
 
 
 @dataclass(frozen=True)
 class GroupTable:
-    """One row group to be: its rows, and how many of them each of its videos has, in row order."""
+    """A row group to write: its rows, and the number of rows of each of its videos, in row order."""
 
     table: pa.Table
     counts: tuple[int, ...]
 
 
 def row_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[list[V]]:
-    """`videos` in order, cut into the longest groups that fit; a video that does not fit alone is a group."""
+    """`videos` in order, divided greedily into groups that fit; a video that exceeds the limits is a separate group."""
     group: list[V] = []
     total = GroupSize(0, 0)
     for video in videos:
@@ -63,7 +63,7 @@ def row_groups(videos: Iterable[V], size: Callable[[V], GroupSize]) -> Iterator[
 
 
 def write_shard(schema: Schema, groups: Iterable[GroupTable], location: Location) -> Shard:
-    """Write row groups to `location`; the file is there whole or not at all."""
+    """Write row groups to `location`, atomically."""
     counts: list[tuple[int, ...]] = []
     with open_for_writing(location) as sink:
         hashing = _HashingSink(sink)
@@ -85,17 +85,17 @@ _LAYOUT = {
     "data_page_size": 2**30,
     "max_rows_per_page": 2**30,
 }
-"""Uncompressed, without dictionaries on features, a page for each column of a row group: what lies in the file is the
-values themselves (see `plain_pages`), with a checksum."""
+"""Parquet options: uncompressed, features without dictionaries, one page with checksum per column of a row group, so
+that the file contains the plain values (see `plain_pages`)."""
 
 
 def caption_key(caption: str) -> int:
-    """Equal for captions of equal words: the 64-bit hash of its tokens."""
+    """The 64-bit hash of the caption's words."""
     return key64(" ".join(tokenise(caption)))
 
 
 class _HashingSink(io.RawIOBase):
-    """A binary sink that counts and hashes what is written to another one, and does not close it."""
+    """A binary sink that passes data on to another one, which it does not close, with byte count and hash."""
 
     def __init__(self, sink: BinaryIO) -> None:
         self._sink = sink
@@ -104,7 +104,7 @@ class _HashingSink(io.RawIOBase):
         self.size = 0
 
     def write(self, data: Any) -> int:
-        """Pass `data` on."""
+        """Write `data` to the underlying sink."""
         self.digest.update(data)
         self.footer.update(data)
         self._sink.write(data)
@@ -113,11 +113,11 @@ class _HashingSink(io.RawIOBase):
         return written
 
     def row_group_ended(self) -> None:
-        """The footer is what comes after the last row group."""
+        """Mark the end of a row group; the footer follows the last one."""
         self.footer = hashlib.sha256()
 
     def tell(self) -> int:
-        """Bytes written so far."""
+        """The number of bytes written so far."""
         return self.size
 
     def writable(self) -> bool:

@@ -1,4 +1,4 @@
-"""Adapters for raw data, a folder or a file for each family; what they share lies in files and features.
+"""Adapters for raw data, one folder or file per family; shared parts are in files and features.
 
 Imports records; pipelines choose one, ingest reads it.
 """

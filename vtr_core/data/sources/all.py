@@ -1,4 +1,4 @@
-"""The sources that `vtr ingest` has, by the names it gives them."""
+"""The sources of `vtr ingest` by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

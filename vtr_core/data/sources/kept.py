@@ -1,6 +1,6 @@
-"""Rows without features that stay in a test set, so that its number of queries is that of the protocol.
+"""Rows without features that are kept in test sets, so that the number of queries is that of the protocol.
 
-Training data drops such rows. A test set must not: the figures of two models would be means over different queries.
+Training data drops such rows. In test sets this would average the metrics of models over different queries.
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -11,9 +11,9 @@ from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops
 
 TEST = "test"
-"""The split whose videos stay."""
+"""The split whose videos are kept."""
 KEPT = "kept_without_features"
-"""Counts of what was dropped have such rows under this key; unlike all others they are in the data set."""
+"""Key of these rows in the counts of dropped rows; unlike others they are part of the data set."""
 
 
 def listed_videos(

@@ -1,6 +1,6 @@
-"""Names from annotations, checked in one place: what may become a file name, a path below a folder, or a row's id.
+"""Checks of names from annotations before their use as file names, paths below a folder, or row ids.
 
-An id that is not what it must be is never used: its row is dropped and counted as `unsafe_id`.
+Rows with invalid ids are dropped and counted as `unsafe_id`.
 """
 
 from vtr_core.data.sources.reasons import Reason, UnusableError

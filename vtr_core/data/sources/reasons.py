@@ -1,10 +1,10 @@
-"""Why a row is dropped: the closed list of reasons, and the exception that carries one."""
+"""The closed list of reasons for dropping a row, and the exception with a reason."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """A reason as it is counted in the manifest."""
+    """A reason, as counted in the manifest."""
 
     MISSING_FILE = "missing_file"
     """There is no such feature file."""
@@ -41,9 +41,9 @@ class Reason(StrEnum):
     UNKNOWN_STEP = "unknown_step"
     """The annotations name a step, or a task, that the data set's lists do not have."""
     BAD_LINE = "bad_line"
-    """A line is not as its file's format wants it."""
+    """A line does not conform to the file's format."""
     NO_STEPS = "no_steps"
-    """The video's annotation leaves no step to look for."""
+    """The video's annotation has no usable step."""
     SPLIT_CONFLICT = "split_conflict"
     """The video is already in another split."""
     NO_SOUND = "no_sound"
@@ -51,23 +51,23 @@ class Reason(StrEnum):
     NOT_A_VIDEO = "not_a_video"
     """The file is empty, or of no video format that is read."""
     NO_VIDEO_STREAM = "no_video_stream"
-    """The file has no moving pictures."""
+    """The file has no video stream."""
     DAMAGED_VIDEO = "damaged_video"
-    """The decoder cannot make frames of the file's content."""
+    """The decoder cannot decode the file's content."""
     TRUNCATED_VIDEO = "truncated_video"
-    """The file ends long before the length that it says it has."""
+    """The file ends long before its stated duration."""
     BAD_FRAME_TIMES = "bad_frame_times"
-    """The times of the video's frames leap further than any still picture lasts."""
+    """The frame times have an implausibly large gap."""
     DECODING_TOO_SLOW = "decoding_too_slow"
-    """The decoder gave nothing for longer than the limit."""
+    """The decoder returned nothing for longer than the limit."""
     DECODING_TOO_LARGE = "decoding_too_large"
-    """The decoder wanted more memory than the limit."""
+    """The decoder needed more memory than the limit."""
     DECODER_DIED = "decoder_died"
-    """The decoder ended its process."""
+    """The decoding process crashed."""
 
 
 class UnusableError(Exception):
-    """Something cannot be made into rows: a reason, and `str()` that names the thing, the fault and what is allowed."""
+    """An unusable input: the reason, and a message with the input, the fault and what is allowed."""
 
     def __init__(self, reason: Reason, what: str) -> None:
         super().__init__(what)

@@ -19,7 +19,7 @@ MAX_EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class VideoEntry:
-    """One video to ingest. `content` is what its adapter needs to read it; small, since it travels to a task."""
+    """One video to ingest. `content` is the adapter's small description of it, which is sent to a task."""
 
     video_id: str
     content: Any
@@ -28,7 +28,7 @@ class VideoEntry:
 
 @dataclass(frozen=True)
 class Clip:
-    """One row to be: a clip and one caption. A feature that the clip does not have is absent from `features`."""
+    """A row of a clip and one caption. Features that the clip lacks are absent from `features`."""
 
     clip_id: str
     start: float
@@ -39,7 +39,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Video:
-    """One row to be: a video with all its captions, at least one. A feature that it does not have is absent."""
+    """A row of a video with all its captions, at least one. Features that it lacks are absent."""
 
     video_id: str
     captions: Sequence[str]
@@ -49,7 +49,7 @@ class Video:
 
 @dataclass(frozen=True)
 class StepVideo:
-    """One row to be: a video, the ordered steps to look for in it, and where they are. A feature it lacks is absent."""
+    """A row of a video, its ordered steps, and their annotated segments. Features that it lacks are absent."""
 
     video_id: str
     task: str
@@ -64,7 +64,7 @@ class StepVideo:
 
 @dataclass(frozen=True)
 class FaceImage:
-    """One row to be: an image of a subject."""
+    """A row of an image of a subject."""
 
     image_id: str
     pixels: UInt8[np.ndarray, "height width channels"]
@@ -72,7 +72,7 @@ class FaceImage:
 
 @dataclass(frozen=True)
 class FrameClip:
-    """One row to be: a clip with all its captions, at least one, and its pictures, each with its time in the video."""
+    """A row of a clip with all its captions, at least one, and its frames, each with its time in the video."""
 
     clip_id: str
     start: float
@@ -174,10 +174,10 @@ class FrameSource(Source, Protocol):
 
 @runtime_checkable
 class ThumbnailSource(Protocol):
-    """A source that also has small pictures, or may have."""
+    """A source that may have thumbnails."""
 
     def thumbnails(self, video: VideoEntry) -> Iterator[Thumbnail]:
-        """Those of a video's rows, each id once."""
+        """The thumbnails of a video's rows, without repeated ids."""
         ...
 
 
@@ -194,7 +194,7 @@ class ImageSource(Source, Protocol):
         ...
 
     def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
-        """The pairs that verification is judged by, of the subjects of one split."""
+        """The pairs for the evaluation of verification, of the subjects of one split."""
         ...
 
 

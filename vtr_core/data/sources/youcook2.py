@@ -90,7 +90,7 @@ class YouCook2(SourceSettings):
 
     @cached_property
     def _seen(self) -> HowTo100M:
-        """The same without audio, for videos whose audio file is unusable."""
+        """The source without audio, for videos whose audio file is unusable."""
         return HowTo100M(**{**self._heard.model_dump(), "audio": None})
 
 

@@ -1,4 +1,4 @@
-"""Planned batches delivered to workers by Ray Data.
+"""Delivery of planned batches to workers by Ray Data.
 
-The one place of data that imports ray; only train imports it.
+The only package of data that imports ray; imported only by train.
 """

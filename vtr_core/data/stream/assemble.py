@@ -1,4 +1,4 @@
-"""Batches from row groups: reads what a plan names and puts each row where it belongs. Knows nothing of Ray."""
+"""Batches assembled from the row groups of a plan, independent of Ray."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,15 +25,15 @@ def assemble(
     on_bad_shard: OnBadShard = "fail",
     max_frames: int = MAX_FRAMES,
 ) -> Iterator[Columns]:
-    """The rows of each planned batch, in order. Every row group is read once, all of them before the first batch.
+    """The rows of each planned batch, in order. Every row group is read once, before the first batch.
 
-    With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`. Of
-    whole videos it has the first `max_frames` frames: see `fill_videos`; of clips with pictures see `fill_frames`.
+    With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`. For
+    whole videos see `fill_videos`, for clips with frames `fill_frames`; `max_frames` limits the frames of a row.
 
-    A row group that cannot be read or verified is a DamagedShard. With "skip", each of its rows is replaced by a row of
-    the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does not
-    depend on the number of workers; a batch then has `replaced` (bad row groups, 2): the number of each of its bad row
-    groups and of the rows replaced. Where no row group of a batch is readable, it is a DamagedShard all the same.
+    Raises DamagedShard for a row group that cannot be read or verified. With "skip", each of its rows is replaced by a
+    row of the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does
+    not depend on the number of workers; a batch then has `replaced` (bad row groups, 2): for each bad row group its
+    number and the number of replaced rows. DamagedShard also where no row group of a batch is readable.
     """
     schema, tolerant = reader.manifest.schema, on_bad_shard == "skip"
 
@@ -54,7 +54,7 @@ def _fill_clips(
     extra_captions: int,
     tolerant: bool,
 ) -> tuple[Iterator[Columns], Damaged]:
-    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one."""
+    """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches."""
     filled: list[Columns] = [{} for _ in batches]
     damaged: Damaged = {}
     for group, runs in read_groups(lambda number: reader.read_in_place(places[number]), batches, damaged, tolerant):
@@ -65,7 +65,7 @@ def _fill_clips(
 
 
 def _emptying(filled: list[Columns]) -> Iterator[Columns]:
-    """The batches in order, each released once it was yielded."""
+    """The batches in order, each released after it was yielded."""
     while filled:
         yield filled.pop(0)
 
@@ -79,7 +79,7 @@ def _with_candidates(columns: Columns, extra: int) -> Columns:
 
 
 def _put(columns: Columns, run: Run, batch: Columns, rows: int) -> None:
-    """A run's rows of a row group's columns into their batch, which has `rows` rows."""
+    """Copy a run's rows from a row group's columns into a batch of `rows` rows."""
     for name, values in columns.items():
         assert run.row.max() < len(values), "a plan names rows that its row group does not have"
         if name not in batch:
@@ -88,8 +88,8 @@ def _put(columns: Columns, run: Run, batch: Columns, rows: int) -> None:
 
 
 def _take(source: np.ndarray, rows: np.ndarray, target: np.ndarray) -> None:
-    """`target[i] = source[rows[i]]`; whole rows are copied as bytes, also unaligned ones."""
+    """`target[i] = source[rows[i]]`; rows are copied as bytes, also unaligned ones."""
     if source.ndim == 2:
         source, target = source.view(np.uint8), target.view(np.uint8)
-    # mode="clip" changes nothing, but without it numpy copies into a buffer of its own first
+    # indices are in range; with the default mode numpy would copy into a buffer first
     source.take(rows, axis=0, out=target, mode="clip")

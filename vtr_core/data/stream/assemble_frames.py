@@ -1,6 +1,6 @@
-"""Batches of clips as pictures: decoded where they are read, padded, with one caption of each row's clip.
+"""Batches of clips with frames: decoded in the reading task, padded, with one caption per row.
 
-The pictures of all batches of a window are held as they are stored, and decoded batch by batch.
+The frames of all batches of a window are kept in encoded form, and decoded batch by batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,14 +29,14 @@ def fill_frames(
     max_frames: int,
     tolerant: bool = False,
 ) -> tuple[Iterator[Columns], Damaged]:
-    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one.
+    """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches.
 
-    Columns: `frames` uint8 (rows, longest, height · width · 3), zeros after a row's own; int64 `frames.kept` (rows,);
-    `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption; int64 `clip_key` and `video_key`. Of
-    a clip with more than `max_frames` pictures as many are taken, in equal steps from the first to the last.
+    Columns: `frames` uint8 (rows, longest, height · width · 3), padded with zeros; int64 `frames.kept` (rows,);
+    `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption; int64 `clip_key` and `video_key`.
+    Clips with more than `max_frames` frames are sampled in equal steps from the first to the last.
 
-    A clip with a picture that cannot be decoded is a DamagedShard. `tolerant`: the next clip of its row group, in
-    cyclic order, is in its place, whatever the number of workers, and `replaced` counts it (row group, rows).
+    Raises DamagedShard for a clip with an undecodable frame. With `tolerant` the next clip of its row group, in cyclic
+    order, replaces it, independently of the number of workers, and `replaced` counts it (row group, rows).
     """
     held: list[list[_Clip]] = [[] for _ in batches]
     damaged: Damaged = {}
@@ -52,7 +52,7 @@ def fill_frames(
 
 @dataclass(frozen=True)
 class _Clip:
-    """A row as it is stored, of its pictures those that a batch takes."""
+    """A stored row with the sampled ones of its encoded frames."""
 
     group: int
     row: int
@@ -65,14 +65,14 @@ class _Clip:
 
 @dataclass(frozen=True)
 class _Group:
-    """A row group as it was read."""
+    """A row group as read."""
 
     number: int
     columns: dict[str, pa.Array]
     schema: FrameSchema
 
     def clip(self, row: int, max_frames: int) -> _Clip:
-        """One of its rows."""
+        """The clip of one row."""
         columns = self.columns
         frames = columns[FRAMES][row].values
         count = len(frames)
@@ -90,7 +90,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Filling:
-    """What makes batches of clips."""
+    """Builds batches of clips."""
 
     reader: RowGroupReader
     schema: FrameSchema
@@ -124,7 +124,7 @@ class _Filling:
         return columns
 
     def _readable(self, clip: _Clip) -> tuple[_Clip, UInt8[np.ndarray, "frames height width 3"]]:
-        """The clip, or what is in its place, with its pixels."""
+        """The clip or its replacement, with its pixels."""
         try:
             return clip, decoded(clip.frames, self.schema)
         except BadPicture as fault:

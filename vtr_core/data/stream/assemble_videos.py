@@ -1,7 +1,7 @@
-"""Batches of whole videos from row groups: frames padded, their means, and one caption of each row's video.
+"""Batches of whole videos from row groups: padded frames, their means, and one caption per row.
 
-How long a batch's frames are is known once all its row groups were read, so what is kept of each of them is padded for
-itself first and put together batch by batch. No more is held than that: of a long video only what its rows need.
+The length of a batch's frames is known only after all its row groups are read. The rows of each row group are therefore
+padded separately first and joined batch by batch; only frames that rows need are kept in memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +27,12 @@ def fill_videos(
     max_frames: int,
     tolerant: bool = False,
 ) -> tuple[Iterator[Columns], Damaged]:
-    """All batches; `tolerant`: unless a row group cannot be read, then what is wrong with each such one.
+    """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches.
 
-    Columns: of every feature that is read float16 (rows, longest, dim), int64 `<name>.kept` and float32 `<name>.mean`
-    (rows, dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption, no words and 0 where its
-    video has none; int64 `video_key`, and as `clip_key` the same. The feature `text` is like one of a single frame: the
-    vector of the row's caption.
+    Columns: for every read feature float16 (rows, longest, dim), int64 `<name>.kept` and float32 `<name>.mean` (rows,
+    dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption (no tokens and 0 for a video
+    without captions); int64 `video_key`, also as `clip_key`. The feature `text` has a single frame, the vector of the
+    row's caption.
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
@@ -66,7 +66,7 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
 
 
 def _captions(group: StoredVideos, run: Run, draws: CaptionDraws) -> Int64[np.ndarray, " rows"]:
-    """The position of each row's caption among all of the row group; -1 where its video has none."""
+    """The position of each row's caption among those of the row group; -1 for a video without captions."""
     counts, first = group.tokens.counts[run.row].tolist(), group.first_caption[run.row].tolist()
     drawn = [draws.caption(run.begin + i, count) if count else -1 for i, count in enumerate(counts)]
     return np.array([at + caption if caption >= 0 else -1 for at, caption in zip(first, drawn, strict=True)], np.int64)

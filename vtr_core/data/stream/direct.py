@@ -1,4 +1,4 @@
-"""A plan's batches read by a thread of this process, without Ray: for one worker on the machine that has the shards."""
+"""A plan's batches read by a thread of this process, without Ray, for a single worker on the machine of the shards."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +20,9 @@ def read_directly(
     prefetch: int = 2,  # noqa: ARG001
     on_bad_shard: OnBadShard = "fail",
 ) -> Iterator[Columns]:
-    """The batches of `part` from `first_step` on, without end: those of `vtr_core.data.stream.reading.stream`.
+    """The endless batches of `part` from `first_step` on, equal to those of `vtr_core.data.stream.reading.stream`.
 
-    One window is read ahead, however many batches it holds.
+    One window is read ahead, independently of its number of batches.
     """
     read = partial(_window, reader, plan, part, on_bad_shard)
     number = plan.window_of(first_step)

@@ -1,6 +1,6 @@
-"""Memory for batches from pyarrow's pool, which reuses released memory.
+"""Memory for batches from pyarrow's pool, which recycles released memory.
 
-Writing to fresh pages of the system costs several times what copying into used ones does.
+Writing to new memory pages costs several times as much as writing to used ones.
 """
 
 import math
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 def pooled(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array of this shape with arbitrary content, like `numpy.empty`."""
+    """An uninitialised array of this shape, like `numpy.empty`."""
     if dtype.hasobject:
         return np.empty(shape, dtype)
     count = math.prod(shape)

@@ -1,10 +1,10 @@
-"""Ray Data executes a plan: reading tasks anywhere in the cluster make batches, each train worker streams its own.
+"""Execution of a plan by Ray Data: reading tasks in the cluster build batches, each training worker streams its own.
 
-Every worker runs one stream over *its part* of the plan, so what it gets, and in which order, does not depend on timing
-or on the other workers. A stream's item is a window, with all that its task needs to know: the videos of its batches,
-and where their row groups lie, so that a task costs the same whatever the size of the data set. The task reads the row
-groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: nothing is
-rebatched, sliced or copied but once into Ray's shared memory, from which the worker uses it.
+Every worker runs one stream over *its part* of the plan, so that batches and their order do not depend on timing or on
+the other workers. An item of a stream is a window with the input of its task: the videos of its batches and the
+locations of their row groups, so that the cost of a task does not depend on the size of the data set. The task reads
+the row groups and yields a block with one row, whose cells are the arrays of the window's batches as bytes: the only
+copy is the one into Ray's shared memory, from which the worker uses them.
 """
 
 import json
@@ -31,23 +31,23 @@ from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import VtrError
 
 WINDOWS = 1024
-"""Windows in one Ray Data execution at most. The next one starts when they are read, which takes a second or two."""
+"""Maximum number of windows of one Ray Data execution. The start of the next execution takes one or two seconds."""
 FIRST_WINDOWS, GROWTH = 8, 8
-"""Windows of the first execution, which is planned before the first batch; and the growth factor of later ones."""
+"""Windows of the first execution, which is planned before the first batch, and the growth factor of later ones."""
 
 
 @dataclass(frozen=True)
 class _Pace:
-    """How Ray Data goes through an execution."""
+    """Settings of a Ray Data execution."""
 
     block_bytes: int
-    """A window's batches make one block up to this size; each block costs Ray Data as much time as reading some MB."""
+    """Maximum size of a block of batches of a window; a block costs Ray Data as much time as reading some MB."""
     cpus_per_task: float
-    """A task waits for its blocks to be taken about as long as it works, so half a CPU each keeps the CPUs busy."""
+    """CPUs reserved per task; tasks wait half of the time for their blocks to be taken, so 0.5 keeps CPUs busy."""
 
 
 _QUICK, _STEADY = _Pace(0, 1.0), _Pace(2**28, 0.5)
-"""At first a batch is a block and few processes start at once, so that the first batch is there soon."""
+"""Settings for the first batches, with one batch per block and few processes, for low latency; and for all others."""
 
 
 def stream(
@@ -58,10 +58,10 @@ def stream(
     prefetch: int = 2,
     on_bad_shard: OnBadShard = "fail",
 ) -> Iterator[Columns]:
-    """The batches of `part` from `first_step` on, without end, as {column: array} with the global `step` added.
+    """The endless batches of `part` from `first_step` on, as {column: array} with the global `step` added.
 
-    At least `prefetch` batches, in whole windows, wait in the worker ahead of the one that is used. The arrays are
-    views of Ray's shared memory: read-only, and valid as long as they are referenced.
+    At least `prefetch` batches, in whole windows, are read ahead in the worker. The arrays are views of Ray's shared
+    memory: read-only, and valid while they are referenced.
     """
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
     sampling = _Sampling(plan.clips_per_video, plan.seed, plan.every_caption_of, plan.extra_captions, plan.max_frames)
@@ -80,7 +80,7 @@ def stream(
 
 
 def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
-    """The blocks as they come from the tasks. A fault in the data is raised as itself, not as Ray's account of it."""
+    """The blocks from the tasks. Data errors are raised with their own type, not as Ray's wrappers."""
     try:
         yield from windows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=prefetch)
     except RayTaskError as error:
@@ -95,8 +95,8 @@ def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
     context.execution_options.verbose_progress = False
-    context.memory_usage_poll_interval_s = None  # a thread for every task, for a figure that nobody reads
-    context.target_max_block_size = 1  # blocks stay what they are: several would be copied into one
+    context.memory_usage_poll_interval_s = None  # avoids a thread per task for unused statistics
+    context.target_max_block_size = 1  # keeps blocks separate; merging would copy them
     windows = ray.data.from_arrow(list(items))
     return windows.map_batches(
         partial(task.read, pace.block_bytes),
@@ -108,9 +108,9 @@ def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
 
 
 def window_items(manifest: Manifest, plan: Plan, numbers: range) -> list[pa.Table]:
-    """What a task needs to know of each window: the videos of its batches, and where their row groups lie.
+    """The task inputs of windows: the videos of their batches, and the locations of the row groups.
 
-    JSON in one cell: Ray takes several times as long to put a table of many columns.
+    JSON in a single cell, since storing a table of many columns takes Ray several times as long.
     """
     return [pa.table({"window": [json.dumps(_item(manifest, plan, plan.videos(number)))]}) for number in numbers]
 
@@ -141,14 +141,14 @@ class _Task:
     """Reads the batches of a window, in a Ray task."""
 
     manifest: Manifest
-    """The manifest without shards; an item names those of its window."""
+    """The manifest without shards; items contain those of their window."""
     columns: Sequence[str]
     part: Part
     sampling: _Sampling
     on_bad_shard: OnBadShard
 
     def read(self, block_bytes: int, item: pa.Table) -> Iterator[pa.Table]:
-        """The batches of a window, which `_item` describes, in as few blocks as `block_bytes` allows."""
+        """The batches of a window, described by `_item`, in as few blocks as `block_bytes` allows."""
         window = json.loads(item.column("window")[0].as_py())
         shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
@@ -173,7 +173,7 @@ class _Task:
 
 
 def _encode(batches: Sequence[Columns]) -> pa.Table:
-    """One row: each array of each batch as the bytes of one large-binary cell, without a copy."""
+    """A table of one row: each array of each batch as the bytes of one large-binary cell, without a copy."""
     return pa.table({f"{i} {name}": _cell(array) for i, batch in enumerate(batches) for name, array in batch.items()})
 
 
@@ -193,13 +193,13 @@ def _decode(block: pa.Table) -> Iterator[Columns]:
 
 
 def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
-    """A batch; dtypes follow from the column's name and shapes from the number of rows."""
+    """The arrays of a batch; dtypes follow from column names, shapes from the number of rows."""
     rows = cells["clip_key"].size // 8
     columns = {name: _view(name, data, rows) for name, data in cells.items()}
     for name, values in columns.items():
-        if mean_column(name) in columns:  # frames of whole videos, as many as the longest has here
+        if mean_column(name) in columns:  # frames of whole videos, padded to the longest
             columns[name] = values.reshape(rows, -1, columns[mean_column(name)].shape[1])
-    if FRAMES in columns:  # pictures of clips, as many as the longest has here
+    if FRAMES in columns:  # frames of clips, padded to the longest
         columns[FRAMES] = columns[FRAMES].reshape(rows, int(columns[kept_column(FRAMES)].max()), -1)
     if "candidate_tokens" in columns:
         columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
@@ -207,7 +207,7 @@ def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
 
 
 def _content(cell: pa.LargeBinaryArray) -> pa.Buffer:
-    """The bytes of an array's only cell where they lie; taking the cell as a scalar would copy them."""
+    """The bytes of an array's only cell, in place; access as a scalar would copy them."""
     _, offsets, data = cell.buffers()
     begin, end = np.frombuffer(offsets, np.int64, 2, cell.offset * 8).tolist()
     return data.slice(begin, end - begin)

@@ -1,4 +1,4 @@
-"""Synthetic data whose truth is known: words, grammar, clips, videos, steps, tokens.
+"""Synthetic data with known ground truth: words, grammar, clips, videos, steps, tokens.
 
-Imports config and text; sources and tests read from it.
+Imports config and text; used by sources and tests.
 """

@@ -1,4 +1,4 @@
-"""The best possible retrieval in the synthetic world: ranking by the true concepts of every clip."""
+"""Upper bound of retrieval on synthetic data: ranking by the true concepts of every clip."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,27 +14,27 @@ _MAX_TOLD = 3
 
 
 class Oracle:
-    """Scores of captions against clips from the clips' truths S and the concepts Q that a caption mentions.
+    """Scores of captions against clips from the clips' true concepts S and the concepts Q that a caption mentions.
 
-    A caption of clip i tells of clip i with probability 1 − m, else of one of its neighbours N(i) drawn evenly
-    (always of clip i where N(i) is empty). Which slots it mentions, by which synonyms and in which sentence, is drawn
-    without regard to the concepts. So P(caption | clip i) = c(caption) · s(Q, i) with
+    A caption of clip i describes clip i with probability 1 − m, else one of its neighbours N(i) drawn uniformly
+    (always clip i where N(i) is empty). The mentioned slots, synonyms and the sentence are drawn independently of the
+    concepts. Hence P(caption | clip i) = c(caption) · s(Q, i) with
 
         s(Q, i) = (1 − m) · 1[Q ⊆ S_i] + m / |N(i)| · Σ_{j ∈ N(i)} 1[Q ⊆ S_j],        m = 0 where N(i) is empty,
 
-    where c does not depend on i. A clip at the border of a video has one neighbour, which takes the whole of m. With
-    equal priors P(clip i | caption) ∝ s(Q, i), and ranking by the posterior gives every recall@k its greatest
-    expectation; clips that tie are interchangeable, so ties count in expectation. The features add nothing, being
+    where c does not depend on i. A clip at the border of a video has one neighbour, with the whole probability m. With
+    equal priors P(clip i | caption) ∝ s(Q, i), and ranking by the posterior maximises the expectation of every
+    recall@k; tied clips are interchangeable, so ties count in expectation. Features add no information, as they are
     noisy functions of S.
 
-    For clip → caption a caption's score is to be divided by its prior P(Q) = Π_{q ∈ Q} frequency(q). The division
-    changes no caption → clip ranking, so `scores` gives s(Q, i) / P(Q). This second direction treats the captions of
-    a gallery as independent, which those of one video are not: a strong reference there, and a bound only for caption
-    → clip.
+    For clip → caption a caption's score is divided by its prior P(Q) = Π_{q ∈ Q} frequency(q). The division does not
+    change caption → clip rankings, so `scores` returns s(Q, i) / P(Q). Clip → caption assumes independent captions in
+    the gallery, which those of one video are not: the result is a strong reference there, and a bound for caption →
+    clip only.
     """
 
     def __init__(self, settings: SyntheticSettings, rows: Sequence[tuple[str, str]]) -> None:
-        """`rows` are (clip_id, caption); each is an item, and its caption a query."""
+        """rows: (clip_id, caption); each is an item, and its caption a query."""
         self._frequencies = settings.frequencies
         self._queries = _mentioned(settings, [caption for _, caption in rows])
         self._told, self._weights = _tellable(settings, [clip for clip, _ in rows])
@@ -56,8 +56,8 @@ def best_possible(
 ) -> dict[int, float]:
     """The greatest expected caption → clip recall@k over (clip_id, caption) `rows`, as {k: recall in [0, 1]}.
 
-    Each row is an item of its own. With g items above the right one and t that tie with it, itself included, the
-    right one is among the first k with probability (k − g) / t, clipped to [0, 1].
+    Each row is a separate item. With g items above the relevant one and t tied with it, itself included, the relevant
+    item is among the first k with probability (k − g) / t, clipped to [0, 1].
     """
     oracle = Oracle(settings, rows)
     totals = dict.fromkeys(ks, 0.0)
@@ -105,7 +105,7 @@ def _options(settings: SyntheticSettings, clip: int, num_clips: int) -> Mapping[
 def _contains(
     content: Int[np.ndarray, "items slots"], queries: Int[np.ndarray, "queries slots"]
 ) -> Float[np.ndarray, "queries items"]:
-    """1 where every mentioned concept is there, else 0."""
+    """1 where an item contains all concepts that a query mentions, else 0."""
     found = np.ones((len(queries), len(content)), bool)
     for slot in range(len(SLOTS)):
         asked = queries[:, slot, None]

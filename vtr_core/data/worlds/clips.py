@@ -1,7 +1,7 @@
-"""The synthetic world: videos whose clips, narrations and true concepts are a function of (seed, video index).
+"""Synthetic narrated videos, whose clips, narrations and true concepts are functions of (seed, video index).
 
-A clip's truth is one concept per slot: who, does what, to what, with what, where. Nothing depends on any other video,
-so any part of the world can be made anywhere, in any order.
+The ground truth of a clip is one concept per slot: agent, action, object, tool, place. Videos are independent of each
+other, so that they can be generated anywhere, in any order.
 """
 
 from dataclasses import dataclass
@@ -17,48 +17,48 @@ from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
 LATENTS, NARRATION, FEATURES, WEIGHTS, SCENES = range(5)
-"""Purposes of random streams: the first number of their seeds."""
+"""Purposes of random streams, the first number of their seeds."""
 
 AGENT, ACTION, OBJECT, TOOL, PLACE = range(len(SLOTS))
 _OTHER_TOOL = 0.2
 
 
 class SyntheticSettings(SourceSettings):
-    """The size and the difficulty of the world."""
+    """Size and difficulty of the synthetic data."""
 
     left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes"})
 
     num_clips: PositiveInt = 6000
-    """Clips, about: the number of videos is this divided by the mean number of clips of a video."""
+    """Approximate number of clips: the number of videos is this divided by the mean number of clips of a video."""
     seed: NonNegativeInt = 0
-    """Another seed is another world."""
+    """Random seed of all content."""
     dim_2d: PositiveInt = 128
-    """Values of the first video stream, which sees agent, object, tool and place (2048 in the published features)."""
+    """Dimension of the 2D stream, which depends on agent, object, tool and place (2048 in the published features)."""
     dim_3d: PositiveInt = 128
-    """Values of the second video stream, which sees action, agent and object (2048 in the published features)."""
+    """Dimension of the 3D stream, which depends on action, agent and object (2048 in the published features)."""
     dim_audio: PositiveInt = 64
     """Dimension of the audio stream, which depends on action and tool."""
     num_concepts: PositiveInt = 40
-    """Concepts of every slot; those beyond 40 have made-up names."""
+    """Number of concepts per slot; those beyond 40 have made-up names."""
     zipf: NonNegativeFloat = 1.0
-    """Concept r of a slot has a frequency in proportion to r ** -zipf."""
+    """Exponent of the frequency of the r-th concept of a slot, proportional to r ** -zipf."""
     mention: float = Field(default=0.6, gt=0, le=1)
     """Probability that a narration names a slot's concept; one slot is always named."""
     misalignment: float = Field(default=0.25, ge=0, lt=1)
     """Probability that a narration describes the previous or next clip instead of its own."""
     noise: NonNegativeFloat = 1.0
-    """Standard deviation of each feature value's noise; a concept moves it by about 1."""
+    """Standard deviation of the noise of a feature value, on which the effect of a concept is about 1."""
     style: NonNegativeFloat = 2.0
-    """Standard deviation, per feature value, of a video's look, which has few dimensions and means nothing."""
+    """Standard deviation, per feature value, of a video's style, a low-dimensional nuisance variable."""
     scenes: NonNegativeInt = 0
-    """Scenes, one of which every clip is in: it decides what a feature means, so that no sum of fixed vectors tells a
-    clip's concepts (0: a concept moves features the same way everywhere)."""
+    """Number of scenes. The scene of a clip rotates the effect of concepts on features, so that no linear map recovers
+    the concepts (0: the effect of a concept is the same everywhere)."""
     missing_audio: float = Field(default=0.2, ge=0, le=1)
     """Probability that a clip has no audio."""
     min_clips: PositiveInt = 3
-    """Fewest clips of a video."""
+    """Minimum number of clips of a video."""
     max_clips: PositiveInt = 9
-    """Most clips of a video; the number is uniform between the two."""
+    """Maximum number of clips of a video; the number is uniform between the two."""
 
     @model_validator(mode="after")
     def _check_clips(self) -> "SyntheticSettings":
@@ -68,7 +68,7 @@ class SyntheticSettings(SourceSettings):
 
     @property
     def num_videos(self) -> int:
-        """Videos in the world."""
+        """The number of videos."""
         return max(1, round(2 * self.num_clips / (self.min_clips + self.max_clips)))
 
     @cached_property
@@ -78,11 +78,11 @@ class SyntheticSettings(SourceSettings):
         return weights / weights.sum()
 
     def scene(self, video: int, num_clips: int) -> Int[np.ndarray, " clips"] | None:
-        """The scene of each clip of a video, uniformly distributed and named by no narration; None without scenes."""
+        """The scene of each clip of a video, uniformly distributed and never mentioned; None without scenes."""
         return self.stream(SCENES, video).integers(self.scenes, size=num_clips) if self.scenes else None
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random numbers of one video (or of one slot's vectors) for one purpose."""
+        """The random generator of one video (or of one slot's vectors) for one purpose."""
         return np.random.default_rng((purpose, self.seed, index))
 
 
@@ -112,7 +112,7 @@ def truth(settings: SyntheticSettings, video: int) -> Truth:
 
 
 def neighbours(clip: int, num_clips: int) -> list[int]:
-    """The clips just before and just after; one at the border of a video, none where the clip is the only one."""
+    """The adjacent clips: two, one at the border of a video, none for a single clip."""
     return [other for other in (clip - 1, clip + 1) if 0 <= other < num_clips]
 
 
@@ -122,18 +122,18 @@ def video_id(video: int) -> str:
 
 
 def clip_id(video: int, clip: int) -> str:
-    """The id of a clip by its video's index and its place there, both counted from 0."""
+    """The id of a clip by its video's index and its position, both from 0."""
     return f"{video_id(video)}_{clip:02d}"
 
 
 def indices(clip: str) -> tuple[int, int]:
-    """The inverse of `clip_id`: (video's index, place in it)."""
+    """The inverse of `clip_id`: (video index, position)."""
     video, _, place = clip.removeprefix("syn").partition("_")
     return int(video), int(place)
 
 
 def captions(settings: SyntheticSettings, video: int, content: Truth) -> list[str]:
-    """One narration per clip, of the clip itself or, with probability `misalignment`, of a neighbour drawn evenly."""
+    """One narration per clip, of the clip or, with probability `misalignment`, of a uniformly drawn neighbour."""
     rng = settings.stream(NARRATION, video)
     return [_caption(settings, clip, content, rng) for clip in range(len(content))]
 

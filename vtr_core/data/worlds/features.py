@@ -1,4 +1,4 @@
-"""Features of the synthetic world: sums of concept vectors, a vector of the video, noise, rectified."""
+"""Features of synthetic clips: rectified sums of concept vectors, a style vector of the video, and noise."""
 
 from functools import cached_property
 
@@ -21,16 +21,16 @@ from vtr_core.data.worlds.words import SLOTS
 
 STYLE_DIM = 8
 _SENSORS = 2**40
-"""Offset of the random streams of the sensors' scenes, beyond all video indices."""
+"""Offset of the random streams of scenes, beyond all video indices."""
 CODE_DIM = 24
-"""Numbers that a concept, or a scene, is in the world with scenes."""
+"""Dimension of the codes of concepts and scenes, in data with scenes."""
 _SEEN_2D = {AGENT: 1.0, OBJECT: 1.0, TOOL: 0.8, PLACE: 1.0}
 _SEEN_3D = {ACTION: 1.2, AGENT: 0.5, OBJECT: 0.5}
 _HEARD = {ACTION: 1.0, TOOL: 1.0}
 
 
 class Recorder:
-    """The fixed random vectors of one world and the features that they make; built once per process."""
+    """Feature generator with the fixed random vectors of a seed; built once per process."""
 
     def __init__(self, settings: SyntheticSettings) -> None:
         self.settings = settings
@@ -43,7 +43,7 @@ class Recorder:
         return first, second, third
 
     def record(self, video: int, content: Truth) -> list[dict[str, Float16[np.ndarray, " dim"]]]:
-        """The features of each clip: `video` = L2(2D) ⊕ L2(3D), and L2 `audio` where the clip has sound."""
+        """The features of each clip: `video` = L2(2D) ⊕ L2(3D), and L2-normalised `audio` where the clip has sound."""
         rng = self.settings.stream(FEATURES, video)
         scene = self.settings.scene(video, len(content))
         spatial, temporal, audio = (stream.record(content, scene, rng) for stream in self._streams)
@@ -56,9 +56,9 @@ class Recorder:
 
 
 class _Stream:
-    """One sensor: x = L2(relu(Σ_slot weight · vector[slot, concept] + style · look + noise · ε)).
+    """One stream: x = L2(relu(Σ_slot weight · vector[slot, concept] + style · look + noise · ε)).
 
-    In scenes the sum is that of `_Scenes`.
+    With scenes the sum is that of `_Scenes`.
     """
 
     def __init__(self, settings: SyntheticSettings, index: int, dim: int, seen: dict[int, float]) -> None:
@@ -85,10 +85,10 @@ class _Stream:
 
 
 class _Scenes:
-    """What a sensor sees of a clip in scene s: P [R_s o, c_s], o the codes of its concepts, slot by slot, weighted.
+    """Signal of a clip in scene s: P [R_s o, c_s], where o are the weighted codes of its concepts, slot by slot.
 
-    R_s is a random rotation and c_s a random code of the scene, P a fixed random projection. A sensor of another scene
-    sees the same concepts as other features, so one matrix does not tell them: what is there has to be found out first.
+    R_s is a random rotation and c_s a random code of the scene, P a fixed random projection. The same concepts have
+    different features in different scenes, so no single linear map recovers them: the scene has to be inferred first.
     """
 
     def __init__(self, settings: SyntheticSettings, index: int, dim: int, weights: Float[np.ndarray, " slots"]) -> None:

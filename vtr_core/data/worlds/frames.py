@@ -1,4 +1,4 @@
-"""Frame features of the synthetic world of described videos."""
+"""Frame features of synthetic described videos."""
 
 from functools import cached_property
 
@@ -10,23 +10,23 @@ from vtr_core.data.worlds.videos import FRAMES, WEIGHTS, SyntheticVideoSettings,
 
 MANNER_DIM = 4
 PERIOD = 6
-"""Frames after which a movement begins again."""
+"""Period of a movement in frames."""
 _SEEN = {LOOK: 0.7, AGENT: 1.0, ACTION: 0.7, COLOUR: 0.7, OBJECT: 1.0, PLACE: 1.0}
 
 
 class Camera:
-    """The fixed random vectors of one world and the frames that they make; built once per process.
+    """Frame generator with the fixed random vectors of a seed; built once per process.
 
     x_t = relu(Σ_slot weight · vector[slot, concept] + cos(2πφ_t) · a[action] + sin(2πφ_t) · b[action]
-    + style · manner + noise · ε_t), with the concepts of the frame's scene and φ_t = t / PERIOD + the video's own
-    phase: an action is seen in a frame's looks and in how frames follow each other.
+    + style · manner + noise · ε_t), with the concepts of the frame's scene and φ_t = t / PERIOD + the video's phase: an
+    action affects single frames as well as their temporal order.
     """
 
     def __init__(self, settings: SyntheticVideoSettings) -> None:
         self.settings = settings
 
     def record(self, video: int, content: VideoContent) -> Float16[np.ndarray, "frames dim"]:
-        """The frames of a video."""
+        """The frame features of a video."""
         rng, settings = self.settings.stream(FRAMES, video), self.settings
         concepts, frames = content.concepts[content.scene], len(content.scene)
         seen = sum(self._vectors[slot][concepts[:, slot]] for slot in range(len(SLOTS)))

@@ -1,4 +1,4 @@
-"""Narrations of the synthetic world: spoken-style sentences whose content words name concepts, amid filler."""
+"""Synthetic narrations: spoken-style sentences with content words for concepts, and filler words."""
 
 from collections.abc import Mapping
 
@@ -33,7 +33,7 @@ TEMPLATES = (
 
 
 def narrate(words: Mapping[str, str], rng: np.random.Generator) -> str:
-    """A sentence that holds the given content words, {slot: word}, and tells nothing of the other slots.
+    """A sentence with the given content words, {slot: word}, and no information on other slots.
 
     Template and filler do not depend on the words, nor on which slots are absent beyond what takes their places.
     """

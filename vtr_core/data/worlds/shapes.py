@@ -1,6 +1,6 @@
-"""A world of small films: a coloured shape moves over a dim ground while a tone sounds, and a caption tells it all.
+"""Synthetic films: a coloured shape moves over a dark background with a tone, described by a caption.
 
-Every film is a function of (seed, index). They are rendered, encoded and extracted like anybody's videos.
+Every film is a function of (seed, index). Films are rendered, encoded and extracted like real videos.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, UInt8
 
 SIZE = 96
-"""Pixels of a side."""
+"""Width and height in pixels."""
 FRAME_RATE = 8
 SECONDS = 3.0
 SAMPLE_RATE = 16_000
@@ -55,12 +55,12 @@ class Film:
 
     @property
     def caption(self) -> str:
-        """A sentence that tells it."""
+        """A sentence that describes the film."""
         return f"a {self.colour} {self.shape} {MOTIONS[self.motion]} while a {self.tone} tone sounds"
 
 
 def film(seed: int, index: int) -> Film:
-    """The film `index` of the world of `seed`: all that can happen happens before anything does again."""
+    """Film number `index` of `seed`; every combination occurs once before any is repeated."""
     everything = list(product(COLOURS, SHAPES, MOTIONS, TONES))
     order = np.random.default_rng(seed).permutation(len(everything))
     colour, shape, motion, tone = everything[order[index % len(everything)]]
@@ -84,7 +84,7 @@ def frames(content: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 
 
 
 def _moved(motion: str, share: float, x: float, y: float, radius: float) -> tuple[float, float, float]:
-    """Centre and radius, in sides of the picture, when `share` of the film is over."""
+    """Centre and radius, relative to the side of the picture, after a `share` of the film."""
     match motion:
         case "left":
             return 0.85 - 0.7 * share, y, radius

@@ -1,7 +1,7 @@
-"""Tasks with ordered steps in the synthetic world, and videos in which they are done, second by second.
+"""Synthetic tasks with ordered steps, and videos of them, second by second.
 
-Concepts, words, sentences and the sensors are those of the world of narrated clips with the same seed, so a model
-trained on its clips can find the steps without having seen a task.
+Concepts, words, sentences and features are those of the synthetic clips with the same seed, so that a model trained on
+the clips can localise the steps zero-shot.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from vtr_core.data.worlds.grammar import narrate
 from vtr_core.data.worlds.words import SLOTS, names
 
 TASKS, STEP_VIDEOS = 100, 101
-"""Purposes of random streams, in addition to those of the world of clips."""
+"""Purposes of random streams, in addition to those of clips."""
 
 FIRST_VIDEO = 1 << 40
-"""Added to a video's index for the sensors' noise and look, which are then those of no video of clips."""
+"""Offset of video indices for noise and style, so that they differ from those of all clips."""
 
 
 class SyntheticStepSettings(SyntheticSettings):
-    """The world of clips (`num_clips`, `mention`, `misalignment` and the number of clips have no effect here)."""
+    """As for clips (`num_clips`, `mention`, `misalignment` and the number of clips have no effect here)."""
 
     num_tasks: PositiveInt = 12
-    """Tasks."""
+    """Number of tasks."""
     min_steps: PositiveInt = 3
-    """Fewest steps of a task."""
+    """Minimum number of steps of a task."""
     max_steps: PositiveInt = 8
-    """Most steps of a task."""
+    """Maximum number of steps of a task."""
     videos_per_task: PositiveInt = 10
-    """Videos of every task."""
+    """Number of videos of every task."""
     step_seconds: PositiveInt = 12
-    """Most seconds of a step; the least is a third of it."""
+    """Maximum duration of a step in seconds; the minimum is a third of it."""
     background_seconds: PositiveInt = 30
     """Maximum number of seconds before, between and after steps; the minimum is 0."""
     missing_step: float = Field(default=0.1, ge=0, lt=1)
-    """Probability that a video leaves a step out; at least one stays."""
+    """Probability that a video omits a step; at least one step stays."""
 
     @model_validator(mode="after")
     def _check_steps(self) -> "SyntheticStepSettings":
@@ -52,7 +52,7 @@ class SyntheticStepSettings(SyntheticSettings):
 
 @dataclass(frozen=True)
 class SyntheticTask:
-    """A task: the concepts of its steps (agent and place are each video's own), and the text of every step."""
+    """A task: the concepts of its steps (agent and place vary by video), and the text of every step."""
 
     concepts: Int[np.ndarray, "steps slots"]
     steps: tuple[str, ...]
@@ -67,14 +67,14 @@ class SyntheticStepVideo:
 
     @property
     def spans(self) -> list[tuple[int, int, int]]:
-        """(step, first second, the one after the last) of every step that is there, in order."""
+        """(step, first second, the one after the last) of every step of the video, in order."""
         shown = np.unique(self.step[self.step >= 0]).tolist()
         where = [np.flatnonzero(self.step == step) for step in shown]
         return [(step, int(at[0]), int(at[-1]) + 1) for step, at in zip(shown, where, strict=True)]
 
 
 def synthetic_task(settings: SyntheticStepSettings, task: int) -> SyntheticTask:
-    """The steps of a task: no two share an action; a sentence names action, object and tool of each."""
+    """The steps of a task, with distinct actions; a sentence names action, object and tool of each."""
     rng = settings.stream(TASKS, task)
     steps = int(rng.integers(settings.min_steps, settings.max_steps + 1))
     concepts = rng.choice(settings.num_concepts, size=(steps, len(SLOTS)), p=settings.frequencies)
@@ -90,8 +90,8 @@ def synthetic_task(settings: SyntheticStepSettings, task: int) -> SyntheticTask:
 def synthetic_step_video(settings: SyntheticStepSettings, task: int, video: int) -> SyntheticStepVideo:
     """The `video`-th video of a task: background, a step, background, the next one, …, background.
 
-    Agent and place stay. Background has another content in every stretch, none of whose actions is one of the task's
-    steps', unless the world has no others.
+    Agent and place are constant. Every background interval has different content, whose action is none of the task's
+    steps, unless there are no others.
     """
     rng = settings.stream(STEP_VIDEOS, task * settings.videos_per_task + video)
     done = synthetic_task(settings, task).concepts

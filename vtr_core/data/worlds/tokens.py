@@ -1,8 +1,8 @@
-"""The synthetic world of small objects: patch tokens of frames in which a small object decides the caption.
+"""Synthetic patch tokens of frames in which a small object determines the caption.
 
-A video shows one thing at one place. The place fills every patch and the frame's [CLS] token; the thing covers a few
-patches and moves, and [CLS] has hardly a trace of it. Captions name both, and come with the vector that a text encoder
-of the tokens' space would give. Nothing depends on any other video.
+A video shows one object at one place. The place affects every patch and the frame's [CLS] token; the object covers a
+few patches, moves, and has hardly any effect on [CLS]. Captions name both, and have vectors in the space of the tokens.
+Videos are independent of each other.
 """
 
 from dataclasses import dataclass
@@ -16,44 +16,44 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import COLOUR, CONCEPTS, OBJECT, PLACE, PREPOSITIONS
 
 CONTENT, CAPTIONS, FRAMES, VECTORS, WEIGHTS = range(300, 305)
-"""Purposes of random streams: the first number of their seeds, distinct from those of the other worlds."""
+"""Purposes of random streams, the first number of their seeds, distinct from those of other synthetic data."""
 
 MANNER_DIM = 4
 _SEEN = {OBJECT: 1.0, COLOUR: 0.7, PLACE: 0.8}
-"""How far a concept moves a value of a token."""
+"""Effect of a concept on a token value, by slot."""
 
 
 class SyntheticTokenSettings(SourceSettings):
-    """The size and the difficulty of the world."""
+    """Size and difficulty of the synthetic data."""
 
     num_videos: PositiveInt = 4000
-    """Videos."""
+    """Number of videos."""
     seed: NonNegativeInt = 0
-    """Another seed is another world."""
+    """Random seed of all content."""
     dim: PositiveInt = 32
-    """Values of a token and of a caption's vector."""
+    """Dimension of tokens and of caption vectors."""
     grid: PositiveInt = 4
-    """Patches on a side of a frame."""
+    """Number of patches along a side of a frame."""
     frames: PositiveInt = 2
-    """Frames of a video."""
+    """Number of frames of a video."""
     sides: tuple[PositiveInt, ...] = (1,)
-    """Patches on a side of the thing: one of these, drawn evenly for each video."""
+    """Possible side lengths of the object in patches, drawn uniformly for each video."""
     captions_per_video: PositiveInt = 4
-    """Captions of every video."""
+    """Number of captions of every video."""
     gain: NonNegativeFloat = 3.0
-    """How strong the thing is where it is, beside 1 for the place."""
+    """Strength of the object in its patches, relative to 1 for the place."""
     trace: NonNegativeFloat = 0.0
-    """How strong the thing is in [CLS]."""
+    """Strength of the object in [CLS]."""
     visible: float = Field(default=0.75, gt=0, le=1)
-    """Probability that a frame shows the thing; one frame always does."""
+    """Probability that a frame shows the object; at least one frame does."""
     noise: NonNegativeFloat = 0.5
-    """Standard deviation of each value of a patch."""
+    """Standard deviation of the noise of patch values."""
     cls_noise: NonNegativeFloat = 0.3
-    """Standard deviation of each value of [CLS]."""
+    """Standard deviation of the noise of [CLS] values."""
     text_noise: NonNegativeFloat = 0.5
-    """Standard deviation of each value of a caption's vector."""
+    """Standard deviation of the noise of caption vectors."""
     style: NonNegativeFloat = 1.0
-    """Standard deviation of a video's manner, which has few dimensions and means nothing."""
+    """Standard deviation of a video's style, a low-dimensional nuisance variable."""
 
     @model_validator(mode="after")
     def _things_fit(self) -> "SyntheticTokenSettings":
@@ -62,7 +62,7 @@ class SyntheticTokenSettings(SourceSettings):
         return self
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random numbers of one video for one purpose."""
+        """The random generator of one video for one purpose."""
         return np.random.default_rng((purpose, self.seed, index))
 
 
@@ -73,12 +73,12 @@ class TokenContent:
     concepts: dict[int, int]
     side: int
     corners: Int[np.ndarray, "frames 2"]
-    """Row and column of its first patch in each frame."""
+    """Row and column of the object's first patch in each frame."""
     visible: tuple[bool, ...]
 
 
 def token_content(settings: SyntheticTokenSettings, video: int) -> TokenContent:
-    """The content of a video; the thing moves by at most a patch along each side from frame to frame."""
+    """The content of a video; the object moves by at most a patch along each axis between frames."""
     rng = settings.stream(CONTENT, video)
     concepts = {slot: int(rng.integers(len(CONCEPTS[slot]))) for slot in (OBJECT, COLOUR, PLACE)}
     side = int(rng.choice(settings.sides))
@@ -92,7 +92,7 @@ def token_content(settings: SyntheticTokenSettings, video: int) -> TokenContent:
 
 
 def token_captions(settings: SyntheticTokenSettings, video: int, content: TokenContent) -> list[str]:
-    """Captions that name the thing, its colour and the place, each in one of their words."""
+    """Captions that name the object, its colour and the place by one of their synonyms."""
     rng = settings.stream(CAPTIONS, video)
     captions = []
     for _ in range(settings.captions_per_video):
@@ -105,10 +105,11 @@ def token_captions(settings: SyntheticTokenSettings, video: int, content: TokenC
 
 
 class TokenCamera:
-    """The fixed random vectors of one world, and the tokens and caption vectors they make; built once per process.
+    """Generator of tokens and caption vectors with the fixed random vectors of a seed; built once per process.
 
-    patch = .8 · place + style · manner + noise · ε, and gain · thing where the thing is, thing = object + .7 · colour;
-    [CLS] = .8 · place + style · manner + trace · thing + cls_noise · ε; caption = thing + .8 · place + text_noise · ε.
+    patch = .8 · place + style · manner + noise · ε, plus gain · thing in the object's patches, thing = object + .7 ·
+    colour; [CLS] = .8 · place + style · manner + trace · thing + cls_noise · ε; caption = thing + .8 · place +
+    text_noise · ε.
     """
 
     def __init__(self, settings: SyntheticTokenSettings) -> None:

@@ -1,6 +1,6 @@
-"""The words of the synthetic world of described videos: English nouns, gerunds and adjectives that a tagger knows.
+"""The words of synthetic described videos: English nouns, gerunds and adjectives known to taggers.
 
-No word names two concepts. A few are of two parts of speech, as in real captions: a cook is seen, and so is cooking.
+No word names two concepts. A few words occur as two parts of speech, as in real captions (a cook, to cook).
 """
 
 SLOTS = ("look", "agent", "action", "colour", "object", "place")
@@ -20,7 +20,7 @@ _LISTED = {
         river market/shop bathroom classroom""",
 }
 CONCEPTS = tuple(tuple(tuple(names.split("/")) for names in _LISTED[slot].split()) for slot in SLOTS)
-"""For each slot its concepts, the most frequent first, and for each concept its names."""
+"""For each slot its concepts, most frequent first, and for each concept its names."""
 
 PREPOSITIONS = {"beach": "at", "shore": "at", "river": "at", "market": "at", "stage": "on", "field": "on"}
 """Prepositions of place names other than "in"."""

@@ -1,7 +1,7 @@
-"""The synthetic world of described videos: scenes, frame counts and captions as a function of (seed, video index).
+"""Synthetic described videos, whose scenes, frame counts and captions are functions of (seed, video index).
 
-A video shows somebody of a certain look at a place who does one thing after the other, each in a scene of its own. A
-scene's truth is one concept per slot. Nothing depends on any other video.
+A video shows an agent with a certain look at a place, with one action per scene. The ground truth of a scene is one
+concept per slot. Videos are independent of each other.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from vtr_core.config.settings import SourceSettings
 from vtr_core.data.worlds.video_words import ACTION, AGENT, COLOUR, CONCEPTS, LOOK, OBJECT, PLACE, PREPOSITIONS, SLOTS
 
 CONTENT, DESCRIPTIONS, FRAMES, WEIGHTS = range(200, 204)
-"""Purposes of random streams: the first number of their seeds, distinct from those of the world of clips."""
+"""Purposes of random streams, the first number of their seeds, distinct from those of other synthetic data."""
 
 TEMPLATES = (
     "{who} is {action} {object} {place}",
@@ -29,32 +29,32 @@ SOMEBODY, ACTING, SOMETHING = ("someone", "somebody"), ("using", "showing"), ("s
 
 
 class SyntheticVideoSettings(SourceSettings):
-    """The size and the difficulty of the world."""
+    """Size and difficulty of the synthetic data."""
 
     num_videos: PositiveInt = 1500
-    """Videos."""
+    """Number of videos."""
     seed: NonNegativeInt = 0
-    """Another seed is another world."""
+    """Random seed of all content."""
     dim: PositiveInt = 128
-    """Values of a frame's feature."""
+    """Dimension of frame features."""
     min_frames: PositiveInt = 8
-    """Fewest frames of a video."""
+    """Minimum number of frames of a video."""
     max_frames: PositiveInt = 24
-    """Most frames of a video; the number is uniform between the two."""
+    """Maximum number of frames of a video; the number is uniform between the two."""
     min_scenes: PositiveInt = 1
-    """Fewest scenes of a video."""
+    """Minimum number of scenes of a video."""
     max_scenes: PositiveInt = 3
-    """Most scenes of a video."""
+    """Maximum number of scenes of a video."""
     captions_per_video: PositiveInt = 5
-    """Captions of every video, each of one of its scenes."""
+    """Number of captions of every video, each of one of its scenes."""
     zipf: NonNegativeFloat = 0.7
-    """Concept r of a slot has a frequency in proportion to r ** -zipf."""
+    """Exponent of the frequency of the r-th concept of a slot, proportional to r ** -zipf."""
     mention: float = Field(default=0.75, gt=0, le=1)
     """Probability that a caption names a slot's concept; action or object is always named."""
     noise: NonNegativeFloat = 1.5
-    """Standard deviation of each feature value's noise; a concept moves it by about 1."""
+    """Standard deviation of the noise of a feature value, on which the effect of a concept is about 1."""
     style: NonNegativeFloat = 2.0
-    """Standard deviation, per feature value, of a video's manner, which has few dimensions and means nothing."""
+    """Standard deviation, per feature value, of a video's style, a low-dimensional nuisance variable."""
 
     @model_validator(mode="after")
     def _check_ranges(self) -> "SyntheticVideoSettings":
@@ -73,7 +73,7 @@ class SyntheticVideoSettings(SourceSettings):
         return tuple(values / values.sum() for values in weights)
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:
-        """The random numbers of one video for one purpose."""
+        """The random generator of one video for one purpose."""
         return np.random.default_rng((purpose, self.seed, index))
 
 
@@ -87,7 +87,7 @@ class VideoContent:
 
 
 def video_content(settings: SyntheticVideoSettings, video: int) -> VideoContent:
-    """The content of a video: look, agent and place stay; action, object and its colour are each scene's own."""
+    """The content of a video: look, agent and place are constant; action, object and its colour vary by scene."""
     rng = settings.stream(CONTENT, video)
     scenes = int(rng.integers(settings.min_scenes, settings.max_scenes + 1))
     frames = int(rng.integers(settings.min_frames, settings.max_frames + 1))
@@ -99,7 +99,7 @@ def video_content(settings: SyntheticVideoSettings, video: int) -> VideoContent:
 
 
 def descriptions(settings: SyntheticVideoSettings, video: int, content: VideoContent) -> list[str]:
-    """The captions of a video, each of a scene drawn evenly; every scene has one where there are enough captions."""
+    """The captions of a video, each of a uniformly drawn scene; every scene has one if there are enough captions."""
     rng = settings.stream(DESCRIPTIONS, video)
     scenes = rng.permutation(np.arange(settings.captions_per_video) % len(content.concepts))
     return [_description(settings, content.concepts[scene], rng) for scene in scenes.tolist()]
@@ -108,7 +108,7 @@ def descriptions(settings: SyntheticVideoSettings, video: int, content: VideoCon
 def _description(
     settings: SyntheticVideoSettings, concepts: Int[np.ndarray, " slots"], rng: np.random.Generator
 ) -> str:
-    """A sentence. Template and stand-ins do not depend on the concepts."""
+    """A sentence whose template and placeholders are independent of the concepts."""
     named = rng.random(len(SLOTS)) < settings.mention
     named[(ACTION, OBJECT)[rng.integers(2)]] |= not named[[ACTION, OBJECT]].any()
     words = {}
@@ -129,7 +129,7 @@ def _description(
 
 
 def _noun_phrase(words: Mapping[int, str], adjective: int, noun: int) -> str:
-    """An article, the adjective if it is named, and the noun; "" where the noun is not named."""
+    """An article, the adjective if named, and the noun; "" where the noun is not named."""
     if noun not in words:
         return ""
     phrase = f"{words[adjective]} {words[noun]}" if adjective in words else words[noun]

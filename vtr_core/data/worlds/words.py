@@ -1,4 +1,4 @@
-"""The vocabulary of the synthetic world: each concept has one to three names, and no word names two concepts."""
+"""The vocabulary of synthetic clips: each concept has one to three names, and no word names two concepts."""
 
 from functools import cache
 
@@ -35,13 +35,13 @@ _PREFIXES = dict(zip(SLOTS, ("xa", "xe", "xi", "xo", "xu"), strict=True))
 
 
 def names(slot: str, concept: int) -> tuple[str, ...]:
-    """The words for a concept: English ones for the first forty of a slot, a made-up one for any beyond them."""
+    """The words for a concept: English ones for the first forty of a slot, a made-up one for others."""
     listed = _CONCEPTS[slot]
     return listed[concept] if concept < len(listed) else (_made_up(slot, concept),)
 
 
 def _made_up(slot: str, concept: int) -> str:
-    """A word of its own for (slot, concept): the slot's prefix, then the number in base 70 with syllables as digits."""
+    """A unique word for (slot, concept): the slot's prefix, then the number in base 70 with syllables as digits."""
     word = ""
     while concept:
         concept, digit = divmod(concept, len(_SYLLABLES))

@@ -1,4 +1,4 @@
-"""A collection as the published code of dual encoding has it: a BigFile of frames and a file of captions."""
+"""A collection in the format of the published code of dual encoding: a BigFile of frames and a file of captions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -30,7 +30,7 @@ class BigFileVideos(SourceSettings):
     captions_file: str | None = None
     """File of lines "<video>#<anything> caption" (default: no captions)."""
     single: bool = False
-    """Whether every vector is a video of one frame, by its whole name."""
+    """Whether every vector is a video of one frame, whose id is the vector's name."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have captions, in the order of the captions; without captions all of the BigFile."""
@@ -88,7 +88,7 @@ class BigFileVideos(SourceSettings):
 
 
 def caption_lines(uri: str) -> list[str]:
-    """The lines of a text file that hold something; InputError where it cannot be read."""
+    """The non-empty lines of a text file; InputError where it cannot be read."""
     try:
         return [line for line in storage.read_bytes(locate(uri)).decode("utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
@@ -96,7 +96,7 @@ def caption_lines(uri: str) -> list[str]:
 
 
 def _cut(line: str) -> tuple[str | None, str]:
-    """The video and the caption of a line; no video where there is none."""
+    """Video and caption of a line; None for a line without a video."""
     key, _, caption = line.strip().partition(" ")
     video_id, mark, _ = key.partition("#")
     return (video_id if mark and video_id else None), caption.strip()

@@ -13,7 +13,7 @@ class ClipBackbone(Protocol):
 
     @property
     def dim(self) -> int:
-        """Values of a token and of a caption's vector."""
+        """Dimension of tokens and of caption vectors."""
         ...
 
     @property

@@ -21,20 +21,20 @@ from vtr_core.data.sources.worded_captions import worded_captions
 
 @dataclass(frozen=True)
 class ListedVideo:
-    """A video's captions that hold a word, and where its content lies."""
+    """A video's captions with at least one word, and its file or folder."""
 
     captions: tuple[str, ...]
     places: tuple[int, ...]
-    """The place of each among all captions that the video was given."""
+    """The position of each caption among all captions of the video."""
     num_given: int
     file: str | None
     """The name of its file or folder; None where it does not exist."""
     keep: bool
-    """Whether it stays also where it has no content: see `keep_missing`."""
+    """Whether the video is kept without content, see `keep_missing`."""
 
 
 def zero_vectors(listed: ListedVideo, dim: int) -> Float16[np.ndarray, "captions dim"]:
-    """The vectors of the captions of a video that is kept without content: 0, which no model takes for a caption."""
+    """Zero vectors for the captions of a video that is kept without content; models treat them as absent."""
     return np.zeros((len(listed.captions), dim), FEATURE_DTYPE)
 
 

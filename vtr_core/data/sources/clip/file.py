@@ -1,4 +1,4 @@
-"""One file of CLIP's outputs for a video: the tokens of its frames, and perhaps the vectors of its captions."""
+"""Files of CLIP's outputs for a video: tokens of frames, optionally vectors of captions."""
 
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ def _needs(grid: int | None) -> str:
 def _put_together(
     cls: FeatureArray, patches: FeatureArray | None, grid: int | None, where: str
 ) -> Num[np.ndarray, "..."]:
-    """[CLS] tokens before their frames' patches."""
+    """[CLS] tokens concatenated with the patches of their frames."""
     if patches is None:
         return cls
     if grid is not None and patches.ndim == 4 and patches.shape[1:3] == (grid, grid):

@@ -16,7 +16,7 @@ Tokenizer = Callable[[list[str]], Tensor]
 
 @dataclass(frozen=True)
 class Colours:
-    """Mean and standard deviation of red, green and blue that the model was trained with."""
+    """Mean and standard deviation of the RGB channels in the model's preprocessing."""
 
     mean: tuple[float, float, float]
     std: tuple[float, float, float]

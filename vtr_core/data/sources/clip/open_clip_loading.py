@@ -1,6 +1,6 @@
-"""Models of open_clip with weights that are on this machine: nothing is ever downloaded, and no pickle loaded.
+"""Models of open_clip with weights from this machine, without downloads and pickles.
 
-open_clip is an optional extra and is imported only here, and only where it was asked for.
+open_clip is an optional extra, imported only here, on use.
 """
 
 import difflib

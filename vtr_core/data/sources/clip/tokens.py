@@ -68,7 +68,7 @@ class ClipTokens(CaptionListing):
 
     @cached_property
     def _texts(self) -> Location | None:
-        """Located where the command runs: a task may have another working directory."""
+        """The folder of vectors, resolved in the command, since tasks may have another working directory."""
         return None if self.text_folder is None else locate(self.text_folder)
 
     def _vectors(self, video_id: str, place: Location, found: ClipFile) -> tuple[str, FeatureArray]:

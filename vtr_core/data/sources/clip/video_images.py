@@ -1,4 +1,4 @@
-"""The frames of a video as image files in a folder: their order, a sample of them, and their pixels."""
+"""Frames of a video as image files in a folder: order, sampling, and decoding."""
 
 import io
 import re
@@ -69,6 +69,6 @@ def _middle_square(image: "Image.Image", size: int) -> "Image.Image":
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
-    """Compares as text with numbers in it."""
+    """Sort key for natural order, with numbers compared as numbers."""
     parts = _DIGITS.split(name)
     return [(int(part), part) if place % 2 else (0, part) for place, part in enumerate(parts)]

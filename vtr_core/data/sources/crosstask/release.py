@@ -37,7 +37,7 @@ class Task:
 def read_tasks(location: Location) -> dict[str, Task]:
     """The tasks of a file by id: blocks of id, title, URL, number of steps and comma-separated steps.
 
-    Raises InputError, naming the line, where a block is not so; it would shift all that follows.
+    Raises InputError, naming the line, for a malformed block, which would shift all following ones.
     """
     try:
         lines = list(enumerate(read_text(location).splitlines(), start=1))

@@ -1,4 +1,4 @@
-"""A folder of subjects, each a folder of images, as the AT&T faces come."""
+"""A folder of subjects, each a folder of images, the format of the AT&T faces."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ class Faces(SubjectSplits):
     root: str
     """Folder of the subjects' folders."""
     size: PositiveInt | None = None
-    """Bring every image to this many rows and columns (default: as it is)."""
+    """Resize every image to this width and height (default: no change)."""
     grey: bool = True
-    """Turn images in colour grey."""
+    """Convert images to greyscale."""
     subjects: tuple[str, ...] = ()
     """Only these subjects (default: all)."""
 

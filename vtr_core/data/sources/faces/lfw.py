@@ -35,9 +35,9 @@ class Lfw(FaceSettings):
     cache: str | None = None
     """scikit-learn's data folder, where the download is kept (default: its own)."""
     size: PositiveInt | None = 100
-    """Bring every image to this many rows and columns."""
+    """Resize every image to this width and height."""
     grey: bool = True
-    """Turn photographs grey."""
+    """Convert images to greyscale."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
         """The people that the pairs name; `VideoEntry.content` are the names of all their photographs."""

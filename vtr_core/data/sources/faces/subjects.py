@@ -10,7 +10,7 @@ from vtr_core.data.sources.source import VideoEntry
 from vtr_core.errors import ConfigError, InputError
 
 FEWEST_SUBJECTS = 6
-"""Five are held out in the AT&T protocol, and one at least must be left to train on."""
+"""Minimum number of subjects: five are held out in the AT&T protocol, and training needs one."""
 
 
 class FaceSettings(SourceSettings):
@@ -33,7 +33,7 @@ class SubjectSplits(FaceSettings):
     test: tuple[str, ...] = ()
     """Subjects of the split `test`."""
     max_pairs: PositiveInt = 3000
-    """Matching pairs of a split at most; there are as many different ones."""
+    """Maximum number of matching pairs of a split; there are as many different ones."""
     pair_seed: int = 0
     """Random seed of the pair lists."""
 

@@ -1,4 +1,4 @@
-"""BigFile: the features of a whole collection in one folder, as the published code of dual encoding has them.
+"""BigFile: the features of a collection in one folder, the format of the published code of dual encoding.
 
 `shape.txt` holds the numbers of vectors and of values, `id.txt` the vectors' names, `feature.bin` the vectors as
 little-endian float32, one after another (github.com/danieljf24/hybrid_space, basic/bigfile.py).
@@ -57,7 +57,7 @@ class BigFile:
         return row
 
     def read(self, names: Sequence[str]) -> Float32[np.ndarray, "names dim"]:
-        """The vectors of names that are there, in order; neighbouring ones are read at once."""
+        """The vectors of the given, existing names, in order; adjacent ones are read together."""
         dim = self.shape[1]
         rows = [self.row[name] for name in names]
         values = np.empty((len(rows), dim), np.float32)
@@ -86,7 +86,7 @@ class BigFile:
 class BigFileFrames:
     """The frames of videos in a BigFile: vectors called `<video>_<number>`, in the order of their numbers.
 
-    single: every vector is a video of one frame, by its whole name.
+    single: every vector is a video of one frame, whose id is the vector's name.
     """
 
     file: BigFile

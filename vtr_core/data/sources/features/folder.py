@@ -1,4 +1,4 @@
-"""A folder of feature files, one stream of a data set: how a file is found, read, cut to a clip and pooled."""
+"""Feature folders, one per stream of a data set: lookup, reading, cropping to clips and pooling of files."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -19,7 +19,7 @@ from vtr_core.storage import Location, locate
 T = TypeVar("T", bound=Hashable)
 
 PROBES = 5
-"""Readable files whose commonest dimension is the folder's, so that one odd file does not condemn the rest."""
+"""Number of readable files whose most frequent dimension is the folder's, so that a single odd file is ignored."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FeatureFolder:
         return l2(vector) if self.normalise else vector
 
     def duration(self, array: FeatureArray) -> float:
-        """Seconds that the rows cover; 0 for a single vector, which does not tell."""
+        """Seconds covered by the rows; 0 for a single vector, whose duration is unknown."""
         return len(array) / self.fps if array.ndim > 1 else 0.0
 
     def dim(self, names: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""One `.npy` feature file, read without trust: (time, dim) frame features or one (dim,) vector."""
+"""Reading of untrusted `.npy` feature files: (time, dim) frame features or one (dim,) vector."""
 
 import io
 import math
@@ -13,7 +13,7 @@ from vtr_core.storage import Location
 
 _LARGEST = float(np.finfo(np.float32).max)
 _WIDEST_ITEM = 8
-"""Bytes; wider floats differ from machine to machine."""
+"""Maximum bytes per value; wider floats depend on the machine."""
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _HEADER_FAULTS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, KeyError, tokenize.TokenError)
 

@@ -1,4 +1,4 @@
-"""The named arrays of a `.npz` file, read without trust."""
+"""Reading of named arrays of untrusted `.npz` files."""
 
 import io
 import zipfile
@@ -13,7 +13,7 @@ from vtr_core.data.sources.features.npy import parse_npy
 from vtr_core.data.sources.reasons import Reason, UnusableError
 
 _LARGEST = 2 * MAX_CELL_BYTES
-"""Bytes of an array: a row's largest cell in float32. A few compressed bytes can unfold to any number of them."""
+"""Maximum bytes of an array, a row's largest cell in float32; compressed data can expand to any size."""
 _FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
 
 

@@ -52,13 +52,13 @@ def pooled_dim(array: FeatureArray, how: Pool) -> int:
 
 
 def l2(vector: Float[np.ndarray, " dim"]) -> Float[np.ndarray, " dim"]:
-    """`vector` at length 1; the zero vector, which has no direction, stays zero."""
+    """`vector` normalised to length 1; the zero vector stays zero."""
     norm = np.linalg.norm(vector)
     return vector / norm if norm > 0 else vector
 
 
 def to_float16(values: Num[np.ndarray, "*shape"], what: str) -> Float16[np.ndarray, "*shape"]:
-    """`values` as they are stored; UnusableError (not_finite), naming `what`, where float16 cannot hold one."""
+    """`values` in float16, the storage format; UnusableError (not_finite), naming `what`, for values out of range."""
     with np.errstate(over="ignore", invalid="ignore"):
         stored = values.astype(np.float16)
     if not np.isfinite(stored).all():

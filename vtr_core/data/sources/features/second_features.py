@@ -1,4 +1,4 @@
-"""Features at one row a second: from one folder as they are, or two visual streams side by side, and perhaps audio."""
+"""Features at one row per second: from one folder, or two concatenated visual streams, optionally with audio."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,11 +48,11 @@ class SecondFeatures(SourceSettings):
     columns_audio: ColumnRange | None = None
     """Columns of the audio stream."""
     fps: PositiveFloat = 1.0
-    """Rows a second of --video-features or the 2D stream; the rows of a second are brought to one by their maximum."""
+    """Rows per second of --video-features or the 2D stream; the rows of a second are pooled by maximum."""
     fps_3d: PositiveFloat = 1.0
     """Rows a second of the 3D stream."""
     fps_audio: PositiveFloat = 1.0
-    """Rows a second of the audio stream; the rows of a second are brought to one by their mean."""
+    """Rows per second of the audio stream; the rows of a second are pooled by mean."""
 
     @model_validator(mode="after")
     def _check_streams(self) -> "SecondFeatures":
@@ -121,9 +121,9 @@ class SecondFeatures(SourceSettings):
 
 @dataclass(frozen=True)
 class _Stream:
-    """One folder: which columns of its files, how many rows a second, and what is made of the rows of a second.
+    """A stream of one folder: columns of its files, rows per second, and pooling of the rows of a second.
 
-    how: "as_is" is their maximum, "unit" that at length 1, "mean" their mean.
+    how: "as_is" is the maximum, "unit" the maximum normalised to length 1, "mean" the mean.
     """
 
     location: Location
@@ -163,7 +163,7 @@ class _Stream:
 def per_second(rows: Num[np.ndarray, "time dim"], fps: float, mean: bool = False) -> Float[np.ndarray, "seconds dim"]:
     """The maximum (or mean) of the rows of each second, in float64; second t has the rows from ⌊t·fps⌋ to ⌊(t+1)·fps⌋.
 
-    A rest of less than a second is left out unless it is all there is. With less than a row a second, rows repeat.
+    A remainder of less than a second is left out unless it is the whole video. Below one row per second, rows repeat.
     """
     values = rows.astype(np.float64)
     if fps == 1:

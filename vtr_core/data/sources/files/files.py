@@ -1,4 +1,4 @@
-"""A source file as bytes, and what is the file's own fault when it cannot be read."""
+"""Reading of source files, with faults of the file told apart from those of the storage."""
 
 import errno
 

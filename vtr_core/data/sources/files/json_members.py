@@ -1,7 +1,7 @@
-"""The members of a JSON object that is too large to parse: where each of them lies, in one pass, and its value alone.
+"""Members of a JSON object that is too large to parse: their positions in the file, and reading of single values.
 
-The pass looks at braces outside of strings, a block of the file in memory at a time; what is inside a member's value is
-looked at when it is read. So tasks anywhere read their own members, and whoever lists them holds none.
+One pass over the file, block by block, locates members by braces outside of strings; values are parsed when they are
+read. Tasks thus read their own members, and the listing process keeps none in memory.
 """
 
 import json
@@ -91,19 +91,19 @@ def _runs(wanted: Sequence[Member]) -> Iterator[list[Member]]:
 
 @dataclass
 class _Scan:
-    """Where in the object the bytes seen so far end."""
+    """State of the scan after the bytes seen so far."""
 
     where: str
     position: int = 0
-    """Of the next block in the file."""
+    """Position of the next block in the file."""
     depth: int = 0
     in_string: bool = False
     escaped: bool = False
     """Whether the next byte follows a backslash that escapes it."""
     gap: bytes = b""
-    """What came since the last value, where no other has begun."""
+    """The bytes since the end of the last value."""
     separator: bytes = b"{"
-    """What comes before the next name."""
+    """The separator expected before the next name."""
     name: str = ""
     begin: int = 0
     closed: bool = field(default=False)
@@ -131,7 +131,7 @@ class _Scan:
         self.position += len(block)
 
     def end(self) -> None:
-        """The file ends here: an error unless the object does, too."""
+        """End the scan; raises StorageError unless the object is complete."""
         if not self.closed and (self.depth or self.in_string or not self.gap.strip()):
             raise self._invalid(f"it ends within {self.name}" if self.name else "it ends too early")
         if not self.closed or self.gap.strip():

@@ -20,7 +20,7 @@ class Subtitle:
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line that cannot be understood, and why."""
+    """A malformed line, with the reason."""
 
     line: int
     what: str

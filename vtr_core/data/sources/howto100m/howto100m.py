@@ -23,7 +23,7 @@ from vtr_core.data.sources.worded_captions import worded_captions
 from vtr_core.storage import locate
 
 Span = tuple[str, float, float | None, str]
-"""A clip to be: its id, start, end (None for the whole video) and caption."""
+"""Id, start, end (None for the whole video) and caption of a clip."""
 
 
 class HowTo100M(SourceSettings):
@@ -52,7 +52,7 @@ class HowTo100M(SourceSettings):
     fps_audio: PositiveFloat = 1.0
     """Rows of the audio stream a second."""
     min_time: NonNegativeFloat = 5.0
-    """Seconds that a clip lasts at least; 0 makes every caption a clip."""
+    """Minimum duration of a clip in seconds; 0 makes every caption a clip."""
     clips_from: Annotated[Literal["disjoint", "published"], tyro.conf.arg(name="clips")] = "disjoint"
     """disjoint: captions in order, joined until they last `min_time`, each in one clip. published: a clip for every
     caption, extended to its nearer neighbours until it lasts `min_time`, as HowTo100M's own loader makes them; clips
@@ -61,7 +61,7 @@ class HowTo100M(SourceSettings):
     """How the rows of a clip become one vector, in both visual streams."""
 
     def settings(self) -> dict[str, Any]:
-        """All of them as JSON; disjoint clips go without saying, as in data sets that knew no others."""
+        """All settings as JSON, without `clips_from` for disjoint clips, as in older data sets."""
         found = super().settings()
         if self.clips_from == "disjoint":
             del found["clips_from"]
@@ -164,7 +164,7 @@ class HowTo100M(SourceSettings):
     def _heard(
         self, video_id: str, audio: FeatureArray | None, start: float, end: float | None
     ) -> Float16[np.ndarray, " dim"] | None:
-        """The mean over the audio rows of the span; None where the sound has ended before."""
+        """The mean over the audio rows of the span; None where the audio ends before."""
         if self._audio is None or audio is None:
             return None
         try:

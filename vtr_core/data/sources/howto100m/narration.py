@@ -1,6 +1,6 @@
-"""The caption files of narrated videos: which videos there are, and the raw (start, end, text) rows of each.
+"""The caption files of narrated videos: the videos, and the raw (start, end, text) rows of each.
 
-Nothing is checked here beyond the form of the file; what a row holds is checked where it is used.
+Only the format of the file is checked here; the content of rows is checked on use.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ class Narration:
 
 
 def read_all(narrations: Iterable[Narration]) -> Iterator[Rows]:
-    """The rows of each narration, in order; those that follow each other in a file come with few readings."""
+    """The rows of each narration, in order; adjacent ones of a file are read together."""
     for (file, together), found in groupby(narrations, lambda one: (one.file, one.member is not None)):
         if file is not None and together:
             wanted = [one.member for one in found if one.member is not None]

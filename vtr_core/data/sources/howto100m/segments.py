@@ -1,4 +1,4 @@
-"""Clips from narration: timed captions put in order, checked, and merged until they last long enough."""
+"""Clips from narration: timed captions, sorted, checked, and merged up to a minimum duration."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def merge(segments: Sequence[Segment], min_time: float) -> list[Segment]:
     pending: list[Segment] = []
     for segment in segments:
         pending.append(segment)
-        # None of those before has reached `min_time`, so only the end of this one can.
+        # No earlier caption has reached `min_time`, so only the end of this one can.
         if segment.end - pending[0].start >= min_time:
             clips.append(_joined(pending))
             pending = []

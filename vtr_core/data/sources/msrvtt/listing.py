@@ -64,7 +64,7 @@ class MsrvttListing(SourceSettings):
 
     @abstractmethod
     def _rows(self, video: AnnotatedVideo) -> int:
-        """The rows that are lost with a video."""
+        """The number of rows that a dropped video costs."""
 
     def _content(self, video: AnnotatedVideo, kept: bool, drops: Drops) -> Captioned:
         worded = worded_captions(video.captions, f"{self.annotations}, {video.video_id}", drops)

@@ -24,7 +24,7 @@ class Msrvtt(MsrvttListing):
     pool: Pool = "max"
     """How the rows of a video become one vector."""
     normalise: bool = True
-    """Whether that vector is brought to length 1."""
+    """Whether the vector is normalised to length 1."""
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video`, with the dimension of the first readable files."""

@@ -1,4 +1,4 @@
-"""Pairs of clips and captions in tables of one's own.
+"""Pairs of clips and captions in user tables.
 
 Imported by pipelines alone.
 """

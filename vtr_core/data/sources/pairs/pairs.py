@@ -44,7 +44,7 @@ class Pairs(SourceSettings):
     pool: Pool = "mean_std"
     """How the rows of a clip become one vector."""
     normalise: bool = True
-    """Whether that vector is brought to length 1."""
+    """Whether the vector is normalised to length 1."""
 
     @field_validator("feature_columns")
     @classmethod

@@ -31,7 +31,7 @@ class PairRow:
 
 @dataclass
 class PairRows:
-    """Reads rows and remembers what it needs to notice contradictions between them."""
+    """Reads rows and detects contradictions between them."""
 
     columns: Sequence[str]
     anywhere: bool = False

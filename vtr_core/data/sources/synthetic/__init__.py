@@ -1,4 +1,4 @@
-"""The synthetic worlds as sources.
+"""Synthetic data as sources.
 
 Imported by pipelines, tables and tests.
 """

@@ -11,7 +11,7 @@ from vtr_core.data.worlds.clips import SyntheticSettings, captions, clip_id, tru
 from vtr_core.data.worlds.features import Recorder
 
 NARRATED_VIDEOS = 20_000
-"""Videos whose captions make the vocabulary; the world has few words, which all occur in that many captions."""
+"""Number of videos whose captions define the vocabulary, enough for all words to occur."""
 
 FRACTIONS = {"train": 0.8, "val": 0.1, "test": 0.1}
 

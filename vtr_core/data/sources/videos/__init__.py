@@ -1,4 +1,4 @@
-"""Video files and what is said of them: a folder, a list or a table of them, captions in a table or in subtitles.
+"""Video files with captions: folders, lists or tables of files, captions from tables or subtitles.
 
-Nothing here decodes: extraction does.
+Decoding is part of extraction.
 """

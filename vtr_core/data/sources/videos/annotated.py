@@ -1,4 +1,4 @@
-"""Video files with the published annotations of a data set: its clips, captions and splits, our own features."""
+"""Video files with the published annotations of a data set: clips, captions and splits."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
@@ -18,7 +18,7 @@ from vtr_core.data.sources.worded_captions import worded_captions
 DataSet = Literal["msrvtt", "msrvtt-1k-a", "youcook2", "howto100m"]
 DATA_SETS: tuple[DataSet, ...] = get_args(DataSet)
 MIN_TIME_S = 8.0
-"""Seconds that a clip of HowTo100M lasts at least."""
+"""Minimum duration of a clip of HowTo100M in seconds."""
 
 
 def annotated_videos(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Sequence[VideoEntry]:

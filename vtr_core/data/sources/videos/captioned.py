@@ -24,7 +24,7 @@ class CaptionedVideo:
     uri: str
     rows: tuple[PairRow, ...]
     keep: bool = False
-    """Whether the rows stay where the video cannot be used, as those of a test set."""
+    """Whether the rows are kept where the video is unusable, as in test sets."""
 
 
 def captioned_videos(inventory: Inventory, captions: str, drops: Drops) -> Sequence[VideoEntry]:
