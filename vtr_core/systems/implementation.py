@@ -33,11 +33,12 @@ def _no_knock_outs(*_: Any) -> KnockOuts:
 
 @dataclass(frozen=True)
 class Implementation:
-    """The functions of a system; None where its models have no such use."""
+    """The torch functions of a system; None where its models do not support a use."""
 
     build: Callable[[Any, np.ndarray | None, Mapping[str, FeatureStatistics] | None], nn.Module]
-    """A model with fresh weights of its configuration; given word vectors (words, word_dim) of the vocabulary, and
-    statistics of the training data's features, where it takes them. ConfigError for parts that do not fit together."""
+    """A newly initialised model of a configuration; given word vectors (words, word_dim) of the vocabulary, and
+    statistics of the training data's features, where it uses them. ConfigError for incompatible parts.
+    """
     task: Callable[[TrainConfig, int, int, ConceptTable | None, InformationTable | None], Task]
     """The training task of worker `rank` of `world`, given concept labels and information content."""
     predict: Callable[[TrainedModel, pd.DataFrame], pd.DataFrame]
@@ -47,10 +48,12 @@ class Implementation:
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
-    """Captions of a data set's videos, with changed decoding settings, and a page with a number of examples."""
+    """Captions of a data set's videos with changed decoding settings, and a page with a number of examples."""
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None
-    """Whether two image files show the same: by a threshold or by the model's own, resized to its size or not."""
+    """Decision whether two image files show the same subject: with a given threshold or the model's own, and with or
+    without resizing to the model's image size.
+    """
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
-    """Choices that a model makes on a device, such as a backend, for the event log: values by event."""
+    """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""

@@ -12,8 +12,8 @@ GROUP = "vtr.systems"
 def installed_systems(own: Sequence[System]) -> tuple[System, ...]:
     """The systems of other packages, sorted by name.
 
-    Raises ConfigError for one that cannot be imported, that is no `System`, or whose name, models or losses are called
-    like another's.
+    Raises ConfigError for one that cannot be imported, that is no `System`, or whose name, models or losses have the
+    same name as another's.
     """
     found: list[System] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
@@ -28,7 +28,7 @@ def installed_systems(own: Sequence[System]) -> tuple[System, ...]:
 def _loaded(load: Callable[[], object], where: str) -> System:
     try:
         system = load()
-    except Exception as error:  # whatever somebody else's module raises
+    except Exception as error:  # third-party modules raise anything
         fault = f"cannot be imported ({type(error).__name__}: {error})"
         raise ConfigError(f"{where} {fault}; repair or uninstall that package") from error
     if not isinstance(system, System):

@@ -4,6 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 Remark = Callable[[], str]
-"""A remark on the ablated metrics, available once they were computed."""
+"""Returns a remark on the ablated metrics; callable after they were computed."""
 KnockOuts = Mapping[str, Callable[[], AbstractContextManager[Remark]]]
-"""The mechanisms that can be switched off, by name: the model computes without it within the context."""
+"""Ablations by name: context managers within which the model computes without a mechanism."""

@@ -10,7 +10,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 @runtime_checkable
 class TrainedModel(Protocol):
-    """A loaded checkpoint."""
+    """Protocol of a trained model."""
 
     @property
     def model(self) -> nn.Module:
@@ -24,7 +24,7 @@ class TrainedModel(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that it knows."""
+        """The model's vocabulary."""
         ...
 
     @property

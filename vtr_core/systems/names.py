@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def by_name(pairs: Iterable[tuple[str, T]], what: str) -> MappingProxyType[str, T]:
-    """The values by their names; ConfigError where two systems have one of the same name."""
+    """The values by name; ConfigError where two systems define the same name."""
     found: dict[str, T] = {}
     for name, value in pairs:
         if name in found:

@@ -1,11 +1,11 @@
-"""Whether two files show the same."""
+"""Decision whether two image files show the same subject."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class PairDecision:
-    """The distance of two files, and the one up to which they count as the same."""
+    """The distance of two files, and the threshold up to which they count as the same."""
 
     distance: float
     threshold: float

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A part of a command, with flags of its own."""
+    """A part of a command, with its own flags."""
 
     name: str
     """The name on the command line."""
     summary: str
     """Lines of the command's help."""
     run: Callable[[Sequence[str]], None]
-    """Runs it with the command's other words. Imports it only then: help is instant."""
+    """Runs it with the command's other arguments; modules are imported only then, so that help is fast."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""`System`: what a system offers. Generic code asks it and never asks what it is.
+"""`System`: the interface of a system. Generic code depends on it and on no particular system.
 
-Its functions import models and tasks where they are called: configurations and `--help` need neither.
+Its functions import models and tasks when they are called: configurations and `--help` need neither.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,9 @@ RecordKind = Literal["clips", "videos", "images"]
 
 @dataclass(frozen=True)
 class Presets:
-    """Complete configurations by name, changes that make a variant, `<base>-<name>`, of each of them, and
-    what sweeps vary."""
+    """Complete configurations by name, changes that make a variant, `<base>-<name>`, of each of them, and search spaces
+    of sweeps.
+    """
 
     bases: Mapping[str, Callable[[], "TrainConfig"]]
     variants: tuple[str, ...]
@@ -47,59 +48,61 @@ def _no_features(*_: Any) -> "Mapping[str, int]":
 
 @dataclass(frozen=True)
 class System:
-    """A way from records to a trained model. Functions of a model or a loss take its configuration."""
+    """The parts of a system, from records to a trained model. Functions of a model or a loss take its configuration."""
 
     name: str
     """The name of its folder."""
     configs: tuple[type[Settings], ...]
-    """The configurations of its models; each has a `kind`."""
+    """The configurations of its models, each with its own `kind`."""
     reads: RecordKind
-    """The records that it is trained on."""
+    """The kind of records that it is trained on."""
     implementation: "Callable[[], Implementation]"
-    """Imports what it does with torch."""
+    """Imports and returns its torch part."""
     presets: Callable[[], Presets]
     used_by: str = "vtr evaluate, vtr index and vtr search"
-    """The commands that there are for its models, for the error of one that is for others."""
+    """The commands that its models support, for the error of an unsupported one."""
     evaluation: str = "retrieval"
-    """The task of `vtr evaluate --task` for its models."""
+    """The default task of `vtr evaluate --task` for its models."""
     evaluations: tuple[Evaluation, ...] = ()
-    """Tasks of `vtr evaluate`, beyond those that all systems share."""
+    """Tasks of `vtr evaluate`, in addition to those that all systems share."""
     tables: tuple[Subcommand, ...] = ()
     """Papers of `vtr tables`."""
     analyses: tuple[Subcommand, ...] = ()
     """Subcommands of `vtr analyze`."""
     explanations: tuple[Subcommand, ...] = ()
-    """Flags of `vtr explain`, which run with all its words."""
+    """Flags of `vtr explain`; each runs with all arguments."""
     losses: tuple[type[Settings], ...] = ()
-    """The configurations of the losses that only its models take, and that they need; () for a system of one joint
-    space, which takes any contrastive loss."""
+    """The configurations of the losses that only its models take, and require; () for a system of one joint space,
+    which takes any contrastive loss.
+    """
     check: "Callable[[TrainConfig], None]" = _nothing
-    """ConfigError where parts of a configuration do not go together, beyond model and loss."""
+    """ConfigError for incompatible parts of a configuration, beyond model and loss."""
     check_data: "Callable[[Manifest], None]" = _nothing
     """DatasetError for data that it cannot be trained on."""
     inputs: "Callable[[Manifest], dict[str, Any]] | None" = None
-    """The settings that training data decide, by dotted name; None: features and words."""
+    """The settings determined by the training data, by dotted name; None: features and words."""
     trained_vectors: Callable[[Any], str | None] = _nothing
-    """The dotted name of a model's setting that says whether word vectors are trained, which data without vectors sets;
-    None for a model that reads no given word vectors."""
+    """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
+    without vectors; None for a model that reads no given word vectors.
+    """
     standardizes: Callable[[Any], bool] = _never
-    """Whether a model keeps the training data's mean and deviation of its features."""
+    """Whether a model stores the training data's mean and standard deviation of its features."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing
-    """How many concepts a model detects, of which it needs labels; None for a model without a concept space."""
+    """Number of concepts that a model detects and needs labels of; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
-    """A loss's margin from the captions' granularity, which needs their information content; None where it has none."""
+    """A loss's granularity margin, which needs the captions' information content; None if it has none."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
-    """The features that a model is usually trained on, by name with their dimension: for a look at it without data."""
+    """The usual training features of a model, name to dimension, for inspecting it without data."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its models in a configuration."""
+        """The kinds of its models."""
         return tuple(config.model_fields["kind"].default for config in self.configs)
 
 
 def margin_setting(loss: Any) -> GranularityMarginConfig | None:
-    """The margin of a loss that has the setting `granularity_margin`."""
+    """The setting `granularity_margin` of a loss that has it."""
     margin: GranularityMarginConfig | None = loss.granularity_margin
     return margin

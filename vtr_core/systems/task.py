@@ -12,7 +12,7 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 MOST_ROWS = 512
-"""Rows of a batch, the first ones, that `Compared` is about."""
+"""Maximum number of rows of a batch, from its start, in `Compared`."""
 
 
 def _unknown() -> None:
@@ -23,17 +23,19 @@ def _unknown() -> None:
 class Compared:
     """Embeddings and similarities that a loss compared in a step, for the first rows of the batch, for monitoring.
 
-    What costs something is computed where it is asked for.
+    Expensive values are computed on request.
     """
 
     vectors: Mapping[str, Tensor] = field(default_factory=dict)
-    """By modality or space, detached: (rows, dim) of the rows that have it."""
+    """By modality or space, detached: (rows, dim) over the rows that have it."""
     scores: Mapping[str, Callable[[], Tensor]] = field(default_factory=dict)
-    """By pair of them: (rows, items) similarities as the loss sees them, in units of its temperature or margin."""
+    """By pair of modalities or spaces: (rows, items) similarities as in the loss, in units of its temperature or
+    margin.
+    """
     is_bounded: bool = False
-    """Whether scores are those of vectors of length 1 over a margin, whose deviation is no matter of scale."""
+    """Whether scores are those of unit vectors over a margin, whose deviation does not depend on scale."""
     chance: Callable[[], float | None] = _unknown
-    """The loss of the whole batch if all vectors were alike; None where that says nothing."""
+    """The loss of the whole batch if all vectors were equal; None where it is not informative."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class StepOutput:
 
 @runtime_checkable
 class Task(Protocol):
-    """One system's part of training."""
+    """Training part of a system."""
 
     @property
     def objective(self) -> nn.Module:
@@ -59,5 +61,5 @@ class Task(Protocol):
         ...
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Figures of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
+        """Metrics of a validation set, computed by all workers together and equal on all of them, as `val/…`."""
         ...

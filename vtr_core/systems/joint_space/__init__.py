@@ -1,4 +1,4 @@
-"""What systems of one joint space share: how they are trained, validated, embedded and served.
+"""Shared parts of systems with one joint space: training, validation, embedding and serving.
 
 Imported by the systems' `implementation.py`.
 """

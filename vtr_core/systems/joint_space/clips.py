@@ -1,4 +1,4 @@
-"""A system of clips in one joint space: a model from `ClipBatch` to `Embeddings` is embedded and trained as follows."""
+"""Embedding and training of models from `ClipBatch` to `Embeddings`, that is of clips in one joint space."""
 
 from collections.abc import Sequence
 

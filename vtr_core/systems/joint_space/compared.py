@@ -1,4 +1,4 @@
-"""Embeddings and similarities that a contrastive loss of one joint space compared, for monitoring."""
+"""Embeddings and similarities compared by a contrastive loss of one joint space, for monitoring."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from vtr_core.systems.task import MOST_ROWS, Compared
 
 
 def compared_embeddings(objective: Objective, embeddings: Embeddings, keys: RowKeys, step: int) -> Compared:
-    """Each modality's vectors, and the similarities of each pair over the rows that have both."""
+    """Each modality's vectors, and the similarities of each pair of modalities over the rows that have both."""
     first = Embeddings(
         {name: at_least_float32(vectors[:MOST_ROWS].detach()) for name, vectors in embeddings.vectors.items()},
         {name: present[:MOST_ROWS] for name, present in embeddings.present.items()},

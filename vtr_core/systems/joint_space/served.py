@@ -1,4 +1,4 @@
-"""Rows of tables with captions and feature vectors, embedded by a registered model of clips."""
+"""Captions and feature vectors in a table's rows, embedded by a registered model of clips."""
 
 import pandas as pd
 
@@ -9,10 +9,10 @@ from vtr_core.systems.loaded_model import TrainedModel
 
 
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
-    """In: a column `caption`, or a column of vectors for each of some features, or both; out: `text` and the features.
+    """In: a column `caption`, columns of feature vectors, or both; out: `text` and the features.
 
-    None is where a row lacks one, and comes out where it lacks it or knows no word; other values are float32 arrays
-    (embedding_dim,). Raises InputError for other columns or values.
+    An input None is a missing modality; an output is None for a missing modality or a caption without an in-vocabulary
+    word, else a float32 array (embedding_dim,). Raises InputError for other columns or values.
     """
     features, max_words = loaded.config.model.inputs.features, loaded.config.model.inputs.max_words
     columns = columns_of(table, features, loaded.vocabulary, max_words)
@@ -21,6 +21,6 @@ def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pieces(columns: Columns, max_rows: int) -> list[Columns]:
-    """Pieces of at most `max_rows` rows; one, empty, of no rows."""
+    """Pieces of at most `max_rows` rows; a single empty one if there are no rows."""
     starts = range(0, max(1, len(columns["tokens"])), max_rows)
     return [{name: array[first : first + max_rows] for name, array in columns.items()} for first in starts]

@@ -7,7 +7,7 @@ from vtr_core.systems.signature import Column, Signature
 
 
 def signature(model: ModelConfig) -> Signature:
-    """A text and a vector for each feature in, each of them optional; vectors in the joint space out."""
+    """The signature: a text and a vector per feature in, each of them optional; vectors in the joint space out."""
     features = model.inputs.features
     vectors = {name: [np.linspace(-1, 1, dim).round(3).tolist()] for name, dim in features.items()}
     return Signature(

@@ -1,4 +1,4 @@
-"""Contrastive training of joint embeddings, and retrieval as its validation."""
+"""Contrastive training of joint embeddings, with retrieval as validation."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ class RetrievalTask:
     """L = sum over pairs of modalities of a contrastive loss over the whole batch (Duarte et al., Eq. 4).
 
     With `loss.granularity_margin` also L_b and L_mcl of captions and videos; information: of the training captions.
-    batch: what the model takes of a batch's columns.
+    batch: builds the model's input from a batch's columns.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RetrievalTask:
         self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """Embed this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = self._batch(columns).to(device)
         embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
         share = Share(self._rank, self._world)
@@ -63,7 +63,7 @@ class RetrievalTask:
         metrics = {f"train/loss_{term}": value.detach() for term, value in zip(terms, by_term, strict=True)}
         logged = {**losses.metrics, **margin.metrics}
         compared = compared_embeddings(self._losses, embeddings, keys, step)
-        if self._margin is not None:  # chance is that of the contrasts alone
+        if self._margin is not None:  # the chance level is that of the contrastive terms alone
             compared = replace(compared, chance=lambda: None)
         return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()}, compared)
 

@@ -1,4 +1,4 @@
-"""MUSE's configuration: a pyramid of scales over frame tokens, and the learner over their sequence."""
+"""MUSE's configuration: a pyramid of scales over frame tokens, and a sequence learner over them."""
 
 from typing import Annotated, Literal
 
@@ -13,15 +13,15 @@ Compat = Literal["none", "muse_official"]
 
 
 class TextVectors(Settings):
-    """Captions come as vectors of the tokens' space, such as CLIP's [EOT], in a feature column."""
+    """Captions as vectors in the space of the tokens, such as CLIP's [EOT], from a feature column."""
 
     kind: Literal["vectors"] = "vectors"
     feature: Literal["text"] = "text"
-    """That column, which has a vector for each caption of a video; its dimension is that of the tokens."""
+    """The feature column with a vector for each caption of a video; its dimension is that of the tokens."""
 
 
 class TextWords(Settings):
-    """A small encoder that is trained with the model: counts of words, a biGRU, convolutions, a linear layer."""
+    """A small text encoder trained with the model: bag of words, biGRU, convolutions, and a linear layer."""
 
     kind: Literal["words"] = "words"
     levels: TemporalLevelsConfig = TemporalLevelsConfig(hidden_dim=256, num_filters=256, kernel_sizes=(2, 3))
@@ -40,24 +40,31 @@ class MuseConfig(Settings):
     kind: Literal["muse"] = "muse"
     inputs: ModelInputs = ModelInputs(word_dim=300, max_words=32)
     feature: str = "video"
-    """The feature column of frames: [CLS] and then the grid's patches row by row, one after the other in a vector of
-    (1 + grid²) · dim values; without a grid a frame's one vector."""
+    """The feature column of frames: a vector of (1 + grid²) · dim values, [CLS] followed by the grid's patches row by
+    row; without a grid a single vector per frame.
+    """
     grid: PositiveInt | None = 7
-    """Patches on a side of a frame (None: frames are single vectors)."""
+    """Patches per side of a frame (None: a frame is a single vector)."""
     scales: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 3, 7, 14)
-    """Sides of the grids that frames are seen at, 1 the [CLS] token: below `grid`, `grid`, 2 · `grid`, 4 · `grid`."""
+    """Sides of the grids of a frame's scales, where 1 is the [CLS] token: below `grid`, `grid`, 2 · `grid`, 4
+    · `grid`.
+    """
     temporal_scales: tuple[Annotated[PositiveInt, Field(ge=2)], ...] = ()
-    """Widths in frames: for each of them a sequence of frames pooled over so many joins the tokens."""
+    """Temporal window widths in frames; for each, the sequence of frames pooled over windows of that width is added to
+    the tokens.
+    """
     aggregation: Aggregation = "scale"
     """Order of the tokens: scale by scale; frame by frame; or scale by scale after the mean over time."""
     learner: LearnerConfig = MambaLearner()
     text: TextConfig = TextVectors()
     initial_gate: NonNegativeFloat = 0.1
-    """Size of the numbers that each layer of the learner adds to those of tokens, which are brought to size 1, before
-    training. 0 begins as exactly the mean of the frames, where nothing below the gates has a gradient yet."""
+    """Initial gates: the size of each layer's contribution to the tokens, relative to the tokens' size. With 0 the
+    model starts as exactly the mean of the frames, and nothing below the gates has a gradient at first.
+    """
     compat: Compat = "none"
-    """`muse_official`: the pyramid stays as it was drawn, and gates are drawn instead of 0, as in the published code,
-    where the model is therefore no mean pooling at the start."""
+    """`muse_official`: the pyramid keeps its random initial weights, and gates are drawn instead of 0, as in the
+    published code, where the model is therefore no mean pooling at the start.
+    """
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""MUSE: built, trained, searched and served."""
+"""`Implementation` of MUSE."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def _build(
     vectors: np.ndarray | None,
     statistics: Mapping[str, FeatureStatistics] | None,
 ) -> Muse:
-    """A model with fresh weights; vectors: (words, word_dim) of the vocabulary, for an encoder of words."""
+    """A newly initialised model; vectors: (words, word_dim) of the vocabulary, for a text encoder of words."""
     assert statistics is None, "frames are taken as they are"
     model = Muse(config)
     if config.compat == "none":
@@ -51,7 +51,7 @@ def _task(
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
-    """Where selective scans are computed, which `auto` leaves open."""
+    """Backend of the selective scan, which `auto` leaves open."""
     assert isinstance(model, Muse)
     scan = model.scan(device, dtype)
     return {} if scan is None else {"scan": {"backend": scan.name, "reason": scan.reason}}

@@ -1,8 +1,8 @@
 """The initial weights of MUSE, layer by layer.
 
-Tokens of every scale come to the learner with numbers of size 1, each layer of it makes numbers of size 1 of them, and
-gates say how much of those is added. Sizes are root mean squares. What is no linear map has the initialisation that its
-class states: norms are the identity, step sizes and decays those of Mamba, gates `initial_gate`.
+Tokens of every scale enter the learner with size 1, each of its layers computes outputs of size 1, and gates scale what
+is added to the tokens. Sizes are root mean squares. Parameters other than linear maps keep the initialisation of their
+class: norms are the identity, step sizes and decays those of Mamba, gates `initial_gate`.
 """
 
 from math import sqrt
@@ -18,15 +18,15 @@ from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.systems.muse.model import Muse, WordTower
 
 _WORDS = 10
-"""Of a caption, each of them once in its counts."""
+"""Assumed number of words of a caption, each with count 1."""
 _LEVEL_SIZE = 0.2
-"""Of the numbers of levels 2 and 3: means of a GRU's outputs and strongest responses."""
+"""Assumed size of the values of levels 2 and 3: means of a GRU's outputs and maxima of convolutions."""
 _ATTENDED_SIZE = 0.7
-"""Of the mean of a video's values, whose tokens are alike in part."""
+"""Assumed size of attention's output, a mean of values of partly similar tokens."""
 
 
 def initialize(model: Muse) -> None:
-    """Draw the weights of all linear maps but those of an encoder of words, which `_words` tells of."""
+    """Initialises the weights of all linear maps; those of a text encoder of words as in `_words`."""
     if model.pyramid is not None:
         _pyramid(model.pyramid)
     for scale in model.temporal:
@@ -46,7 +46,7 @@ def _pyramid(pyramid: Pyramid) -> None:
 
 
 def _convolutions(scale: nn.Module) -> None:
-    """Each reads what a LayerNorm and then a GELU gave, the first one the tokens."""
+    """Initialises convolutions; the first reads tokens, the others the output of LayerNorm and GELU."""
     given = 1.0
     for layer in scale.modules():
         match layer:
@@ -73,9 +73,10 @@ def _mixer(mixer: nn.Module) -> None:
 
 
 def _mamba(mixer: MambaMixer) -> None:
-    """Δ's inputs, B and C have size 1, so that states are seen beside u itself, which D = 1 lets through.
+    """Initialises a mixer such that Δ's inputs, B and C have size 1: states are visible beside u, which D = 1 passes
+    on.
 
-    Each direction gives u · silu(z) and what its states add, which is less.
+    The output of each direction is taken to be u · silu(z); the contribution of its states is smaller.
     """
     keep_size(mixer.in_proj)
     directions = [(mixer.conv1d, mixer.x_proj)]
@@ -89,10 +90,11 @@ def _mamba(mixer: MambaMixer) -> None:
 
 
 def _words(words: WordTower) -> None:
-    """The linear layer gives numbers of size 1 of a caption's counts and levels.
+    """Initialises the linear layer such that its output has size 1.
 
-    What is below has torch's own on purpose: word vectors of size 1, a GRU and convolutions that are uniform within
-    ±1/√in, whose small numbers leave the counts, which differ from caption to caption, most of the energy.
+    The encoder below keeps torch's initialisation on purpose: word vectors of size 1, and a GRU and convolutions
+    uniform within ±1/√in, whose small outputs leave most of the energy to the word counts, which differ between
+    captions.
     """
     levels = words.encoder.levels
     energy = _WORDS + _LEVEL_SIZE**2 * levels.out_dim

@@ -1,4 +1,4 @@
-"""MUSE without what it learns over tokens, or parts of it: what its mechanisms are worth."""
+"""Test-time ablations of MUSE's learner, scales and scan directions."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,10 +15,11 @@ from vtr_core.systems.muse.model import Muse
 
 
 def knock_outs(model: nn.Module) -> KnockOuts:
-    """What a model of MUSE can go without, as far as it has it.
+    """The ablations that apply to a MUSE model.
 
-    `learner`: frames as they are, as with gates of 0, so that a video is the mean of their directions. `scale-<s>`: the
-    tokens of the grid of s × s. `time-<w>`: those of w frames. `backward`: the scan from the last token to the first.
+    `learner`: frames unchanged, as with gates of 0, so that a video is the mean of their directions. `scale-<s>`:
+    without the tokens of the s × s grid. `time-<w>`: without those of windows of w frames. `backward`: without the scan
+    from the last token to the first.
     """
     assert isinstance(model, Muse)
     grids = () if model.pyramid is None else tuple(model.pyramid.scales)
@@ -34,7 +35,7 @@ def knock_outs(model: nn.Module) -> KnockOuts:
 
 @contextmanager
 def _hooked(module: nn.Module, hook: Callable[..., Any], remark: str) -> Iterator[Remark]:
-    """Within, the module gives what `hook(module, given, gives)` does."""
+    """Context in which the module's output is `hook(module, input, output)`."""
     handle = module.register_forward_hook(hook)
     try:
         yield lambda: remark

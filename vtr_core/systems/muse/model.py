@@ -1,4 +1,4 @@
-"""MUSE: frames at several scales, learned over as one sequence, and pooled to one vector a video."""
+"""MUSE: multi-scale frame tokens, processed as one sequence, and pooled to one vector per video."""
 
 from typing import assert_never
 
@@ -22,11 +22,11 @@ from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
 
 
 class Muse(nn.Module):
-    """Videos and captions as vectors of length 1, whose product is their cosine (Tang et al. 2025).
+    """Videos and captions as unit vectors, whose product is their cosine (Tang et al. 2025).
 
-    Of a video only the [CLS] tokens are kept in the end, after they have seen all scales: with fresh weights a video is
-    nearly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et al. 2022), with `initial_gate` 0 exactly.
-    The temperature is the loss's. Raises ConfigError for inputs that make no model.
+    The output of a video is pooled from its [CLS] tokens only, after they have been mixed with all scales: a newly
+    initialised model gives nearly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et al. 2022), with
+    `initial_gate` 0 exactly. The temperature is part of the loss. Raises ConfigError for invalid inputs.
     """
 
     _place: Tensor
@@ -47,16 +47,18 @@ class Muse(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the model is, also one without a parameter."""
+        """The model's device, also for a model without parameters."""
         return self._place.device
 
     def scan(self, device: torch.device, dtype: torch.dtype) -> ScanChoice | None:
-        """Where and why the selective scan of tensors of `dtype` is computed; None for another learner."""
+        """Backend of the selective scan of tensors of `dtype`, and the reason for it; None for another learner."""
         learner = self.config.learner
         return scan_backend(device, learner.scan_backend, dtype) if isinstance(learner, MambaLearner) else None
 
     def forward(self, batch: FrameBatch) -> Embeddings:
-        """Both modalities of a batch; exactly 0 where a video has no frame, or a caption no word or vector."""
+        """Both modalities of a batch; exactly 0 for a video without frames, or a caption without an in-vocabulary word
+        or vector.
+        """
         mask = batch.mask[self.config.feature]
         video = self.video(*self.split(batch.frames[self.config.feature]), mask)
         captions = self._captions(batch)
@@ -67,7 +69,7 @@ class Muse(nn.Module):
     def split(
         self, frames: Float[Tensor, "rows frames values"]
     ) -> tuple[Float[Tensor, "rows frames patches dim"] | None, Float[Tensor, "rows frames dim"]]:
-        """Patches, where frames have them, and [CLS] tokens of the feature column `config.feature`."""
+        """Patches, if frames have them, and [CLS] tokens of the feature column `config.feature`."""
         if self.config.grid is None:
             return None, frames
         tokens = frames.unflatten(2, (-1, self.dim))
@@ -79,7 +81,7 @@ class Muse(nn.Module):
         cls: Float[Tensor, "rows frames dim"],
         mask: Bool[Tensor, "rows frames"],
     ) -> Float[Tensor, "rows dim"]:
-        """Vectors of length 1; exactly 0 where a video has no frame. Tokens come in any precision."""
+        """Unit vectors; exactly 0 for a video without frames. Tokens may have any precision."""
         frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
         size = self._size(frames)
         scaled = self._scaled(patches, frames if size is None else frames / size.clamp(min=1e-12), mask)
@@ -89,10 +91,10 @@ class Muse(nn.Module):
         return mean_direction(frames + (changes if size is None else size * changes), mask)
 
     def _size(self, frames: Float[Tensor, "rows frames dim"]) -> Float[Tensor, "rows frames 1"] | None:
-        """The size, as a root mean square, of frames' numbers, by which the learner's tokens are divided.
+        """Root mean square of each frame's values, by which the learner's tokens are divided.
 
-        The direction of a frame alone counts in the end, so it is the same how long features are. None: they are taken
-        as they are, as in the published code.
+        It makes the output independent of the length of features; only the frames' directions count. None: features are
+        not scaled, as in the published code.
         """
         if self.config.compat == "muse_official":
             return None
@@ -101,7 +103,7 @@ class Muse(nn.Module):
     def text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Float[Tensor, "captions dim"]:
-        """Vectors of length 1 of given ones, or of tokens where the model has an encoder; of nothing exactly 0."""
+        """Unit vectors of given vectors, or of tokens if the model has an encoder; exactly 0 for empty captions."""
         if self.words is None:
             return normalize(at_least_float32(captions), dim=1)
         return self.words(captions)
@@ -109,11 +111,11 @@ class Muse(nn.Module):
     def told(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
     ) -> Bool[Tensor, " captions"]:
-        """Which captions have a known word, or a vector that is not 0."""
+        """Whether each caption has an in-vocabulary word, or a vector other than 0."""
         return (captions != 0).any(dim=1) if self.words is None else self.words.encoder.known(captions)
 
     def _captions(self, batch: FrameBatch) -> Tensor:
-        """What `text` takes: the one vector of each row's caption, or its tokens."""
+        """The input of `text`: the single vector of each row's caption, or its tokens."""
         if isinstance(self.config.text, TextVectors):
             return batch.frames[self.config.text.feature][:, 0]
         return batch.tokens
@@ -134,7 +136,7 @@ class Muse(nn.Module):
 
 
 class WordTower(nn.Module):
-    """A caption's words to a vector of length 1."""
+    """Text encoder from a caption's words to a unit vector."""
 
     def __init__(self, config: MuseConfig, text: TextWords, dim: int) -> None:
         super().__init__()
@@ -148,11 +150,11 @@ class WordTower(nn.Module):
         self.linear = nn.Linear(self.encoder.out_dim, dim)
 
     def load_word_vectors(self, vectors: Float[Tensor, "words word_dim"]) -> None:
-        """Take given word vectors; see `SentenceEncoder.load_word_vectors`."""
+        """Sets the word vectors; see `SentenceEncoder.load_word_vectors`."""
         self.encoder.load_word_vectors(vectors)
 
     def forward(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
-        """Vectors of length 1; 0 of a caption without a known word."""
+        """Unit vectors; 0 for a caption without an in-vocabulary word."""
         known = self.encoder.known(tokens).unsqueeze(1)
         return normalize(at_least_float32(torch.where(known, self.linear(self.encoder(tokens)), 0)), dim=1)
 

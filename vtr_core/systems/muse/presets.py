@@ -1,4 +1,4 @@
-"""Presets of MUSE, and what the rows of its paper's tables change in them."""
+"""Presets of MUSE, and the variants of its paper's tables."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,11 +25,11 @@ Changes = dict[str, Any]
 def muse_msrvtt() -> TrainConfig:
     """MUSE on CLIP's tokens at its published sizes: 12 frames of 1 + 7 × 7 tokens, scales 1, 3, 7, 14, four layers.
 
-    Adam at 1e-4, ten times that for what learns over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
-    Luo et al. 2022). The temperature begins where CLIP's training ended, at 1/τ = 100, the most it may be, and has ten
-    times the rate, too: without it log(1/τ) could move by a quarter in all 5,000 steps. The loss is
-    the sum of both cross-entropies, twice the published mean: to Adam it is the same, and the largest norm of the
-    gradient is twice the published one, too.
+    Adam at 1e-4, ten times that for the learner over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
+    Luo et al. 2022). The temperature starts where CLIP's training ended, at 1/τ = 100, its upper bound, with ten times
+    the learning rate as well: otherwise log(1/τ) could change by no more than a quarter in all 5,000 steps. The loss is
+    the sum of both cross-entropies, twice the published mean; for Adam this is equivalent, with the clipping norm twice
+    the published one as well.
     """
     return TrainConfig(
         preset="muse-msrvtt",
@@ -92,7 +92,7 @@ def muse_variant(base: TrainConfig, name: str) -> TrainConfig:
 
 
 def _loss(temperature: float = 0.05) -> InfoNceConfig:
-    """0.05 begins with vectors that are not aligned yet; CLIP's own, 0.01, with CLIP's."""
+    """Initial temperature: 0.05 for vectors that are not aligned yet; CLIP's own, 0.01, for CLIP's vectors."""
     return InfoNceConfig(temperature=temperature, learnable_temperature=True, max_scale=100.0)
 
 
@@ -103,7 +103,7 @@ def _learner(kind: Literal["transformer", "flash", "mamba_out"], model: MuseConf
 
 
 def _no_learner(model: MuseConfig) -> Changes:  # noqa: ARG001  all variants are called alike
-    """Table 8, L = 0: mean pooling of the frames; tokens of other scales would have no reader."""
+    """Table 8, L = 0: mean pooling of the frames, without other scales, as no layer would read them."""
     return {"model.learner.kind": "none", "model.scales": (1,), "model.temporal_scales": ()}
 
 
@@ -113,24 +113,25 @@ def _scan(scan: Literal["none", "v1"], model: MuseConfig) -> Changes:  # noqa: A
 
 
 def _frame(model: MuseConfig) -> Changes:  # noqa: ARG001
-    """Table 6: a frame's scales together."""
+    """Table 6: token order frame by frame."""
     return {"model.aggregation": "frame"}
 
 
 def _scale(model: MuseConfig) -> Changes:  # noqa: ARG001
-    """Table 6: scale by scale."""
+    """Table 6: token order scale by scale."""
     return {"model.aggregation": "scale"}
 
 
 def _spatial(model: MuseConfig) -> Changes:  # noqa: ARG001
-    """Table 6: the mean over time first, which leaves no scales in time."""
+    """Table 6: mean over time first, which excludes temporal scales."""
     return {"model.aggregation": "spatial", "model.temporal_scales": ()}
 
 
 def _scales(count: int, model: MuseConfig) -> Changes:
-    """Table 7: the first `count` of the scales 1, 3, 7, 14, 28; of whole frames those of 1, 2, 4, 8, 16 frames.
+    """Table 7: the first `count` of the scales 1, 3, 7, 14, 28; for frames of a single vector, of the widths 1, 2, 4,
+    8, 16 frames.
 
-    On another grid the 3 and 7 are half the grid's side and the side.
+    For another grid, 3 and 7 become half the grid's side and the side.
     """
     if model.grid is None:
         return {"model.temporal_scales": (2, 4, 8, 16)[: count - 1]}
@@ -143,7 +144,9 @@ def _layers(layers: int, model: MuseConfig) -> Changes:  # noqa: ARG001
 
 
 def _published(model: MuseConfig) -> Changes:  # noqa: ARG001
-    """What the published code trains: a pyramid that stays as it was drawn, torch's weights, CLIP's rate for τ."""
+    """The published code's training: a pyramid with fixed random weights, torch's initial weights, CLIP's learning rate
+    for τ.
+    """
     return {"model.compat": "muse_official", "optimizer.temperature_factor": 1.0}
 
 
@@ -166,4 +169,4 @@ MUSE_VARIANTS: Mapping[str, Callable[[MuseConfig], Changes]] = MappingProxyType(
         "published": _published,
     }
 )
-"""A row of the paper's tables: what it changes in the base."""
+"""The changes of each row of the paper's tables to the base preset."""

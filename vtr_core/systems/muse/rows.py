@@ -1,4 +1,4 @@
-"""A data set of whole videos in MUSE's joint space: each video once, and all captions."""
+"""Embeddings of a data set of whole videos in MUSE's joint space: each video once, and all captions."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 def check(config: TrainConfig, manifest: Manifest) -> None:
-    """DatasetError unless the data set has the features that the model takes."""
+    """DatasetError unless the data set has the model's features."""
     assert isinstance(config.model, MuseConfig)
     check_frames(manifest, config.model)
 
@@ -30,10 +30,10 @@ def check(config: TrainConfig, manifest: Manifest) -> None:
 def embed_videos(
     model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
 ) -> EmbeddedRows:
-    """A row for each caption of the videos in `places`, in file order; rows of a video share its one vector.
+    """A row for each caption of the videos in `places`, in file order; rows of a video share its single vector.
 
-    The model, on whose device it is done, is left as it was. A data set ingested with another vocabulary has its
-    captions encoded anew with the model's. At most `evaluation.batch_rows` videos or captions are embedded at once.
+    Computed on the model's device; the model is left unchanged. Captions of a data set ingested with another vocabulary
+    are encoded anew with the model's. At most `evaluation.batch_rows` videos or captions are embedded at once.
     """
     assert isinstance(model, Muse)
     check_frames(manifest, model.config)
@@ -52,9 +52,9 @@ def embed_videos(
 def embed_words(
     model: nn.Module, config: TrainConfig, vocabulary: Vocabulary, captions: Sequence[str]
 ) -> tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]]:
-    """The vector of every caption, and whether any of its words is known; where none is, the vector is 0.
+    """The vector of every caption, and whether it has an in-vocabulary word; if not, the vector is 0.
 
-    Raises CheckpointError for a model of given text vectors, which knows no words.
+    Raises CheckpointError for a model of given text vectors, which has no vocabulary.
     """
     assert isinstance(model, Muse)
     if model.words is None:
@@ -83,7 +83,7 @@ def _texts(
 
 
 def _no_rows(model: Muse) -> EmbeddedRows:
-    """What a worker without a share of a small data set holds."""
+    """The empty result of a worker without a share of a small data set."""
     nothing, nobody = np.zeros((0, model.dim), np.float32), np.zeros(0, np.bool_)
     return _rows({TEXT: nothing, VIDEO: nothing}, nobody, nobody, np.zeros(0, np.int64))
 
@@ -94,5 +94,5 @@ def _rows(
     seen: Bool[np.ndarray, " rows"],
     video_key: Int64[np.ndarray, " rows"],
 ) -> EmbeddedRows:
-    """A whole video is its only clip."""
+    """Rows of whole videos: each is its own only clip."""
     return EmbeddedRows(vectors, {TEXT: told, VIDEO: seen}, clip_key=video_key, video_key=video_key)

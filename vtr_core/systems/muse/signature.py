@@ -5,7 +5,7 @@ from vtr_core.systems.signature import Column, Signature
 
 
 def signature(model: MuseConfig) -> Signature:  # noqa: ARG001  all systems' are called alike
-    """A text in; its vector out."""
+    """The signature: text in; its vector out."""
     return Signature(
         description="Embeds captions in the spaces of videos. Input: `caption`; output: vectors per space.",
         example_input='{"caption": ["a man cooks rice"]}',

@@ -1,4 +1,4 @@
-"""Spaces of MUSE: scales, layers, scan, order of the tokens, rates."""
+"""Search spaces of MUSE: scales, layers, scan, order of the tokens, learning rates."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from vtr_core.run.space import Parameter, Space
 
 
 def msrvtt() -> Space:
-    """The questions of the paper's Tables 5 to 8, at its size."""
+    """The settings compared in the paper's Tables 5 to 8, at its size."""
     return Space(
         name="muse-msrvtt",
         preset="muse-msrvtt",
@@ -27,7 +27,7 @@ def msrvtt() -> Space:
 
 
 def msrvtt_tiny() -> Space:
-    """The same of scales in time, on a network that trains in a minute on two cores."""
+    """The same for temporal scales, on a network that trains in a minute on two cores."""
     return Space(
         name="muse-msrvtt-tiny",
         preset="muse-msrvtt-tiny",

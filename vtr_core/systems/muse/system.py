@@ -1,4 +1,4 @@
-"""MUSE: whole videos at several scales, and captions, in one space."""
+"""`System` of MUSE: whole videos at several scales, and captions, in one space."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.systems.implementation import Implementation
 
 _CLIP_DIM = 512
-"""Of ViT-B/32's tokens in the space that images and captions share."""
+"""Dimension of ViT-B/32's tokens in the joint space of images and captions."""
 
 
 def _implementation() -> "Implementation":
@@ -37,7 +37,7 @@ def _tables(argv: Sequence[str]) -> None:
 
 
 def _check(config: "TrainConfig") -> None:
-    """ConfigError where parts of the model could never be trained: tokens that nothing reads."""
+    """ConfigError for parts of the model that could never be trained: tokens that no layer reads."""
     model = config.model
     assert isinstance(model, MuseConfig)
     if isinstance(model.learner, NoLearner) and (model.scales != (1,) or model.temporal_scales):
@@ -52,7 +52,7 @@ def _trained_vectors(model: MuseConfig) -> str | None:
 
 
 def _usual_features(model: MuseConfig) -> "Mapping[str, int]":
-    """CLIP's tokens, and its vectors of captions where the model takes those."""
+    """CLIP's tokens, and its caption vectors if the model reads those."""
     tokens = 1 if model.grid is None else 1 + model.grid**2
     return {column: _CLIP_DIM * (tokens if column == model.feature else 1) for column in model.columns}
 

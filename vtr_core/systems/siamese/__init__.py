@@ -1,4 +1,4 @@
-"""Siamese networks of faces, capsules among them.
+"""Siamese networks of faces, with capsule and convolutional towers.
 
 Imported through `system.py`.
 """

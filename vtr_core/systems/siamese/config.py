@@ -45,12 +45,12 @@ class Augmentation(Settings):
 
     @property
     def is_none(self) -> bool:
-        """Whether images stay as they are."""
+        """Whether images are left unchanged."""
         return not (self.shift or self.rotation or self.zoom or self.mirror or self.makes_identities)
 
     @property
     def makes_identities(self) -> bool:
-        """Whether subjects are made of others."""
+        """Whether further identities are made of subjects."""
         return self.mirror_subjects or bool(self.stretch_subjects)
 
     @model_validator(mode="after")
@@ -63,7 +63,7 @@ class Augmentation(Settings):
 
 
 class SiameseConfig(Settings):
-    """One tower for both images of a pair; their encodings of length 1 are compared."""
+    """One tower for both images of a pair; their encodings are compared."""
 
     kind: Literal["siamese"] = "siamese"
     inputs: ModelInputs = ModelInputs()

@@ -1,4 +1,4 @@
-"""Whether two images show the same face."""
+"""Decision whether two images show the same face."""
 
 import math
 
@@ -15,10 +15,10 @@ from vtr_core.systems.siamese.verification import encode_pixels, pair_loss
 
 
 def decide(loaded: TrainedModel, first: str, second: str, threshold: float | None, resize: bool) -> PairDecision:
-    """The distance of two image files, and the threshold: the one given, or that of the model's validation.
+    """The distance of two image files, and the threshold: the given one, or that of the model's validation.
 
-    resize: images of another size than the model's are brought to it. Raises ConfigError without any threshold, and
-    InputError for a file that is no image of the model's kind.
+    resize: resize images to the model's size. Raises ConfigError without any threshold, and InputError for a file that
+    is no image of the model's kind.
     """
     model, decided = siamese(loaded), decision_threshold(loaded, threshold)
     image = model.config.image
@@ -31,7 +31,7 @@ def decide(loaded: TrainedModel, first: str, second: str, threshold: float | Non
 
 
 def siamese(loaded: TrainedModel) -> Siamese:
-    """The model of a checkpoint; CheckpointError where it is no Siamese network."""
+    """The model of a checkpoint; CheckpointError if it is not a Siamese network."""
     if not isinstance(loaded.model, Siamese):
         raise CheckpointError(
             f"{loaded.uri} is of a {loaded.config.model.kind!r} model; verification needs one of 'siamese', such as "
@@ -41,7 +41,7 @@ def siamese(loaded: TrainedModel) -> Siamese:
 
 
 def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
-    """The threshold that was given, or the one that the model remembers of its validation; ConfigError without any."""
+    """The given threshold, or the one that the model stores from validation; ConfigError without any."""
     threshold = float(siamese(loaded).threshold) if given is None else given
     if not math.isfinite(threshold):
         raise ConfigError(

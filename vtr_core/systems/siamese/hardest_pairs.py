@@ -1,4 +1,4 @@
-"""A page of the hardest pairs: matching ones far apart, different ones close together."""
+"""A page of the hardest pairs: matching pairs of large distance, different pairs of small distance."""
 
 import base64
 import io
@@ -69,5 +69,5 @@ def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
 
 
 def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str) -> str:
-    """The page as HTML. Every text is escaped: ids may hold anything."""
+    """The page as HTML. All text is escaped: ids are arbitrary strings."""
     return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint)

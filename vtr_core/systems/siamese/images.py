@@ -16,10 +16,10 @@ _DEVIATION_FLOOR = 1e-5
 def prepared(
     pixels: UInt8[Tensor, "batch channels height width"], grid: tuple[int, int]
 ) -> Float[Tensor, "batch channels rows columns"]:
-    """The images in rows and columns of `grid`, by bilinear interpolation over what a place covers, standardised.
+    """The images resized to `grid` (rows, columns) by antialiased bilinear interpolation, and standardised.
 
-    Each image has mean 0 and deviation 1 over its pixels of all colours, which takes out brightness and contrast; an
-    image of one colour throughout is 0.
+    Each image has mean 0 and standard deviation 1 over its pixels of all colours, which removes brightness and
+    contrast; a uniform image is 0.
     """
     values = pixels.float() / 255
     if tuple(values.shape[2:]) != grid:
@@ -47,7 +47,7 @@ class AffineTransforms:
 
 
 def draw_transforms(count: int, settings: Augmentation, generator: torch.Generator) -> AffineTransforms:
-    """Affine transforms of `count` images, drawn uniform within the settings; none is stretched."""
+    """Affine transforms of `count` images, drawn uniformly within the settings; none is stretched."""
     draws = torch.rand(count, 5, generator=generator)
     signed = 2 * draws - 1
     return AffineTransforms(

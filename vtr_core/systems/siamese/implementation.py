@@ -1,4 +1,4 @@
-"""Siamese networks: built, trained, used for decisions and served."""
+"""`Implementation` of Siamese networks."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def _build(
     vectors: np.ndarray | None,  # noqa: ARG001  all systems' are called alike
     statistics: Mapping[str, FeatureStatistics] | None,  # noqa: ARG001
 ) -> Siamese:
-    """A network, which takes nothing of its data."""
+    """A newly initialised network, which needs no word vectors or statistics."""
     return Siamese(config)
 
 

@@ -1,4 +1,4 @@
-"""A Siamese capsule network without its routing: what agreement is worth."""
+"""Test-time ablation of a Siamese capsule network's routing by agreement."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from vtr_core.systems.siamese.model import Siamese
 
 
 def knock_outs(model: nn.Module) -> KnockOuts:
-    """`routing` of a capsule tower; of the baselines nothing."""
+    """The ablation `routing` of a capsule tower; none for the baselines."""
     assert isinstance(model, Siamese)
     return {"routing": partial(_equal_coefficients, model.tower)} if isinstance(model.tower, CapsuleFaces) else {}
 
 
 @contextmanager
 def _equal_coefficients(tower: CapsuleFaces) -> Iterator[Remark]:
-    """Within, every capsule's vote counts alike: one round of routing, whose coefficients are equal."""
+    """Context with a single routing iteration, whose routing coefficients are equal."""
     rounds = tower.faces.iterations
     tower.faces.iterations = 1
     try:

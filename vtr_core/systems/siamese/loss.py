@@ -1,4 +1,4 @@
-"""The pairs of a batch of faces, how they weigh, and their loss in shares of workers."""
+"""The pairs of a batch of faces, their weights, and their loss in shares of workers."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -29,23 +29,23 @@ def margin_of(config: PairLossConfig) -> float:
 
 @dataclass(frozen=True)
 class PairKinds:
-    """Which entries (i, j), i < j, of a batch's matrix of pairs are matching, and which are different."""
+    """Masks of the entries (i, j), i < j, of a batch's pair matrix: matching and different pairs."""
 
     matching: Bool[Tensor, "batch batch"]
     different: Bool[Tensor, "batch batch"]
 
 
 def pair_kinds(image: Int64[Tensor, " batch"], subject: Int64[Tensor, " batch"]) -> PairKinds:
-    """Every pair of two images once; an image that was drawn twice makes no pair with itself."""
+    """Every pair of two images once; an image that was drawn twice forms no pair with itself."""
     later = torch.ones(len(image), len(image), dtype=torch.bool, device=image.device).triu(diagonal=1)
     same_face = subject[:, None] == subject[None]
     return PairKinds(later & same_face & (image[:, None] != image[None]), later & ~same_face)
 
 
 def pair_weights(kinds: PairKinds, distance: Float[Tensor, "batch batch"], policy: str) -> Float[Tensor, "batch batch"]:
-    """What each pair's term is multiplied by, in all 1: `PairContrastiveConfig.pairs`.
+    """The weights of the pairs' terms, of sum 1: `PairContrastiveConfig.pairs`.
 
-    Where a batch has pairs of one kind only, these have all the weight; without any pair all weights are 0.
+    If a batch has pairs of one kind only, these have all the weight; without any pair all weights are 0.
     """
     different = kinds.different
     if policy == "all":
@@ -60,7 +60,7 @@ def pair_weights(kinds: PairKinds, distance: Float[Tensor, "batch batch"], polic
 def _nearest(
     different: Bool[Tensor, "batch batch"], distance: Float[Tensor, "batch batch"], count: int
 ) -> Bool[Tensor, "batch batch"]:
-    """The `count` different pairs of least distance, or all where there are no more; of equals the first."""
+    """The `count` different pairs of smallest distance, at least one, or all if there are fewer; ties: the first."""
     order = distance.masked_fill(~different, torch.inf).flatten().argsort(stable=True)
     kept = torch.zeros_like(different).flatten()
     kept[order[: max(1, count)]] = True
@@ -76,10 +76,10 @@ class BatchPairLoss:
 
 
 class PairObjective(nn.Module):
-    """L = Σ over pairs i < j of w_ij ℓ(D_ij): Equation 4 or 5 with the pairs weighted as the configuration says.
+    """L = Σ over pairs i < j of w_ij ℓ(D_ij): Equation 4 or 5 with pairs weighted as configured.
 
-    The mean over balanced pairs, where matching and different ones weigh the same, is the expectation of the loss of a
-    balanced list of pairs; a batch of images has all of its pairs for the price of one encoding each.
+    The mean over balanced pairs, in which matching and different pairs have equal total weight, is the expectation of
+    the loss of a balanced list of pairs; all pairs of a batch cost one encoding per image.
     """
 
     def __init__(self, config: PairLossConfig) -> None:
@@ -94,7 +94,7 @@ class PairObjective(nn.Module):
         subject: Int64[Tensor, " batch"],
         share: Share = WHOLE,
     ) -> BatchPairLoss:
-        """The part `share` of the loss of the whole batch; shares add up."""
+        """The part `share` of the loss of the whole batch; shares sum to it."""
         distance = pair_distance(encodings[:, None], encodings[None], self.config.distance)
         kinds = pair_kinds(image, subject)
         weights = pair_weights(kinds, distance.detach(), self.config.pairs)
@@ -123,6 +123,6 @@ class PairObjective(nn.Module):
 
 
 def _mean(values: Float[Tensor, "batch batch"], chosen: Bool[Tensor, "batch batch"]) -> Float[Tensor, ""]:
-    """The detached mean of the chosen values; 0 if none is chosen."""
+    """The detached mean of the selected values; 0 if none is selected."""
     picked = values.detach()[chosen]
     return picked.mean() if len(picked) else values.new_zeros(())

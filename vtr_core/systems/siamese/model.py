@@ -31,10 +31,10 @@ class Encodings:
 
 
 class Siamese(nn.Module):
-    """images → standardised, of one size → tower → linear → length 1.
+    """images → standardised and resized → tower → linear → unit length.
 
-    `threshold` is the distance at which the error rates of validation pairs are equal, NaN until there were any; it is
-    saved with the weights. A zero vector stays zero. Raises ValueError for images that are too small for the tower.
+    `threshold` is the equal-error threshold of the validation pairs, NaN before validation; it is saved with the
+    weights. A zero vector stays zero. Raises ValueError for images that are too small for the tower.
     """
 
     threshold: Tensor
@@ -44,15 +44,15 @@ class Siamese(nn.Module):
         self.config = config
         self.tower = build_tower(config.tower, config.image.channels, config.grid)
         self.head = nn.Linear(self.tower.dim, config.encoding_dim)
-        nn.init.zeros_(self.head.bias)  # a drawn one would be most of every encoding: faces begin small
+        nn.init.zeros_(self.head.bias)  # a random bias would dominate every encoding, because face capsules start small
         self.decoder = _decoder(config, self.tower.dim)
         self.register_buffer("threshold", torch.tensor(float("nan")))
-        for module in self.modules():  # channels last, as the towers lay out their images
+        for module in self.modules():  # channels last, as in the towers
             if isinstance(module, nn.Conv2d):
                 module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
 
     def forward(self, batch: ImageBatch, transforms: AffineTransforms | None = None) -> Encodings:
-        """The encodings of a batch, whose images are transformed first where `transforms` are given."""
+        """The encodings of a batch, whose images are transformed first if `transforms` are given."""
         images = prepared(batch.pixels, self.config.grid)
         if transforms is not None:
             images = transformed(images, transforms)
@@ -66,7 +66,7 @@ class Siamese(nn.Module):
         )
 
     def decides_at(self, threshold: float) -> None:
-        """Remember the threshold that validation found."""
+        """Stores the threshold found in validation."""
         self.threshold.fill_(threshold)
 
     def _encoded(self, features: Float[Tensor, "batch features"]) -> Float[Tensor, "batch dim"]:
@@ -90,7 +90,7 @@ class Siamese(nn.Module):
 
 
 def _decoder(config: SiameseConfig, dim: int) -> nn.Module | None:
-    """Two hidden layers with ReLU, and a linear one to the pixels that the tower saw."""
+    """Two hidden layers with ReLU, and a linear layer to the pixels of the tower's input."""
     if not isinstance(config.tower, CapsuleTower) or config.tower.reconstruction_weight == 0:
         return None
     rows, columns = config.grid

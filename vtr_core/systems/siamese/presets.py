@@ -1,4 +1,4 @@
-"""Presets of Siamese networks, and what the rows of the paper's table change in them."""
+"""Presets of Siamese networks, and the variants of the paper's table."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -35,12 +35,11 @@ def siamese_att() -> TrainConfig:
 
 
 def siamese_att_small() -> TrainConfig:
-    """For CPUs: 42 × 42, 16 channels, 32 primary capsules and 10 face capsules, which take a minute.
+    """For CPUs: 42 × 42, 16 channels, 32 primary capsules and 10 face capsules; trains in a minute.
 
-    Settings were chosen on four of AT&T's seven groups (0 to 3). 25 subjects are few: four times as many channels and
-    primary capsules, dropout of 0.2 and m = 1 do no better on unseen faces, and with every other face stretched
-    instead of four in five fewer of them are mistaken. Five validation subjects say too little to choose a checkpoint
-    by: the last one is taken.
+    Settings were chosen on four of AT&T's seven groups (0 to 3). With only 25 subjects, four times as many channels and
+    primary capsules, dropout of 0.2 and m = 1 are no better on unseen faces, and stretching every other face instead of
+    four in five gives fewer errors. Five validation subjects are too few to select a checkpoint: the last one is used.
     """
     return override(
         siamese_att(),
@@ -63,7 +62,7 @@ def siamese_att_small() -> TrainConfig:
 
 
 def siamese_att_tiny() -> TrainConfig:
-    """Trained for less long, by two workers."""
+    """A shorter training on two workers."""
     return override(
         siamese_att_small(),
         {
@@ -99,25 +98,25 @@ def siamese_variant(base: TrainConfig, name: str) -> TrainConfig:
 
 
 def _augmentation() -> Augmentation:
-    """Affine transforms that keep the identity; mirroring and stretching, which make nine further identities."""
+    """Affine transforms that keep the identity; mirroring and stretching, which add nine further identities."""
     return Augmentation(
         shift=0.04, rotation=5.0, zoom=0.05, mirror_subjects=True, stretch_subjects=(0.7, 0.84, 1.19, 1.43)
     )
 
 
 def _drop_caps(model: SiameseConfig) -> Changes:
-    """SDropCapNet: concrete dropout on the face capsules; the layers below keep their rate."""
+    """SDropCapNet: concrete dropout on the face capsules; the layers below keep their dropout rate."""
     assert isinstance(model.tower, CapsuleTower)
     return {"model.tower.dropout": ConcreteDropout(rate=model.tower.dropout.rate).model_dump()}
 
 
 def _tower(kind: Literal["lenet", "alexnet", "resnet34"], model: SiameseConfig) -> Changes:  # noqa: ARG001
-    """A baseline of Table 1, with the dropout of its own."""
+    """A baseline of Table 1, with its own dropout."""
     return {"model.tower.kind": kind}
 
 
 def _alexnet(model: SiameseConfig) -> Changes:
-    """AlexNet at a tenth of the rate: it has no normalisation, and at 1e-3 all faces become one point."""
+    """AlexNet at a tenth of the learning rate: without normalisation, at 1e-3 all faces collapse to one point."""
     return {**_tower("alexnet", model), "optimizer.learning_rate": 1e-4}
 
 
@@ -126,7 +125,7 @@ def _changes(changes: Changes, model: SiameseConfig) -> Changes:  # noqa: ARG001
 
 
 def _published(model: SiameseConfig) -> Changes:  # noqa: ARG001
-    """Section 4's optimiser with its rate over √t, dropout of 0.2, and images as they are."""
+    """Section 4's optimiser with a learning rate over √t, dropout of 0.2, and no augmentation."""
     return {
         "optimizer.schedule": "inverse_sqrt",
         "optimizer.warmup_steps": 0,
@@ -158,4 +157,4 @@ SIAMESE_VARIANTS: Mapping[str, Callable[[SiameseConfig], Changes]] = MappingProx
         "published": _published,
     }
 )
-"""A row of the paper's table, or one of its remarks: what it changes in the base."""
+"""The changes of each row of the paper's table, or of one of its remarks, to the base preset."""

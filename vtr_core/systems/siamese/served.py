@@ -24,7 +24,7 @@ def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def pixels_of(table: pd.DataFrame, image: ImageShape) -> UInt8[Tensor, "rows channels height width"]:
-    """The images of the column `pixels`: whole numbers from 0 to 255, row by row, of a pixel its colours."""
+    """The images of the column `pixels`: integers from 0 to 255, row by row, channels last."""
     if "pixels" not in table.columns:
         raise InputError(f"the table has the columns {', '.join(map(str, table.columns))}; the model takes pixels")
     rows = [_image(value, row, image) for row, value in enumerate(table["pixels"])]

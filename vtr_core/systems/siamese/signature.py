@@ -5,7 +5,7 @@ from vtr_core.systems.signature import Column, Signature
 
 
 def signature(model: SiameseConfig) -> Signature:
-    """The pixels of an image in, row by row; its encoding out."""
+    """The signature: the pixels of an image in, row by row; its encoding out."""
     image = model.image
     return Signature(
         description="Encodes images of faces. Input: `pixels`, values from 0 to 255 row by row; output: `encoding`.",

@@ -1,4 +1,4 @@
-"""Spaces of Siamese networks: margin and distance, capsules and their routing, dropout, rate."""
+"""Search spaces of Siamese networks: margin and distance, capsules and their routing, dropout, learning rate."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Siamese networks: images of subjects, and whether two are of the same one."""
+"""`System` of Siamese networks: images of subjects, and whether two are of the same one."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def _check(config: "TrainConfig") -> None:
 
 
 def _inputs(manifest: "Manifest") -> dict[str, Any]:
-    """The images' shape; a model of no words has no vocabulary, and of no features none."""
+    """The images' shape; no vocabulary or features."""
     from vtr_core.data.records.required_kind import require_images
 
     schema = require_images(manifest.schema, manifest.uri)

@@ -1,4 +1,4 @@
-"""Training of a Siamese network: all pairs of a batch of images, and verification as its validation."""
+"""Training of a Siamese network: all pairs of a batch of images, with verification as validation."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ class VerificationTask:
         self.objective = PairObjective(pair_loss(config))
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
-        """Encode this worker's part, gather the batch, and add up all workers' shares of the loss."""
+        """Encodes this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         image = self._model.image
         batch = image_batch(columns, (image.height, image.width, image.channels)).to(device)
         transforms, batch = self._transforms(batch, step)
@@ -60,7 +60,7 @@ class VerificationTask:
         return StepOutput(total, metrics, self._compared(found.vectors.detach()))
 
     def _compared(self, vectors: Float[Tensor, "rows dim"]) -> Compared:
-        """This worker's faces, and their distances over the margin."""
+        """This worker's encodings, and their distances divided by the margin."""
         vectors, loss = at_least_float32(vectors[:MOST_ROWS]), pair_loss(self._config)
 
         def distances() -> Tensor:
@@ -69,7 +69,7 @@ class VerificationTask:
         return Compared({"face": vectors}, {"face_face": distances}, is_bounded=True)
 
     def _transforms(self, batch: ImageBatch, step: int) -> tuple[AffineTransforms | None, ImageBatch]:
-        """The affine transforms of this worker's images, and the batch with the subject keys that follow from them.
+        """The affine transforms of this worker's images, and the batch with the resulting subject keys.
 
         They are drawn for the whole batch, so that they do not depend on the number of workers.
         """
@@ -81,12 +81,12 @@ class VerificationTask:
         transforms = draw_transforms(batch.rows * self._world, settings, generator)[first : first + batch.rows]
         if not settings.makes_identities:
             return transforms, batch
-        made = new_identities(batch.subject_key.cpu(), settings, generator)  # transforms are drawn on the CPU
+        made = new_identities(batch.subject_key.cpu(), settings, generator)  # drawn on the CPU
         transforms = replace(transforms, mirror=made.mirror, stretch=made.stretch)
         return transforms, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
-        """Verification of the validation pairs; the model remembers their threshold of equal error rates."""
+        """Verification of the validation pairs; stores their equal-error threshold in the model."""
         assert isinstance(model, Siamese)
         places = row_groups(manifest)[self._rank :: self._world]
         parts = gather_objects(encode_faces(model, self._config, manifest, places))

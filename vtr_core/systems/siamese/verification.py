@@ -1,4 +1,4 @@
-"""The distances of a data set's pairs under a Siamese network, and their figures."""
+"""The distances of a data set's pairs under a Siamese network, and their metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class ScoredPairs:
 
     @property
     def different(self) -> Bool[np.ndarray, " pairs"]:
-        """Whether each pair is of different subjects."""
+        """Whether each pair is of two different subjects."""
         return np.array([pair.different for pair in self.pairs], np.bool_)
 
     @property
@@ -58,7 +58,7 @@ def pair_loss(config: TrainConfig) -> PairContrastiveConfig | PairDoubleMarginCo
 
 
 def paper_threshold(config: TrainConfig) -> float:
-    """The margin, at which the paper decides; of a double margin the one of matching pairs."""
+    """The paper's decision threshold: the margin; for a double margin that of matching pairs."""
     loss = pair_loss(config)
     return loss.margin if isinstance(loss, PairContrastiveConfig) else loss.margin_negative
 
@@ -76,7 +76,7 @@ def check_shape(model: Siamese, manifest: Manifest) -> None:
 def encode_faces(
     model: Siamese, config: TrainConfig, manifest: Manifest, places: Sequence[RowGroup] | None = None
 ) -> EncodedFaces:
-    """The images in `places` (default: all), on the model's device, which is left as it was."""
+    """Encodes the images in `places` (default: all) on the model's device; the model is left unchanged."""
     check_shape(model, manifest)
     rows = read_images(manifest, row_groups(manifest) if places is None else places)
     vectors = encode_pixels(model, rows.pixels, config.evaluation.batch_rows)
@@ -106,7 +106,7 @@ def concatenate_faces(parts: Sequence[EncodedFaces]) -> EncodedFaces:
 
 
 def score_pairs(faces: EncodedFaces, manifest: Manifest, config: TrainConfig) -> ScoredPairs:
-    """The distance of every pair of the data set's list; DatasetError where it names an image that is not there."""
+    """The distance of every pair of the data set's list; DatasetError where it names an image that does not exist."""
     pairs = load_pairs(manifest.source, manifest.location).pairs
     at = {image: row for row, image in enumerate(faces.image_id)}
     missing = next((image for pair in pairs for image in (pair.first, pair.second) if image not in at), None)
@@ -120,7 +120,7 @@ def score_pairs(faces: EncodedFaces, manifest: Manifest, config: TrainConfig) ->
 
 
 def mean_loss(scored: ScoredPairs, config: TrainConfig) -> float:
-    """The configuration's loss, Equation 4 or 5, as its mean over the pairs."""
+    """The configured loss, Equation 4 or 5, as its mean over the pairs."""
     loss, distance = pair_loss(config), torch.from_numpy(scored.distance)
     different = torch.from_numpy(scored.different)
     if isinstance(loss, PairContrastiveConfig):
@@ -130,14 +130,14 @@ def mean_loss(scored: ScoredPairs, config: TrainConfig) -> float:
 
 @dataclass(frozen=True)
 class SubjectErrors:
-    """How often a subject's pairs are decided wrongly."""
+    """Verification errors of a subject's pairs."""
 
     subject: str
     rejected: int
-    """Matching pairs called different."""
+    """Matching pairs decided as different."""
     matching: int
     accepted: int
-    """Different pairs with this subject called the same."""
+    """Different pairs with this subject decided as matching."""
     different: int
 
     @property
@@ -147,7 +147,7 @@ class SubjectErrors:
 
 
 def subject_errors(scored: ScoredPairs, threshold: float) -> list[SubjectErrors]:
-    """The errors of every subject, most often wrong first; a different pair counts for both of its subjects."""
+    """The errors of every subject, highest rate first; a different pair counts for both of its subjects."""
     counts: dict[str, list[int]] = {}
     wrong = (scored.distance > threshold) != scored.different
     for pair, subjects, is_wrong in zip(scored.pairs, scored.subjects, wrong.tolist(), strict=True):
@@ -160,7 +160,9 @@ def subject_errors(scored: ScoredPairs, threshold: float) -> list[SubjectErrors]
 
 
 def hardest(scored: ScoredPairs, count: int) -> Mapping[str, list[int]]:
-    """The indices of the `count` matching pairs of greatest distance and different ones of least, the hardest first."""
+    """The indices of the `count` matching pairs of largest distance and different ones of smallest, the
+    hardest first.
+    """
     by_distance = np.argsort(scored.distance, kind="stable")
     different = scored.different[by_distance]
     return {

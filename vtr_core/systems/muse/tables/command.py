@@ -1,4 +1,4 @@
-"""`vtr tables muse`: the paper's ablations, its figures beside ours, which are measured where the data is there."""
+"""`vtr tables muse`: the paper's ablations, published metrics beside ours, measured where data is given."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ SYNTHETIC_PRESET = "muse-tokens-tiny"
 
 @dataclass(frozen=True)
 class TablesFlags(PaperTablesFlags):
-    """Which tables, from which data; settings of all runs are given as --a.b value."""
+    """Flags of `vtr tables muse`; settings of all runs are given as --a.b value."""
 
     preset: str = "muse-msrvtt"
     """Base preset, whose variants are the rows; a small one makes small tables."""
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
-    """Train and evaluate what is missing, and write `tables.md` and `tables.json` into the folder; the page."""
+    """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.page import chosen_tables, sweep, variants_of, write_page
     from pipelines.tables.runs import parse_test_set, read_results
 
@@ -63,7 +63,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
 
 
 def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[str]) -> dict[str, str]:
-    """For each variant the first one with its very configuration, which is trained in its place: often the base, ""."""
+    """For each variant the first one with an identical configuration, which is trained for it: often the base, ""."""
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
 
@@ -79,7 +79,7 @@ def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[st
 
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
-    """The flags with the synthetic world, made where it is not there yet, and the small preset."""
+    """The flags with synthetic data, created if missing, and the small preset."""
     from pipelines.ingest.command import IngestFlags, ingest
     from vtr_core.data.manifest import splits
     from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
@@ -92,7 +92,7 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
 
 
 def _missing(flags: TablesFlags, sets: "Sequence[TestSet]") -> dict[str, str]:
-    """Why the paper's data set has no figures of ours."""
+    """The reason why the paper's data set has no metrics of ours."""
     if PAPER_SET not in {one.name for one in sets}:
         return {PAPER_SET: "Its tokens are not at hand: vtr ingest clip_tokens …, then --test msrvtt=URI."}
     return {} if flags.data else {PAPER_SET: "No training data was given: --data URI."}

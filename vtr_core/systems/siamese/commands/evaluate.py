@@ -1,4 +1,4 @@
-"""`vtr evaluate CHECKPOINT --task verification --data URI…`: whether pairs of images show the same face."""
+"""`vtr evaluate CHECKPOINT --task verification --data URI…`: face verification on pairs of images."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -32,7 +32,7 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
-    """Verify, print a table for each data set, and log figures, curves and the hardest pairs as one run."""
+    """Verifies, prints a table for each data set, and logs metrics, curves and the hardest pairs as one run."""
     check_counts(PROG, hardest=flags.hardest)
     manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
@@ -56,7 +56,7 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
 
 
 def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
-    """DatasetError where a data set shares subjects with the training data, as far as that can still be read."""
+    """DatasetError where a data set shares subjects with the training data, if that can still be read."""
     try:
         trained = Manifest.load(str(loaded.provenance.get("data", "")))
         known = trained.fingerprint == loaded.provenance.get("data.fingerprint")
@@ -66,7 +66,7 @@ def _require_unseen(loaded: LoadedModel, manifests: Sequence[Manifest]) -> None:
         print("the training data is not where it was: whether subjects were seen in training is not checked")
         return
     for manifest in manifests:
-        if manifest.fingerprint != trained.fingerprint:  # figures of the training set itself are called so
+        if manifest.fingerprint != trained.fingerprint:  # metrics on the training set are labelled so
             require_other_subjects(trained, manifest, "training and test (--allow-seen takes them all the same)")
 
 
@@ -93,7 +93,9 @@ def _evaluate_one(
 def _without(
     model: Siamese, loaded: LoadedModel, manifest: Manifest, knocked_out: Callable[[], AbstractContextManager[Remark]]
 ) -> Without:
-    """Without a mechanism, at the threshold of these pairs' own equal error rates: distances are others."""
+    """Metrics without a mechanism, at the equal-error threshold of these pairs, because distances are on
+    another scale.
+    """
     with knocked_out() as remark:
         scored = score_pairs(encode_faces(model, loaded.config, manifest), manifest, loaded.config)
     threshold = equal_error_threshold(scored.distance, scored.different)
@@ -101,7 +103,7 @@ def _without(
 
 
 def printed(result: VerificationResult, checkpoint: str) -> list[Printed]:
-    """A table of the figures in percent, and the subjects with most errors."""
+    """A table of the metrics in percent, and the subjects with most errors."""
     found = result.metrics
     interval = found.accuracy_interval
     rows = [
@@ -155,7 +157,7 @@ def _log(
     threshold: float,
     hardest: str,
 ) -> None:
-    """One run with the figures as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
+    """Logs one run with the metrics as `test/<set>/…`, the ROC curve and densities, and the hardest pairs."""
     sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
     report = Report(
         values=as_json(results, threshold),

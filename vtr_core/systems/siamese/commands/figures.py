@@ -1,4 +1,4 @@
-"""The ROC curve of each data set, and the densities of distances of matching and of different pairs."""
+"""The ROC curve of each data set, and the densities of distances of matching and different pairs."""
 
 from collections.abc import Sequence
 

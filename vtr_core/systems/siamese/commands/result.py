@@ -10,7 +10,7 @@ from vtr_core.systems.siamese.verification import ScoredPairs, SubjectErrors
 
 @dataclass(frozen=True)
 class Without:
-    """Figures of the same pairs without a mechanism of the model."""
+    """Metrics of the same pairs without a mechanism of the model."""
 
     metrics: VerificationMetrics
     remark: str
@@ -18,7 +18,7 @@ class Without:
 
 @dataclass(frozen=True)
 class VerificationResult:
-    """The figures of one data set: at the validation's threshold, and as the paper decides, at the margin."""
+    """The metrics of one data set: at the validation threshold, and at the margin, as in the paper."""
 
     name: str
     manifest: Manifest
@@ -26,15 +26,15 @@ class VerificationResult:
     metrics: VerificationMetrics
     at_margin: VerificationMetrics
     loss: float
-    """The training's loss, as its mean over the pairs."""
+    """The training loss, as its mean over the pairs."""
     folds: FoldAccuracy | None
     """Fold accuracies of a list with folds, such as LFW's View 2."""
     subjects: Sequence[SubjectErrors]
     without: Mapping[str, Without] = field(default_factory=dict)
-    """By the mechanism that was switched off."""
+    """Metrics by ablated mechanism."""
 
     def metric_values(self, prefix: str) -> dict[str, float]:
-        """The figures by metric name; rates in percent."""
+        """The metrics by name; rates in percent."""
         rates = {name: v if name == "threshold" else 100.0 * v for name, v in self.metrics.flat().items()}
         values = {**rates, "accuracy_at_margin": 100.0 * self.at_margin.accuracy, "loss": self.loss}
         if self.folds is not None:

@@ -1,4 +1,4 @@
-"""`vtr tables siamese --faces FOLDER`: the paper's table on AT&T's faces, group by group of unseen subjects."""
+"""`vtr tables siamese --faces FOLDER`: the paper's table on AT&T's faces, by groups of unseen subjects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
-    """Train and evaluate what is missing, group by group, writing `table.md` after each run; the page."""
+    """Trains and evaluates missing rows, group by group, writes `table.md` after each run, and returns the page."""
     from pipelines.report.links import print_link
     from vtr_core.data.plan.subject_groups import group_split, held_out_groups
     from vtr_core.data.sources.faces.folder import Faces
@@ -75,7 +75,7 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     if flags.margins:
         splits = [split.without_validation() for split in splits]
     preset(flags.preset)
-    _finished_rows(flags, splits)  # a folder of other splits is refused before anything is trained
+    _finished_rows(flags, splits)  # refuses a folder of other splits before any training
     for number in numbers:
         for variant in wanted:
             _run(flags, changes, number, splits[number], variant)
@@ -101,7 +101,7 @@ def _numbers(flags: SiameseTableFlags, count: int) -> Sequence[int]:
 
 
 def _run(flags: SiameseTableFlags, changes: Mapping[str, Any], number: int, split: "GroupSplit", variant: str) -> None:
-    """One row's figures on one group, unless they are there."""
+    """Metrics of one row on one group, computed if missing."""
     from vtr_core import storage
     from vtr_core.config.override import override
     from vtr_core.storage import locate
@@ -135,7 +135,7 @@ def _choice(
 
 
 def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: float | None) -> dict[str, Any]:
-    """The figures of the training and the test subjects, in percent, and the settings that decided."""
+    """Metrics on training and test subjects, in percent, and the settings that they depend on."""
     from vtr_core.systems.siamese.commands.command import VerificationFlags
     from vtr_core.systems.siamese.commands.evaluate import evaluate
 
@@ -146,7 +146,7 @@ def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: fl
 
 
 def _config(flags: SiameseTableFlags, changes: Mapping[str, Any], variant: str) -> "TrainConfig":
-    """The row's configuration; changes of settings that a row's tower lacks are for the others."""
+    """The row's configuration; changes of settings that its tower lacks are ignored."""
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
     from vtr_core.systems.siamese.config import SiameseConfig
@@ -158,7 +158,7 @@ def _config(flags: SiameseTableFlags, changes: Mapping[str, Any], variant: str) 
 
 
 def _finished(flags: SiameseTableFlags, variant: str, number: int, split: "GroupSplit") -> Mapping[str, float] | None:
-    """The figures of a row and group that were written before; RunConflict where they are of another split."""
+    """Stored metrics of a row and group; RunConflict where they are of another split."""
     from vtr_core import storage
     from vtr_core.storage import locate
 
@@ -179,7 +179,7 @@ def _folder(flags: SiameseTableFlags, variant: str, number: int) -> str:
 
 
 def _finished_rows(flags: SiameseTableFlags, splits: Sequence["GroupSplit"]) -> dict[str, list[Mapping[str, float]]]:
-    """By variant, the figures of each finished group."""
+    """By variant, the metrics of each finished group."""
     figures: dict[str, list[Mapping[str, float]]] = {}
     for variant in VARIANTS:
         found = [_finished(flags, variant, number, split) for number, split in enumerate(splits)]
@@ -188,7 +188,7 @@ def _finished_rows(flags: SiameseTableFlags, splits: Sequence["GroupSplit"]) -> 
 
 
 def _write(flags: SiameseTableFlags, changes: Mapping[str, Any], splits: Sequence["GroupSplit"]) -> str:
-    """Write `table.md` and `table.json` of all finished groups; the page."""
+    """Writes `table.md` and `table.json` of all finished groups and returns the page."""
     from vtr_core import storage
     from vtr_core.storage import locate
     from vtr_core.systems.siamese.tables.paper import markdown

@@ -1,4 +1,4 @@
-"""The data sets and runs behind a table of faces: what is there of the same settings is taken as it is."""
+"""Data sets and runs for a table of faces; existing ones with the same settings are reused."""
 
 from dataclasses import dataclass
 
@@ -13,21 +13,21 @@ from vtr_core.storage import locate
 
 @dataclass(frozen=True)
 class FaceRuns:
-    """Faces, and the folder of data sets and runs."""
+    """Creates the data sets and runs of a table in a folder."""
 
     faces: str
     """Folder with a folder of images for each subject."""
     size: int | None
-    """Rows and columns that images are brought to."""
+    """Rows and columns that images are resized to."""
     seed: int
     """Random seed of the pairs."""
     out: str
     experiment: str
 
     def data(self, name: str, split: GroupSplit) -> str:
-        """The data set `name` with the splits that have subjects; RunConflict where it is there with others."""
+        """The data set `name` with the subjects of each split; RunConflict if it exists with others."""
         source = Faces(
-            root=locate(self.faces).uri,  # the same, however the folder is spelled
+            root=locate(self.faces).uri,  # normalised path of the folder
             size=self.size,
             subjects=(*split.train, *split.validation, *split.test),
             validation=split.validation,
@@ -39,7 +39,7 @@ class FaceRuns:
         return place
 
     def checkpoint(self, config: TrainConfig, data: str, folder: str) -> str:
-        """The run's checkpoint; a run that was interrupted goes on, a finished one is taken as it is."""
+        """The run's checkpoint; an interrupted run is resumed, a finished one reused."""
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
         return train(config, TrainFlags(data=data, out=folder, experiment=self.experiment)).checkpoint

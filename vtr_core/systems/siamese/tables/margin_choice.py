@@ -21,11 +21,11 @@ from vtr_core.train.checkpoint.load import load_model
 
 @dataclass(frozen=True)
 class MarginChoice:
-    """The margin of highest mean validation figure, of equals the smallest, and its threshold."""
+    """The margin of highest mean validation metric, ties: the smallest, and its threshold."""
 
     metric: str
     means: Mapping[str, float]
-    """Over folds, by margin."""
+    """Means over folds, by margin."""
     margin: float
     threshold: float
     """The equal-error threshold over the pairs of all folds, each fold scored by a model trained without it."""
@@ -34,7 +34,7 @@ class MarginChoice:
 def choose_margin(
     runs: FaceRuns, config: TrainConfig, margins: Sequence[float], folds: Sequence[GroupSplit], name: str, folder: str
 ) -> MarginChoice:
-    """Train with every margin and fold, write the choice to `folder`/margins.json, and return it."""
+    """Trains with every margin and fold, writes the choice to `folder`/margins.json, and returns it."""
     data = [runs.data(f"{name}-fold-{i}-of-{len(folds)}", fold) for i, fold in enumerate(folds)]
     means: dict[float, float] = {}
     checkpoints: dict[float, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Table 1 of Siamese Capsule Networks, AT&T: the paper's figures, and ours over test groups beside them."""
+"""Table 1 of Siamese Capsule Networks, AT&T: published metrics, and ours over test groups beside them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from vtr_core.tables.interval import estimate
 
 TARGET = 94.2
-"""Test accuracy in percent that the capsule network is to reach."""
+"""Target test accuracy of the capsule network, in percent."""
 
 
 @dataclass(frozen=True)
 class PaperRow:
-    """A row of the paper's table: accuracies in percent, contrastive losses; `variant` is our preset's."""
+    """A row of the paper's table: accuracies in percent, contrastive losses; `variant` is that of our preset."""
 
     title: str
     variant: str
@@ -40,11 +40,13 @@ COLUMNS = (
 """Columns: our metric, heading, and the paper's field where it reports one."""
 
 Figures = Mapping[str, Sequence[Mapping[str, float]]]
-"""By variant, the figures of each finished group."""
+"""By variant, the metrics of each finished group."""
 
 
 def markdown(figures: Figures, groups: int) -> str:
-    """The table: `paper → ours ± deviation over groups`, the groups that are finished, and whether the goal is met."""
+    """The table: `paper → ours ± standard deviation over groups`, the finished groups, and whether the target is
+    reached.
+    """
     heads = ["Model", "groups", *(heading for _, heading, _ in COLUMNS)]
     lines = [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 1))]
     for row in ROWS:
@@ -67,7 +69,7 @@ def _cell(row: PaperRow, name: str, field: str, values: Sequence[float]) -> str:
 
 
 def _remarks(figures: Figures) -> list[str]:
-    """The goal on the groups that all compared models have finished, as far as there are any."""
+    """Remarks on the target, over the groups that all compared models have finished, if any."""
     counts = {row.variant: len(figures.get(row.variant, ())) for row in ROWS}
     lines = [
         "- Accuracies and areas in percent, at the threshold of equal error rates on the validation subjects; CL is "

@@ -94,7 +94,7 @@ def _side(
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many videos have a detection in each of `BINS` equal parts of [0, 1], with and without the concept."""
+    """Numbers of videos by detection probability in `BINS` equal bins of [0, 1], with and without the concept."""
 
     present: Int64[np.ndarray, " bins"]
     absent: Int64[np.ndarray, " bins"]

@@ -80,7 +80,7 @@ class Findings:
         return found
 
     def metrics(self) -> dict[str, float]:
-        """The means over runs by metric name; characters that MLflow does not allow are removed from names of ways."""
+        """The means over runs by metric name; names of ways have `_` for all but letters and digits."""
         values = {}
         for scoring, ensemble in self.ensembles():
             way = "".join(letter if letter.isalnum() else "_" for letter in ensemble.name)
