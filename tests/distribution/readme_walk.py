@@ -13,6 +13,8 @@ NOT_WALKED = {
     "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",
     "siamese --faces": "47 trainings; tests/integration/test_siamese.py makes one of its tables",
     "sweep": "several trainings that are killed; tests/integration/test_sweep.py",
+    "runs/dual runs/other": "a second model; tests/pipelines/explain/test_queries.py",
+    "--queries ambiguous": "no made-up word is several parts of speech; tests/pipelines/evaluate/test_dual_spaces.py",
     "--synthetic": "dozens of trainings; tests/integration/test_tables.py and test_tables_muse.py",
 }
 """What a command holds that no walk runs, and why."""
