@@ -1,7 +1,11 @@
 """Checks of a data set's record kind; errors name the command that makes the required one."""
 
+from typing import TypeVar
+
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.errors import SchemaMismatch
+
+S = TypeVar("S", VideoSchema, ImageSchema, FrameSchema, StepSchema)
 
 
 def require_clips(schema: Schema, where: str) -> ClipSchema:
@@ -31,39 +35,42 @@ def require_clips(schema: Schema, where: str) -> ClipSchema:
 
 def require_videos(schema: Schema, where: str) -> VideoSchema:
     """`schema` if it is of whole videos; SchemaMismatch, with the remedy, for another kind at `where`."""
-    if isinstance(schema, VideoSchema):
-        return schema
-    raise SchemaMismatch(
-        f"{where} is {schema.label()}; this model reads {VideoSchema.label()}, whole videos with their frames: "
-        "make them with vtr ingest clip_tokens, or msrvtt or synthetic … --records videos, --out <another folder>"
+    remedy = "make them with vtr ingest clip_tokens, or msrvtt or synthetic … --records videos, --out <another folder>"
+    return _required(
+        VideoSchema,
+        schema,
+        where,
+        f"; this model reads {VideoSchema.label()}, whole videos with their frames: {remedy}",
     )
 
 
 def require_images(schema: Schema, where: str) -> ImageSchema:
     """`schema` if it is of images; SchemaMismatch, with the remedy, for another kind at `where`."""
-    if isinstance(schema, ImageSchema):
-        return schema
-    raise SchemaMismatch(
-        f"{where} is {schema.label()}; Siamese networks read {ImageSchema.label()}, images of subjects: make them with "
-        "vtr ingest faces, olivetti or lfw"
+    remedy = "make them with vtr ingest faces, olivetti or lfw"
+    return _required(
+        ImageSchema, schema, where, f"; Siamese networks read {ImageSchema.label()}, images of subjects: {remedy}"
     )
 
 
 def require_frames(schema: Schema, where: str) -> FrameSchema:
     """`schema` if it is of frames; SchemaMismatch, with the remedy, for another kind at `where`."""
-    if isinstance(schema, FrameSchema):
-        return schema
-    raise SchemaMismatch(
-        f"{where} is {schema.label()}; this reads {FrameSchema.label()}, pictures of clips: make them with "
-        "vtr extract … --records frames"
-    )
+    remedy = "make them with vtr extract … --records frames"
+    return _required(FrameSchema, schema, where, f"; this reads {FrameSchema.label()}, pictures of clips: {remedy}")
 
 
 def require_steps(schema: Schema, where: str) -> StepSchema:
     """`schema` if it is of videos with ordered steps; SchemaMismatch, with the remedy, for another kind at `where`."""
-    if isinstance(schema, StepSchema):
-        return schema
-    raise SchemaMismatch(
-        f"{where} is {schema.label()}, localisation reads {StepSchema.label()}, videos with the ordered steps of a "
-        "task; make one with vtr ingest crosstask, mining_youtube or synthetic_steps"
+    remedy = "make one with vtr ingest crosstask, mining_youtube or synthetic_steps"
+    return _required(
+        StepSchema,
+        schema,
+        where,
+        f", localisation reads {StepSchema.label()}, videos with the ordered steps of a task; {remedy}",
     )
+
+
+def _required(kind: type[S], schema: Schema, where: str, otherwise: str) -> S:
+    """`schema` if it is of the kind; else SchemaMismatch, which says what it is and then `otherwise`."""
+    if isinstance(schema, kind):
+        return schema
+    raise SchemaMismatch(f"{where} is {schema.label()}{otherwise}")
