@@ -16,6 +16,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from tests.checked_calls import check_calls
+from tests.undisturbed import UNDISTURBED
 
 check_calls("vtr_core")  # works on modules imported from here on
 torch.set_num_threads(1)
@@ -23,8 +24,8 @@ settings.register_profile("shared-machine", deadline=None, suppress_health_check
 settings.load_profile("shared-machine")
 for name in ("MLFLOW", "RAY", "SWEEP"):
     os.environ.setdefault(f"VTR_{name}_PATIENCE_S", "1200")  # of the commands that tests start, too
-os.environ.setdefault("RAY_worker_niceness", "0")  # of 15, other programs of a busy machine leave Ray's workers nothing
-os.environ.setdefault("RAY_memory_monitor_refresh_ms", "0")  # or workers are ended where other programs take the memory
+for name, value in UNDISTURBED.items():
+    os.environ.setdefault(name, value)
 
 _LIMIT = pytest.StashKey[float]()
 """On the monotonic clock: when tests are no longer begun."""

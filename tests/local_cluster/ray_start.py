@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.local_cluster.network import INTERFACE
+from tests.undisturbed import UNDISTURBED
 from vtr_core import ray_private
 
 Command = list[str]
@@ -103,6 +104,7 @@ def environment(temporary: str, namespaces: bool) -> dict[str, str]:
         "RAY_AUTH_MODE": "disabled",
         ray_private.KEEP_DEVICES: "0",
         **ray_private.NO_PRESTART,
+        **UNDISTURBED,
         **QUICK_FAULTS,
         ray_private.STOP_WAIT: "60",
     }
