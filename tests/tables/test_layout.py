@@ -44,8 +44,17 @@ def test_our_figures_stand_behind_the_papers() -> None:
     assert cells(page, "AVLNet")[1] == "19.9"
 
 
-def test_a_set_of_our_own_has_columns_of_its_own_and_falls_back_to_video() -> None:
-    results = Results({"routing-em": {"mine/t2v/r10": (40.0,)}}, chance={"mine/t2v/r10": 5.0})
+def test_a_set_without_audio_says_so_where_a_row_hears_it() -> None:
+    """Text → video is another task than text → video+audio."""
+    results = Results({"": {"msrvtt/t2v/r1": (9.0,), "mine/t2v/r1": (9.0,)}})
+    page = markdown(table(1), results, [OwnSet("mine", "retrieval")])
+    assert cells(page, "Ours, video and audio")[5] == "9.3 → no audio"
+    assert cells(page, "Ours, video and audio")[9] == "no audio"
+    assert cells(page, "Ours, video")[5] == "9.7 → **9.0**"
+
+
+def test_a_set_of_our_own_has_columns_of_its_own() -> None:
+    results = Results({"routing-em": {"mine/t2va/r10": (40.0,)}}, chance={"mine/t2v/r10": 5.0})
     page = markdown(table(3), results, [OwnSet("mine", "retrieval"), OwnSet("steps", "localization")])
     assert "mine R@10" in page
     assert "steps" not in page
