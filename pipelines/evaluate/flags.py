@@ -11,6 +11,9 @@ SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 Normalization = Literal["dual_softmax", "query_bank"]
 
 
+Background = Literal["zero", "mean"]
+
+
 Rescale = Literal["matrix", "query", "train"]
 
 
@@ -74,8 +77,10 @@ class LocalizationFlags:
     """Seconds pooled around each second before embedding."""
     audio: bool = False
     """Embed video and audio of a second together."""
-    background: Literal["zero", "mean"] = "zero"
-    """Background score that spans compete with: 0, or the mean of a video's scores."""
+    background: Background | None = None
+    """Background score that spans compete with: zero, or the mean of a video's scores (default: mean under
+    neg_euclidean and neg_volume, whose scores are all below 0, so that every span would be one second long; else
+    zero)."""
     draws: int = 10
     """Random rankings averaged for the chance level."""
     seed: int = 0

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.arguments import check_counts
-from pipelines.evaluate.flags import LocalizationFlags
+from pipelines.evaluate.flags import Background, LocalizationFlags
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.bar_figure import Bar, Panel, bar_figure
 from pipelines.report.links import print_link
@@ -19,8 +19,9 @@ from vtr_core.data.records.required_kind import require_steps
 from vtr_core.data.shards.checks import usable
 from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
+from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.spaces import clip_space_of
-from vtr_core.similarity import SimilarityKind
+from vtr_core.similarity import SimilarityKind, never_positive
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
@@ -82,7 +83,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
         show(printed(results[-1], f"{loaded.uri}, {similarity} similarity"))
     _log(flags, loaded, results, similarity)
     if flags.json is not None:
-        storage.write_json(locate(flags.json), as_json(results, _settings(flags, similarity)))
+        storage.write_json(locate(flags.json), as_json(results, _settings(flags, loaded, similarity)))
         print_link(locate(flags.json))
     return results
 
@@ -103,7 +104,8 @@ def _evaluate_one(
         audio=flags.audio,
     )
     steps = score_steps(using, manifest)
-    videos = [centred(video) for video in steps.videos] if flags.background == "mean" else steps.videos
+    mean = _background(flags, similarity) == "mean"
+    videos = [centred(video) for video in steps.videos] if mean else steps.videos
     decodings = {
         decoding: Decoded(
             model=localise(videos, exactly_one),
@@ -113,6 +115,11 @@ def _evaluate_one(
         for decoding, exactly_one in DECODINGS.items()
     }
     return LocalizationResult(name, manifest, steps, decodings)
+
+
+def _background(flags: LocalizationFlags, similarity: SimilarityKind) -> Background:
+    """The background's score that was asked for, or that fits the similarity."""
+    return flags.background or ("mean" if never_positive(similarity) else "zero")
 
 
 def printed(result: LocalizationResult, title: str) -> list[Printed]:
@@ -157,10 +164,11 @@ def _remarks(steps: ScoredSteps) -> list[str]:
     return lines
 
 
-def _settings(flags: LocalizationFlags, similarity: SimilarityKind) -> dict[str, object]:
+def _settings(flags: LocalizationFlags, loaded: LoadedModel, similarity: SimilarityKind) -> dict[str, object]:
     """The settings that the metrics depend on beside checkpoint and data."""
-    chosen = {"window": flags.window, "audio": flags.audio, "background": flags.background}
-    return {"similarity": similarity, **chosen, "draws": flags.draws, "seed": flags.seed}
+    similarities = {"similarity": similarity, **Protocol.of(loaded.config, similarity).flat()}
+    chosen = {"window": flags.window, "audio": flags.audio, "background": _background(flags, similarity)}
+    return {**similarities, **chosen, "draws": flags.draws, "seed": flags.seed}
 
 
 def _log(
@@ -170,7 +178,7 @@ def _log(
     similarity: SimilarityKind,
 ) -> None:
     """Log one run with the metrics as `test/<set>/<decoding>/…`."""
-    settings = _settings(flags, similarity)
+    settings = _settings(flags, loaded, similarity)
     sets = [EvaluatedSet(one.name, one.manifest, one.metric_values(f"test/{one.name}")) for one in results]
     title = f"{loaded.uri}, {similarity} similarity"
     report = Report(

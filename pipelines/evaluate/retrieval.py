@@ -15,6 +15,7 @@ from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
+from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
 from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
@@ -49,7 +50,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank, missing))
         show(printed(results[-1], loaded.uri))
-    log(flags.experiment, loaded, results, _settings(flags, kinds))
+    log(flags.experiment, loaded, results, {**_settings(flags, kinds), **Protocol.of(loaded.config, kinds[0]).flat()})
     if flags.json is not None:
         write_json(flags.json, results)
     return results
@@ -117,7 +118,8 @@ def _evaluate_one(
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
     variants += _without(loaded, manifest, kinds[0], missing)
-    return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest))
+    protocol = Protocol.of(config, kinds[0])
+    return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest), protocol)
 
 
 def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts) -> list[Variant]:

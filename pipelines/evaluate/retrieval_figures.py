@@ -13,6 +13,7 @@ from pipelines.report.printed_page import Printed, page
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
 from vtr_core.metrics.ranking import RetrievalMetrics
+from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import LoadedModel
@@ -44,6 +45,8 @@ class Result:
     """The main similarity, whose metrics have the plain names."""
     variants: Sequence[Variant]
     best_possible: Mapping[str, Mapping[int, float]]
+    protocol: Protocol | None = None
+    """The similarities of training, of the choice of a checkpoint and of the plain metrics; None for several spaces."""
 
     @property
     def directions(self) -> list[Direction]:
@@ -71,6 +74,7 @@ def printed(result: Result, checkpoint: str) -> list[Printed]:
     parts: list[Printed] = [_table(result, similarity, checkpoint) for similarity in similarities]
     remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
     parts += [f"  {title}: {remark}" for title, remark in remarks.items()]
+    parts += [] if result.protocol is None else [f"  similarities: {result.protocol}"]
     for direction in result.directions:
         if direction.num_unanswerable:
             counts = f"{direction.num_unanswerable} of {direction.metrics.num_queries} queries"
@@ -143,6 +147,7 @@ def as_json(results: Sequence[Result]) -> dict[str, object]:
     """All results as JSON: by data set, the plain metrics under the main similarity, and all variants."""
     return {
         "similarity": results[0].similarity,
+        **({} if results[0].protocol is None else results[0].protocol.flat()),
         "sets": {
             result.name: {
                 "data": result.manifest.uri,

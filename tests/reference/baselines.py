@@ -9,6 +9,19 @@ def _linear(layer, x):
     return layer.weight @ x + layer.bias
 
 
+def gated_unit(unit, vector):
+    """y times the sigmoid of a linear map of y, number by number (Miech et al. 2018, context gating)."""
+    first, gate = unit.linear, unit.gate
+    y = [
+        sum(w * x for w, x in zip(row, vector, strict=True)) + b
+        for row, b in zip(first.weight, first.bias, strict=True)
+    ]
+    logits = [
+        sum(w * v for w, v in zip(row, y, strict=True)) + b for row, b in zip(gate.weight, gate.bias, strict=True)
+    ]
+    return torch.stack([v / (1 + torch.exp(-z)) for v, z in zip(y, logits, strict=True)])
+
+
 def fully_connected(layers, vector):
     """Two linear layers with ReLU between them."""
     return _linear(layers[2], _linear(layers[0], vector).clamp(min=0))

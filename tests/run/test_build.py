@@ -36,6 +36,7 @@ MODELS = {
     )
 }
 MODELS["fully_connected"] = FullyConnectedConfig(hidden_dim=20, **SHARED)
+MODELS["gated_unit"] = FullyConnectedConfig(layers="gated_unit", **SHARED)
 MODELS["self_attention_baseline"] = SelfAttentionBaselineConfig(num_tokens=4, attention_dim=6, num_heads=2, **SHARED)
 
 

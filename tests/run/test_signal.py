@@ -29,7 +29,7 @@ def test_with_any_routing(routing: str) -> None:
     assert made_signal(config, "unit").faults() == []
 
 
-@pytest.mark.parametrize("name", ["fully-connected", "self-attention", "not-shared", "mil-nce"])
+@pytest.mark.parametrize("name", ["fully-connected", "self-attention", "not-shared", "mil-nce", "avlnet"])
 def test_in_the_baselines(name: str) -> None:
     assert made_signal(small(f"capsule-howto-{name}"), "unit").faults() == []
 

@@ -33,19 +33,31 @@ def test_without_results_every_row_stands_with_the_papers_figures() -> None:
             assert tuple(None if cell == "–" else float(cell) for cell in shown) == row.paper
     page = markdown(table(1), Results(missing={"youcook2": "Its features are not at hand."}))
     assert "- youcook2: not run. Its features are not at hand." in page
-    assert "AVLNet" in page.splitlines()[-1]  # named among the systems that are not ours
+    assert "NoiseEstimation" in page.splitlines()[-1]  # named among the systems that are not ours
 
 
 def test_our_figures_stand_behind_the_papers() -> None:
-    results = Results({"": {"youcook2/t2va/r1": (18.0, 20.0), "youcook2/t2v/r1": (9.0, 9.0)}})
+    results = Results(
+        {"": {"youcook2/t2va/r1": (18.0, 20.0), "youcook2/t2v/r1": (5.0,)}, "video": {"youcook2/t2v/r1": (9.0, 9.0)}}
+    )
     page = markdown(table(1), results)
     assert cells(page, "Ours, video and audio")[1] == "19.3 → **19.0** ± 12.7"
     assert cells(page, "Ours, video")[1] == "9.0 → **9.0** ± 0.0"
     assert cells(page, "AVLNet")[1] == "19.9"
 
 
-def test_a_set_of_our_own_has_columns_of_its_own_and_falls_back_to_video() -> None:
-    results = Results({"routing-em": {"mine/t2v/r10": (40.0,)}}, chance={"mine/t2v/r10": 5.0})
+def test_a_set_without_audio_says_so_where_a_row_hears_it() -> None:
+    """Text → video is another task than text → video+audio."""
+    seen = {"msrvtt/t2v/r1": (9.0,), "mine/t2v/r1": (9.0,)}
+    results = Results({"": seen, "video": seen})
+    page = markdown(table(1), results, [OwnSet("mine", "retrieval")])
+    assert cells(page, "Ours, video and audio")[5] == "9.3 → no audio"
+    assert cells(page, "Ours, video and audio")[9] == "no audio"
+    assert cells(page, "Ours, video")[5] == "9.7 → **9.0**"
+
+
+def test_a_set_of_our_own_has_columns_of_its_own() -> None:
+    results = Results({"routing-em": {"mine/t2va/r10": (40.0,)}}, chance={"mine/t2v/r10": 5.0})
     page = markdown(table(3), results, [OwnSet("mine", "retrieval"), OwnSet("steps", "localization")])
     assert "mine R@10" in page
     assert "steps" not in page

@@ -1,5 +1,6 @@
 """A configuration completed with what its data set delivers."""
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -39,7 +40,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
 
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:
-    features = {feature.name: feature.dim for feature in manifest.schema.features}
+    features = _taken(system_of(model).takes(model), manifest)
     given = model.inputs
     if given.features and given.features != features:
         raise DatasetError(
@@ -58,6 +59,18 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
     if words.vectors is None and trained is not None:
         changes[trained] = True
     return changes
+
+
+def _taken(wanted: Sequence[str], manifest: Manifest) -> dict[str, int]:
+    """The features of a data set that the model takes, name to dimension; DatasetError without one of them."""
+    held = {feature.name: feature.dim for feature in manifest.schema.features}
+    absent = [name for name in wanted if name not in held]
+    if absent:
+        raise DatasetError(
+            f"{manifest.uri} has {_listed(held)}, and no {absent[0]}, which model.modalities asks for; "
+            "name some of these, or leave model.modalities out for all"
+        )
+    return {name: dim for name, dim in held.items() if not wanted or name in wanted}
 
 
 def _listed(features: dict[str, int]) -> str:

@@ -3,7 +3,7 @@
 Its functions import models and tasks when they are called: configurations and `--help` need neither.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +40,10 @@ def _nothing(*_: Any) -> None:
 
 def _never(*_: Any) -> bool:
     return False
+
+
+def _all(*_: Any) -> Sequence[str]:
+    return ()
 
 
 def _no_features(*_: Any) -> "Mapping[str, int]":
@@ -95,6 +99,9 @@ class System:
     """A loss's granularity margin, which needs the captions' information content; None if it has none."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
     """The usual training features of a model, name to dimension, for inspecting it without data."""
+
+    takes: Callable[[Any], Sequence[str]] = _all
+    """The features that a model takes, of those of the training data; () for all."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

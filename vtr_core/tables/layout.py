@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from vtr_core.tables.interval import Estimate, estimate
 from vtr_core.tables.table import CAPTIONING, LOCALIZATION, Column, Results, Row, Table
 
-NOTHING = "–"
+NOTHING, NO_AUDIO = "–", "no audio"
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class OwnSet:
 def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) -> str:
     """The table's page: `paper → ours ± half the 95 % interval`, then what is missing and why, and the notes.
 
-    On data sets of our own there is no figure of the paper, only ours. A set without audio shows text → video in rows
-    that hear audio elsewhere.
+    On data sets of our own there is no figure of the paper, only ours. In rows that hear audio a set without audio says
+    so.
     """
     own = tuple(column for one in own_sets if one.kind == table.kind for column in one.columns())
     columns = (*table.columns, *own)
@@ -57,6 +57,8 @@ def markdown(table: Table, results: Results, own_sets: Sequence[OwnSet] = ()) ->
 def _cell(table: Table, row: Row, column: Column, printed: float | None, results: Results) -> str:
     paper = NOTHING if printed is None else _number(printed, column)
     ours = _ours(row, column, results)
+    if ours is None and _lacks_audio(row, column, results):
+        return NO_AUDIO if printed is None else f"{paper} → {NO_AUDIO}"
     if column.data_set == "benchmark" and ours is not None and printed is not None:
         reference = next(r for r in table.rows if r.variant == table.relative_to)
         of_reference = reference.paper[table.columns.index(column)]
@@ -71,21 +73,24 @@ def _cell(table: Table, row: Row, column: Column, printed: float | None, results
 def _ours(row: Row, column: Column, results: Results) -> Estimate | None:
     if row.variant is None:
         return None
-    figures = results.figures.get(row.variant, {})
-    for name in _names(column, row.direction):
-        if figures.get(name):
-            return estimate(figures[name])
-    return None
+    values = results.figures.get(row.variant, {}).get(_name(column, row.direction))
+    return estimate(values) if values else None
 
 
-def _names(column: Column, direction: str) -> Iterator[str]:
-    yield f"{column.data_set}/{column.metric.format(direction=direction)}"
-    if direction == "t2va":
-        yield f"{column.data_set}/{column.metric.format(direction='t2v')}"
+def _lacks_audio(row: Row, column: Column, results: Results) -> bool:
+    """Whether a row that hears audio was tested on a set without."""
+    if row.variant is None or row.direction != "t2va" or "{direction}" not in column.metric:
+        return False
+    return _name(column, "t2v") in results.figures.get(row.variant, {})
+
+
+def _name(column: Column, direction: str) -> str:
+    return f"{column.data_set}/{column.metric.format(direction=direction)}"
 
 
 def _chance(column: Column, results: Results) -> str:
-    for name in _names(column, "t2va"):
+    """A random ranking's metric, with audio where the set has any."""
+    for name in (_name(column, "t2va"), _name(column, "t2v")):
         if name in results.chance:
             return f"{results.chance[name]:.1f}"
     return NOTHING

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from pipelines.evaluate.command import main
-from pipelines.evaluate.flags import LocalizationFlags
-from pipelines.evaluate.localization import evaluate
+from pipelines.evaluate.flags import Background, LocalizationFlags
+from pipelines.evaluate.localization import Decoded, evaluate
 from tests.builders.toy import toy_dataset
 from tests.builders.toy_steps import toy_steps
 from vtr_core.config.override import override
@@ -85,6 +85,22 @@ def test_settings_change_what_they_should(flags: LocalizationFlags) -> None:
     for changed in (replace(flags, window=3), replace(flags, audio=True), replace(flags, similarity="neg_euclidean")):
         (other,) = evaluate(changed)
         assert [s.scores.tolist() for s in other.steps.videos] != scores
+
+
+def test_spans_under_a_distance_are_longer_than_a_second(flags: LocalizationFlags) -> None:
+    """Every score is below 0: against a background of 0 a span would never be worth a second second."""
+
+    def spans(background: Background | None) -> Decoded:
+        (result,) = evaluate(replace(flags, similarity="neg_euclidean", background=background))
+        assert all((video.scores <= 0).all() for video in result.steps.videos)
+        return result.decodings["spans"]
+
+    assert spans(None) == spans("mean") != spans("zero")
+    assert flags.json is not None
+    written = json.loads(Path(flags.json).read_text())
+    assert written["background"] == "zero"
+    assert written["similarity_trained_with"] == written["similarity_chosen_by"] == "dot"
+    assert written["similarity_judged_by"] == "neg_euclidean"
 
 
 def test_unknown_steps_are_told(flags: LocalizationFlags, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,6 +83,7 @@ def test_every_figure_is_printed_logged_and_written(
             assert record["directions"][direction.name]["metrics"]["recall"]["5"] == recall
     assert written_figures["directions"] == written_figures["variants"][0]["directions"]
     assert params["similarities"] == "dot cosine neg_euclidean"
+    assert params["similarity_trained_with"] == params["similarity_judged_by"] == "dot"
     assert (params["query_bank"], params["bank_size"]) == (bank.uri, "4")
     printed = " ".join(capsys.readouterr().out.split())  # titles are wrapped
     for words in (

@@ -19,6 +19,7 @@ from vtr_core.retrieval.evaluate.retrieval import Direction, evaluate_retrieval,
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
+from vtr_core.similarity import SimilarityKind
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -54,6 +55,26 @@ def test_a_clip_without_audio_is_scored_with_video_alone() -> None:
     assert found["t2va"].metrics.recall[1] == 0.5  # clip 1's audio now answers both
     assert found["t2va"].metrics.num_items == 2
     assert (found["v2a"].metrics.num_queries, found["v2a"].metrics.num_items) == (1, 1)  # clip 2 has none to find
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_euclidean"])
+def test_a_clip_with_audio_has_no_advantage(similarity: SimilarityKind) -> None:
+    """Clips with the same video and the caption's audio, or none, are as near as their modalities are on average."""
+    audio = {"vectors": [[3, 1, 0], [0, 0, 0]], "present": [True, False]}
+    rows = rows_of([[2, 1, 0], [2, 1, 0]], [[3, 2, 1], [3, 2, 1]], [1, 2], **audio)
+    for name in ("t2va", "va2t"):
+        ranking = next(r for r in rankings(rows) if r.name == name)
+        found = ranking.scores(similarity)(slice(0, 2), slice(0, 2))
+        seen, heard = (_slowly(similarity, [3, 2, 1], other) for other in ([2, 1, 0], [3, 1, 0]))
+        by_clip = found.T if name == "va2t" else found
+        np.testing.assert_allclose(by_clip, [[(seen + heard) / 2, seen]] * 2, rtol=1e-6)
+
+
+def _slowly(similarity: SimilarityKind, a: list[float], b: list[float]) -> float:
+    dot = sum(x * y for x, y in zip(a, b, strict=True))
+    if similarity == "neg_euclidean":
+        return -(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) ** 0.5)
+    return dot if similarity == "dot" else dot / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
 
 
 def test_a_caption_whose_clip_has_no_video_stays_a_failure() -> None:

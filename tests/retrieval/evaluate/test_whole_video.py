@@ -30,12 +30,12 @@ def rows():
     return EmbeddedRows(vectors, present, CLIPS, OF_ROW)
 
 
-def clip_vectors(with_audio):
-    """Visible clips: their vectors and videos."""
-    kept = [c for c in range(10) if SEEN[c == CLIPS].all()]
-    heard = [bool(HEARD[c == CLIPS].all()) and with_audio for c in kept]
-    vectors = [BY_CLIP["video"][c] + (BY_CLIP["audio"][c] if h else 0) for c, h in zip(kept, heard, strict=True)]
-    return np.array(vectors, np.float64), VIDEOS[kept]
+def visible_clips(with_audio):
+    """Clip, video, and the vectors of its modalities."""
+    for c in range(10):
+        if SEEN[c == CLIPS].all():
+            heard = with_audio and HEARD[c == CLIPS].all()
+            yield c, VIDEOS[c], [BY_CLIP[name][c].astype(np.float64) for name in ("video", "audio")[: 1 + heard]]
 
 
 def expected_metrics(scores, query_videos, item_videos):
@@ -58,10 +58,14 @@ def same(found, expected):
 @pytest.mark.parametrize("name", ["t2v", "t2va"])
 def test_mean_embeddings(rows, name):
     found = {d.name: d for d in mean_embeddings(rows, "dot")}[name]
-    clips, of_clip = clip_vectors(name == "t2va")
-    queries, items = sorted(set(OF_ROW[KNOWN])), sorted(set(of_clip))
+    clips = list(visible_clips(name == "t2va"))
+    queries, items = sorted(set(OF_ROW[KNOWN])), sorted({video for _, video, _ in clips})
     texts = np.array([TEXT[KNOWN & (v == OF_ROW)].astype(np.float64).mean(axis=0) for v in queries])
-    scores = texts @ np.array([clips[of_clip == v].mean(axis=0) for v in items]).T
+    scores = np.zeros((len(queries), len(items)))
+    for k, item in enumerate(items):
+        own = [parts for _, video, parts in clips if video == item]
+        means = [np.mean([parts[m] for parts in own if len(parts) > m], axis=0) for m in range(max(map(len, own)))]
+        scores[:, k] = np.mean([texts @ mean for mean in means], axis=0)
     same(found.metrics, expected_metrics(scores, queries, items))
     assert found.num_unanswerable == 2  # video 2 has no words, video 5 nothing to see
 
@@ -72,8 +76,12 @@ def test_caption_average(rows, name, chunks, monkeypatch):
     monkeypatch.setattr(whole_video, "QUERY_CHUNK", chunks[0])
     monkeypatch.setattr(whole_video, "ITEM_CHUNK", chunks[1])
     found = {d.name: d for d in caption_average(rows, "neg_euclidean")}[name]
-    clips, of_clip = clip_vectors(name == "t2va")
-    distances = -np.linalg.norm(TEXT[KNOWN].astype(np.float64)[:, None] - clips[None], axis=2)
+    clips = list(visible_clips(name == "t2va"))
+    of_clip = np.array([video for _, video, _ in clips])
+    texts = TEXT[KNOWN].astype(np.float64)
+    distances = np.transpose(
+        [-np.mean([np.linalg.norm(texts - part, axis=1) for part in parts], axis=0) for _, _, parts in clips]
+    )
     scores = reference.caption_average(distances, OF_ROW[KNOWN].tolist(), of_clip.tolist())
     same(found.metrics, expected_metrics(scores, sorted(set(OF_ROW[KNOWN])), sorted(set(of_clip))))
     assert found.num_unanswerable == 2

@@ -26,6 +26,15 @@ def test_fully_connected_equals_slow_code():
             torch.testing.assert_close(embedded[name][row], expected, atol=1e-9, rtol=0)
 
 
+def test_a_gated_unit_equals_slow_code():
+    torch.manual_seed(0)
+    model, batch = build_model(FullyConnectedConfig(layers="gated_unit", **SHARED)).double(), clips()
+    embedded = model(batch).vectors
+    for name, values in _inputs(model, batch).items():
+        expected = reference.gated_unit(model.layers[name], values[0])
+        torch.testing.assert_close(embedded[name][0], expected, atol=1e-9, rtol=0)
+
+
 @pytest.mark.parametrize("num_tokens", [1, 3, 4, 16])
 @pytest.mark.parametrize("num_heads", [1, 2])
 def test_token_attention_equals_slow_code(num_tokens, num_heads):

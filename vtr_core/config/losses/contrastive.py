@@ -1,6 +1,6 @@
 """Loss configurations."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import NonNegativeFloat, PositiveFloat, model_validator
 
@@ -13,6 +13,8 @@ from vtr_core.config.settings import PositiveInt, Settings
 class ContrastiveLossConfig(Settings):
     """Settings of every contrastive loss."""
 
+    similarity: ClassVar[Literal["dot", "cosine", "neg_volume"]] = "cosine"
+    """The similarity that it compares."""
     same_video: SameVideo = KeepSameVideo()
     """Weighting of other clips of the same video as negatives."""
     block_rows: PositiveInt | None = None
@@ -25,6 +27,7 @@ class ContrastiveLossConfig(Settings):
 class MaskedMarginSoftmaxConfig(ContrastiveLossConfig):
     """MMS on dot products, the capsule paper's loss."""
 
+    similarity = "dot"
     kind: Literal["masked_margin_softmax"] = "masked_margin_softmax"
     margin: MarginConfig = ConstantMargin()
 
@@ -56,6 +59,7 @@ class InfoNceConfig(TemperatureConfig):
 class MilNceConfig(ContrastiveLossConfig):
     """MIL-NCE on dot products: a clip's caption and its further candidates are one bag of positives."""
 
+    similarity = "dot"
     kind: Literal["mil_nce"] = "mil_nce"
 
 
@@ -82,6 +86,7 @@ class SigmoidConfig(ContrastiveLossConfig):
 class GramVolumeConfig(TemperatureConfig):
     """GRAM: InfoNCE on the volume that a clip's L2-normalised modalities span; text is the anchor."""
 
+    similarity = "neg_volume"
     kind: Literal["gram_volume"] = "gram_volume"
     pair_weight: NonNegativeFloat = 1.0
     """Weight of InfoNCE between text and each other modality. The published loss has 0 and starts from aligned

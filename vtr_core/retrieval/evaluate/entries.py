@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -23,11 +22,6 @@ class Entries:
     parts: tuple[Float[Tensor, "entries dim"], ...]
     present: tuple[Bool[np.ndarray, " entries"], ...]
     key: Int64[np.ndarray, " entries"]
-
-    @cached_property
-    def total(self) -> Float[Tensor, "entries dim"]:
-        """The sum of an entry's vectors over its modalities."""
-        return sum(self.parts[1:], start=self.parts[0])
 
     @property
     def any_present(self) -> Bool[np.ndarray, " entries"]:

@@ -58,7 +58,7 @@ def rankings(rows: EmbeddedRows) -> list[Ranking]:
     Queries and items of text are rows; those of video and audio are clips. Entries of the same clip are relevant to
     each other. Every caption is a query: captions whose clip has no item, and captions without a known word, count as
     failures, so that the number of queries depends on the data set alone. Clips without relevant items are no queries.
-    Video+audio (VAT) adds the vectors of both; a clip without audio is scored with video alone.
+    Video+audio (VAT) averages the similarities to both; a clip without audio is scored with video alone.
     """
     by_modality = _items(rows)
     found = []

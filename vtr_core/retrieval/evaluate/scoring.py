@@ -10,13 +10,14 @@ from torch import Tensor
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.volume import triple_volume
 from vtr_core.retrieval.evaluate.entries import Entries
-from vtr_core.similarity import SimilarityKind, neg_volume, similarity_function
+from vtr_core.similarity import Similarity, SimilarityKind, neg_volume, similarity_function
 
 
 def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -> ScoreChunk:
     """Scores of a range of queries and a range of items; higher is more similar.
 
-    The vectors of an entry's modalities are summed, except under `neg_volume`: see `neg_volumes`.
+    Of several modalities the similarities are averaged, see `mean_scores`, and the volume is taken under `neg_volume`,
+    see `neg_volumes`.
     """
     match similarity:
         case "neg_volume":
@@ -25,9 +26,29 @@ def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -
             ).numpy()
         case "dot" | "cosine" | "neg_euclidean" | "generalized_jaccard":
             score = similarity_function(similarity)
-            return lambda query_part, item_part: score(queries.total[query_part], items.total[item_part]).numpy()
+            return lambda query_part, item_part: mean_scores(
+                queries.select(query_part), items.select(item_part), score
+            ).numpy()
         case _:
             assert_never(similarity)
+
+
+def mean_scores(queries: Entries, items: Entries, score: Similarity) -> Float[Tensor, "queries items"]:
+    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item.
+
+    Modalities that either of them lacks are not averaged, so that clips with and without sound compare: a sum of
+    vectors or of similarities would rank an item by how many modalities it has. Of an entry without any, 0.
+    """
+    if len(queries.parts) == len(items.parts) == 1:
+        return score(queries.parts[0], items.parts[0])
+    total = queries.parts[0].new_zeros(len(queries.key), len(items.key))
+    count = total.clone()
+    for query, asked in zip(queries.parts, queries.present, strict=True):
+        for item, shown in zip(items.parts, items.present, strict=True):
+            both = torch.from_numpy(asked[:, None] & shown)
+            total += torch.where(both, score(query, item), 0)
+            count += both
+    return total / count.clamp(min=1)
 
 
 def neg_volumes(queries: Entries, items: Entries) -> Float[Tensor, "queries items"]:

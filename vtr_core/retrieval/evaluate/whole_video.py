@@ -24,7 +24,7 @@ def mean_embeddings(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
 
     Every video is a query, every video with a visible clip is an item. Captions without a known word and clips without
     any of the modalities are excluded from the means; a video without other captions counts as a failure, one without
-    other clips is no item. The vectors of video and audio are added before the mean over clips.
+    other clips is no item. Each modality has a mean of its own, over the clips that have it.
     """
     found = []
     for name, title, texts, items in _directions(rows):
@@ -96,17 +96,19 @@ def _clips_of_videos(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
 
 
 def _mean(entries: Entries) -> Entries:
-    """One entry per video: for each modality the sum of vectors divided by the number of entries with any modality."""
+    """One entry per video: for each modality the mean of the vectors of the entries that have it."""
     videos, group = np.unique(entries.key, return_inverse=True)
-    counted = np.bincount(group[entries.any_present], minlength=len(videos))
-    count = torch.from_numpy(np.maximum(counted, 1)).unsqueeze(1)
-    present = tuple(np.bincount(group[has], minlength=len(videos)) > 0 for has in entries.present)
+    counts = [np.bincount(group[has], minlength=len(videos)) for has in entries.present]
     index = torch.from_numpy(group.astype(np.int64))
-    return Entries(tuple(_sums(part, index, len(videos)) / count for part in entries.parts), present, videos)
+    means = tuple(_mean_of(part, index, count) for part, count in zip(entries.parts, counts, strict=True))
+    return Entries(means, tuple(count > 0 for count in counts), videos)
 
 
-def _sums(vectors: Float[Tensor, "entries dim"], group: Tensor, count: int) -> Float[Tensor, "groups dim"]:
-    return vectors.new_zeros(count, vectors.shape[1]).index_add_(0, group, vectors)
+def _mean_of(
+    vectors: Float[Tensor, "entries dim"], group: Tensor, counts: Int64[np.ndarray, " groups"]
+) -> Float[Tensor, "groups dim"]:
+    sums = vectors.new_zeros(len(counts), vectors.shape[1]).index_add_(0, group, vectors)
+    return sums / torch.from_numpy(np.maximum(counts, 1)).unsqueeze(1)
 
 
 def _best_clip_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:

@@ -76,7 +76,7 @@ def joint_scores(
     similarity: SimilarityKind,
     chosen: Sequence[int] | np.ndarray | None = None,
 ) -> Float32[np.ndarray, "queries clips"]:
-    """The scores of the clips `chosen` (None: all); a clip's modalities are added, as in evaluation."""
+    """The scores of the clips `chosen` (None: all): the mean over a clip's modalities, as in evaluation."""
     names = list(vectors)
     index = slice(None) if chosen is None else np.asarray(chosen)
     items = Entries(

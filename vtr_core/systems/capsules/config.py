@@ -12,6 +12,8 @@ class JointSpaceSettings(Settings):
     """Settings of all models that embed captions and features in a joint space."""
 
     inputs: ModelInputs = ModelInputs()
+    modalities: tuple[str, ...] = ()
+    """Feature columns that the model takes (default: all of the training data's): `video` trains on video and text."""
     words: WordEncoderConfig = WordEncoderConfig()
     embedding_dim: PositiveInt = 4096
     """D, the dimension of the joint space."""
@@ -50,11 +52,15 @@ class CapsuleNetConfig(JointSpaceSettings):
 
 
 class FullyConnectedConfig(JointSpaceSettings):
-    """Baseline: two linear layers with ReLU per modality (Duarte et al., Table 5)."""
+    """Baseline: two linear layers with ReLU per modality (Duarte et al., Table 5), or a gated unit (Table 1)."""
 
     kind: Literal["fully_connected"] = "fully_connected"
     hidden_dim: PositiveInt = 4096
-    """Width between the two layers."""
+    """Width between the two layers; a gated unit has none."""
+    layers: Literal["two_layers", "gated_unit"] = "two_layers"
+    """`two_layers`: linear, ReLU, linear. `gated_unit`: y = Wx + b, times σ(W'y + b'), the embedding of HowTo100M's
+    model (Miech et al. 2019, section 4) and of AVLnet (Rouditchenko et al. 2021).
+    """
 
 
 class SelfAttentionBaselineConfig(JointSpaceSettings):

@@ -28,7 +28,7 @@ from vtr_core.nn.initialization import (
     keep_size,
 )
 from vtr_core.systems.capsules.config import CapsuleNetConfig
-from vtr_core.systems.capsules.fully_connected import FullyConnected
+from vtr_core.systems.capsules.fully_connected import FullyConnected, GatedUnit
 from vtr_core.systems.capsules.model import CapsuleNet
 from vtr_core.systems.capsules.self_attention_baseline import SelfAttentionBaseline
 from vtr_core.systems.capsules.token_attention import TokenAttention
@@ -45,7 +45,7 @@ def initialize(model: CapsuleNet | FullyConnected | SelfAttentionBaseline, word_
             _initialize_capsules(model)
         case FullyConnected():
             for layers in model.layers.values():
-                _two_layers(cast(nn.Sequential, layers), model.config.embedding_dim)
+                _embedding_layers(cast(nn.Sequential | GatedUnit, layers), model.config.embedding_dim)
         case SelfAttentionBaseline():
             for attention in model.attention.values():
                 _attention(cast(TokenAttention, attention), model.config.embedding_dim)
@@ -56,9 +56,16 @@ def _linear(layer: nn.Module) -> nn.Linear:
     return layer
 
 
-def _two_layers(layers: nn.Sequential, embedding_dim: int) -> None:
-    keep_size(_linear(layers[0]))
-    keep_size(_linear(layers[2]), given=RELU_SIZE, wanted=contrasted_size(embedding_dim))
+def _embedding_layers(layers: nn.Sequential | GatedUnit, embedding_dim: int) -> None:
+    """Initialises a baseline's layers; a gate's logits have size 1."""
+    wanted = contrasted_size(embedding_dim)
+    match layers:
+        case GatedUnit():
+            keep_size(layers.linear, wanted=wanted / SIGMOID_SIZE)
+            keep_size(layers.gate, given=wanted / SIGMOID_SIZE)
+        case _:
+            keep_size(_linear(layers[0]))
+            keep_size(_linear(layers[2]), given=RELU_SIZE, wanted=wanted)
 
 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:

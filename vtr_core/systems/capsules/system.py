@@ -46,9 +46,14 @@ def _trained_vectors(model: JointSpaceSettings) -> str:  # noqa: ARG001  any of 
     return "model.words.train_vectors"
 
 
-def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":  # noqa: ARG001  any of them has these
-    """HowTo100M's features: concatenated 2D and 3D features, and DAVEnet's."""
-    return {"video": 4096, "audio": 1024}
+def _usual_features(model: JointSpaceSettings) -> "Mapping[str, int]":
+    """HowTo100M's features: concatenated 2D and 3D features, and DAVEnet's; of the model's modalities."""
+    dims = {"video": 4096, "audio": 1024}
+    return {name: dim for name, dim in dims.items() if name in (model.modalities or dims)}
+
+
+def _takes(model: JointSpaceSettings) -> Sequence[str]:
+    return model.modalities
 
 
 def _standardizes(model: JointSpaceSettings) -> bool:
@@ -67,5 +72,6 @@ CAPSULES = System(
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
     usual_features=_usual_features,
+    takes=_takes,
     granularity=margin_setting,
 )
