@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import tyro
 
+from vtr_core.config.data_sets import JOINED
 from vtr_core.errors import ConfigError
 from vtr_core.json_text import parse_json
 
@@ -139,3 +140,14 @@ def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
     close = difflib.get_close_matches(flag, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"{prog} --help lists the flags"
     return ConfigError(f"{prog}: there is no flag {flag}; {hint}")
+
+
+def with_joined_data(argv: Sequence[str]) -> list[str]:
+    """The arguments, with the values of --data, up to the next flag, joined to the single argument "A + B"."""
+    found: list[str] = []
+    for word in argv:
+        if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
+            found[-1] = f"{found[-1]}{JOINED}{word}"
+        else:
+            found.append(word)
+    return found

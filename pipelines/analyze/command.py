@@ -13,6 +13,12 @@ def _information(argv: Sequence[str]) -> None:
     analyze_information.main(argv)
 
 
+def _cooccurrence(argv: Sequence[str]) -> None:
+    from pipelines.analyze import cooccurrence as analyze_cooccurrence
+
+    analyze_cooccurrence.main(argv)
+
+
 ANALYSES: tuple[Subcommand, ...] = (
     *(analysis for system in SYSTEMS for analysis in system.analyses),
     Subcommand(
@@ -20,6 +26,12 @@ ANALYSES: tuple[Subcommand, ...] = (
         "information content of the captions of a corpus, by CIDEr or idf: its distribution, and the captions at\n"
         "both ends; takes a data set or annotations instead of checkpoints",
         _information,
+    ),
+    Subcommand(
+        "cooccurrence",
+        "concepts that videos have together, by correlation, and the videos that a concept is learned from; takes a\n"
+        "data set instead of checkpoints",
+        _cooccurrence,
     ),
 )
 _LINES = "\n".join(f"  {one.name:18}" + one.summary.replace("\n", "\n" + " " * 20) for one in ANALYSES)

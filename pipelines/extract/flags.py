@@ -57,7 +57,8 @@ class ExtractFlags:
     split_seed: int = 0
     """Random seed of the split and of the order of videos."""
     word_vectors: str | None = None
-    """word2vec (binary or text) or GloVe file; without it, word vectors are trained with the model."""
+    """word2vec (binary or text) or GloVe file, or BigFile folder (feature.bin, shape.txt, id.txt); without it, word
+    vectors are trained with the model."""
     min_count: int = 1
     """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
     max_words: int = 20

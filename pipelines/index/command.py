@@ -1,12 +1,15 @@
 """`vtr index CHECKPOINT --data URI --out URI`: the vectors of a data set's videos, for `vtr search`."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.arguments import parse, print_help, wants_help, with_joined_data
+from vtr_core.config.data_sets import joined_weights
+from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from vtr_core.retrieval.index.index import IndexRecord
@@ -19,7 +22,7 @@ class IndexFlags:
     checkpoint: Annotated[str, tyro.conf.Positional]
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: str
-    """Data set: whole videos for dual encoders and MUSE, clips for other models."""
+    """Data set: whole videos for dual encoders and MUSE, clips for other models; --data A B indexes several."""
     out: str
     """Output folder or URI; an existing index is replaced."""
     backend: Literal["exact", "faiss"] = "exact"
@@ -31,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr index", IndexFlags)
         return
-    index(parse(IndexFlags, argv, "vtr index"))
+    index(parse(IndexFlags, with_joined_data(argv), "vtr index"))
 
 
 def index(flags: IndexFlags) -> "IndexRecord":
@@ -48,12 +51,20 @@ def index(flags: IndexFlags) -> "IndexRecord":
 
     out = locate(flags.out)
     check_writable(out)
+    if max(joined_weights(flags.data)) > 1:
+        raise ConfigError(f"vtr index --data {flags.data}: an index has every video once; leave out the weights")
     if flags.backend == "faiss":
         check_faiss()
     loaded = load_model(flags.checkpoint, device())
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, flags.data)
-    record = save_index(out, build_index(loaded, manifest, flags.backend))
+    built = build_index(loaded, manifest, flags.backend)
+    twice = [name for name, count in Counter(item.item_id for item in built.items).items() if count > 1]
+    if twice:
+        raise DatasetError(
+            f"{flags.data}: {len(twice)} ids, {twice[0]} first, are in several data sets; index one alone"
+        )
+    record = save_index(out, built)
     sizes = ", ".join(f"{name} {size}" for name, size in record.sizes.items())
     total = sum(file.bytes for file in record.files.values())
     print(f"{record.num_items} items ({sizes}), compared by {record.similarity}; {total / 1e6:.1f} MB, {flags.backend}")

@@ -75,7 +75,8 @@ class IngestFlags:
     split_seed: int = 0
     """Random seed of the split and of the order of videos."""
     word_vectors: str | None = None
-    """word2vec (binary or text) or GloVe file; without it, word vectors are trained with the model."""
+    """word2vec (binary or text) or GloVe file, or BigFile folder (feature.bin, shape.txt, id.txt); without it, word
+    vectors are trained with the model."""
     vocabulary: str | None = None
     """Use the vocabulary and word vectors of this data set instead."""
     preset: str | None = None
@@ -90,7 +91,7 @@ class IngestFlags:
     """Words outside the vocabulary: dropped (default), or token (each becomes <unk>, which dual encoders read)."""
     tagger: str | None = None
     """Part-of-speech tagger, which makes words measure/verb: default (included), spacy:NAME or spacy:FOLDER,
-    wordnet:FOLDER, treetagger:FOLDER (default: no parts of speech)."""
+    wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER (default: no parts of speech)."""
     max_words: int | Literal["longest"] | None = None
     """Captions are cut after this number of words; longest: none is cut (default: 20)."""
     videos_per_shard: int = 256

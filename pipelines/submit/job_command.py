@@ -142,7 +142,7 @@ def _commands() -> list[str]:
 
 def _check_settings(words: Sequence[str]) -> None:
     """Raise the errors of `vtr train <preset>` that can be detected without data."""
-    from pipelines.arguments import parse_with_changes, wants_help
+    from pipelines.arguments import parse_with_changes, wants_help, with_joined_data
     from pipelines.train.command import TrainFlags
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
@@ -150,7 +150,7 @@ def _check_settings(words: Sequence[str]) -> None:
     if not words or words[0].startswith("-") or wants_help(words):
         return
     config = preset(words[0])
-    _, changes = parse_with_changes(TrainFlags, words[1:], f"vtr train {words[0]}")
+    _, changes = parse_with_changes(TrainFlags, with_joined_data(words[1:]), f"vtr train {words[0]}")
     override(config, changes)
 
 

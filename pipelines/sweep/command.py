@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
+from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
 from tune_spaces.build import build_space, describe_space, describe_spaces
 from tune_spaces.points import SchedulerKind, SearchKind
 from vtr_core.run.presets import preset
@@ -23,7 +23,9 @@ class SweepFlags:
     """Flags of `vtr sweep`. A setting given as --a.b value is fixed, not searched."""
 
     data: str
-    """Training data set, or a folder with the splits train and val."""
+    """Training data set, or a folder with the splits train and val; --data A B joins several, as in vtr train."""
+    data_weights: tuple[int, ...] = ()
+    """How often an epoch passes over each data set of --data A B, as in 2 1 (default: once)."""
     validation: str | None = None
     """Validation data set, on which trials are compared (default: the split val beside train). Required."""
     concepts: str | None = None
@@ -78,7 +80,7 @@ def _new(argv: Sequence[str]) -> None:
         print_help(prog, SweepFlags, preset(space.preset))
         print(f"searched, of preset {space.preset}:\n{describe_space(space)}")
         return
-    flags, changes = parse_with_changes(SweepFlags, argv[1:], prog)
+    flags, changes = parse_with_changes(SweepFlags, with_joined_data(argv[1:]), prog)
     from pipelines.sweep.run import sweep
 
     sweep(space.name, flags, changes)

@@ -17,6 +17,7 @@ from tune_spaces.build import build_space
 from tune_spaces.check import check_space, require_equal_shapes
 from tune_spaces.points import SearchKind, planned_points
 from vtr_core import storage
+from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.data.plan.plan import Plan
@@ -107,7 +108,7 @@ def _search(flags: SweepFlags) -> SearchKind:
 
 def _data_sets(flags: SweepFlags, config: TrainConfig) -> tuple[Manifest, Manifest]:
     """The training set and the (required) validation set."""
-    training, validation = training_sets(flags.data, flags.validation)
+    training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
     data = usable_data(config.model, training, config.on_bad_shard)
     if validation is None:
         raise DatasetError(

@@ -49,7 +49,7 @@ class EvaluateTaggerFlags:
     treebank: str
     """Folder of a Universal Dependencies treebank."""
     tagger: str = "default"
-    """default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER."""
+    """default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER."""
     part: Annotated[str, tyro.conf.arg(metavar="train|dev|test")] = "test"
     """The file of the treebank, …-test.conllu."""
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
+from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
 from pipelines.train.events import counts_line, event_line
-from vtr_core.config.data_sets import JOINED
+from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
 from vtr_core.errors import ConfigError
@@ -41,6 +41,8 @@ class TrainFlags:
     data: str
     """Training data set, or a folder with the splits train and val; --data A B joins several with the same features and
     the vocabulary of the first."""
+    data_weights: tuple[int, ...] = ()
+    """How often an epoch passes over each data set of --data A B, as in 2 1 (default: once)."""
     validation: str | None = None
     """Validation data set, which selects the best checkpoint (default: the split val beside train, if there is one)."""
     concepts: str | None = None
@@ -105,17 +107,6 @@ def _new(argv: Sequence[str]) -> None:
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
     _print_end(train(override(config, changes), flags))
-
-
-def with_joined_data(argv: Sequence[str]) -> list[str]:
-    """The arguments, with the values of --data, up to the next flag, joined to the single argument "A + B"."""
-    found: list[str] = []
-    for word in argv:
-        if len(found) > 1 and found[-2] == "--data" and not word.startswith("--"):
-            found[-1] = f"{found[-1]}{JOINED}{word}"
-        else:
-            found.append(word)
-    return found
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -210,7 +201,7 @@ def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manif
     from vtr_core.data.reading.images import require_other_subjects
     from vtr_core.run.inputs import usable_data
 
-    training, validation = training_sets(flags.data, flags.validation)
+    training, validation = training_sets(weighted(flags.data, flags.data_weights), flags.validation)
     data = usable_data(config.model, training, config.on_bad_shard)
     judged = usable_data(config.model, validation) if validation else None
     if reads_images(config.model) and judged is not None:

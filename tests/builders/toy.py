@@ -12,6 +12,7 @@ from PIL import Image
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
+from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.source import AnySource, Clip, Drops, FrameClip, Video, VideoEntry
 from vtr_core.storage import locate
 
@@ -57,6 +58,7 @@ class ToyVideos:
 
     frames_of: Sequence[int] = (3, 1, 4, 0, 5)
     fail_at: frozenset[int] = field(default_factory=frozenset)
+    prefix: str = "v"
     name: ClassVar[str] = "toy"
 
     def settings(self) -> dict[str, Any]:
@@ -66,7 +68,7 @@ class ToyVideos:
         return FeatureSpec("video", DIM), FeatureSpec("audio", 2)
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
-        return [VideoEntry(f"v{v}", v) for v in range(len(self.frames_of))]
+        return [VideoEntry(f"{self.prefix}{v}", v) for v in range(len(self.frames_of))]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         for video in videos:
@@ -82,7 +84,7 @@ class ToyVideos:
             features["video"] = np.array([[v, t, v + t] for t in range(self.frames_of[v])], np.float16)
         if v % 3 == 0:
             features["audio"] = np.full((2, 2), v, np.float16)
-        return Video(f"v{v}", self._captions(v), features)
+        return Video(f"{self.prefix}{v}", self._captions(v), features)
 
     def _captions(self, v: int) -> list[str]:
         return [f"Caption number{c} of video number{v}" for c in range(v + 1)]
@@ -157,9 +159,9 @@ def toy_videos(folder: Path, frames_of: Sequence[int] = (3, 1, 4, 0, 5), videos_
     return written(ToyVideos(tuple(frames_of)), folder, IngestOptions(videos_per_shard=videos_per_shard))[0]
 
 
-def written(source: AnySource, folder: Path, options: IngestOptions) -> list[Manifest]:
+def written(source: AnySource, folder: Path, options: IngestOptions, words: WordTable | None = None) -> list[Manifest]:
     """Ingest `source` into `folder`, one shard after another."""
-    plan = plan_ingest(source, locate(str(folder)), None, options)
+    plan = plan_ingest(source, locate(str(folder)), words, options)
     for task in begin(plan):
         do(plan, task)
     return list(finish(plan).manifests)

@@ -1,24 +1,28 @@
 """Several data sets trained on as one: the rows of all of them, from their own folders, under one vocabulary."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from pipelines.train.command import with_joined_data
+from pipelines.arguments import with_joined_data
 from tests.builders.captioned import CaptionedVideos
 from vtr_core.config.batch import BatchConfig
+from vtr_core.config.data_sets import joined_uris, joined_weights, weighted
 from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
-from vtr_core.data.manifest import Manifest, Shard
+from vtr_core.data.manifest import Manifest, Shard, training_sets
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_videos
+from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.data.shards.checks import usable
+from vtr_core.data.shards.thumbnails import SUFFIX, Thumbnails, write_thumbnails
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.direct import read_directly
-from vtr_core.errors import DatasetError, SchemaMismatch
+from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.fingerprint import key64
 from vtr_core.storage import locate
 
@@ -81,3 +85,59 @@ def test_words_behind_data_are_joined() -> None:
     words = ["--data", "a", "b", "--out", "o", "--seed", "1"]
     assert with_joined_data(words) == ["--data", "a + b", "--out", "o", "--seed", "1"]
     assert with_joined_data(["--data", "a", "--out", "o"]) == ["--data", "a", "--out", "o"]
+
+
+def test_an_epoch_passes_over_a_set_as_often_as_its_weight_says(tmp_path: Path) -> None:
+    first, second = _both(tmp_path)
+    manifest = usable(weighted(f"{first.uri} + {second.uri}", [3, 1]), require_videos)
+    assert (manifest.videos, manifest.uri) == (14, f"3 * {first.uri} + {second.uri}")
+    plan = Plan(manifest, BatchConfig(videos=2, clips_per_video=1), 0)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema))
+    epoch = islice(read_directly(reader, plan, Part(0, 1), 0), plan.steps_per_epoch)
+    seen = Counter(key for batch in epoch for key in batch["video_key"].tolist())
+    assert seen == {**{key64(f"a{n}"): 3 for n in range(3)}, **{key64(f"b{n}"): 1 for n in range(5)}}
+
+
+def test_weights_are_part_of_the_fingerprint_and_of_the_training_sets(tmp_path: Path) -> None:
+    first, second = _both(tmp_path)
+    plain, double = f"{first.uri} + {second.uri}", f"2 * {first.uri} + {second.uri}"
+    assert Manifest.load(plain).fingerprint != Manifest.load(double).fingerprint
+    assert Manifest.load(f"1 * {first.uri} + {second.uri}") == Manifest.load(plain)
+    assert training_sets(double, None) == (double, None)
+    assert (joined_uris(double), joined_weights(double)) == ([first.uri, second.uri], [2, 1])
+    assert weighted(plain, []) == plain
+
+
+@pytest.mark.parametrize(
+    ("data", "weights", "message"),
+    [
+        ("a + b", [2], "2 data sets need 2 whole numbers"),
+        ("a + b", [0, 1], "2 whole numbers of 1 or more"),
+        ("2 * a + b", [1, 1], "has weights already"),
+        ("a", [2], "beside others; there is no other"),
+    ],
+)
+def test_weights_that_cannot_be(data: str, weights: list[int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        weighted(data, weights)
+
+
+def test_a_weight_of_0_or_a_set_given_twice_is_refused(tmp_path: Path) -> None:
+    first, second = _both(tmp_path)
+    with pytest.raises(ConfigError, match="weight is 0"):
+        Manifest.load(f"0 * {first.uri} + {second.uri}")
+    for given in (Manifest.load, lambda uri: training_sets(uri, None)):
+        with pytest.raises(DatasetError, match="given twice; give it a weight"):
+            given(f"{first.uri} + {first.uri}")
+
+
+def test_thumbnails_come_from_the_folder_of_each_set(tmp_path: Path) -> None:
+    """Files of the same name in both folders."""
+    sets = []
+    for manifest, name in zip(_both(tmp_path), ("a0", "b4"), strict=True):
+        file = write_thumbnails(manifest.location / f"0{SUFFIX}", [Thumbnail(name, 0.0, 1.0, name.encode())])
+        shards = (replace(manifest.shards[0], thumbnails=file), *manifest.shards[1:])
+        replace(manifest, shards=shards).save()
+        sets.append(manifest.uri)
+    found = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1"])
+    assert {name: one.jpeg for name, one in found.items()} == {"a0": b"a0", "b4": b"b4"}

@@ -20,7 +20,7 @@ from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
 from vtr_core.train.checkpoint.reader import load_checkpoint
-from vtr_core.train.concept_labels import concept_table, names_of, require_names, usable_concepts
+from vtr_core.train.concept_labels import concept_places, concept_table, names_of, require_names, usable_concepts
 
 NAMES = ("cat", "dog", "run")
 
@@ -52,6 +52,14 @@ def test_the_table_lies_in_the_folder_or_where_it_is_said_to(toy: Manifest, tmp_
         usable_concepts(_config(3), toy, toy.uri, str(tmp_path / "other"))
     _table(str(tmp_path / "other"), toy)
     assert usable_concepts(_config(3), toy, toy.uri, str(tmp_path / "other")) == locate(str(tmp_path / "other")).uri
+
+
+def test_the_table_of_all_splits_lies_beside_them(toy: Manifest, tmp_path: Path) -> None:
+    _table(str(tmp_path / "concepts"), toy)
+    assert usable_concepts(_config(3), toy, toy.uri, None) == f"{tmp_path}/concepts"
+    places = [place.uri for place in concept_places(locate("s3://bucket/data/val?region=x"))]
+    assert places == ["s3://bucket/data/val/concepts?region=x", "s3://bucket/data/concepts?region=x"]
+    assert locate("s3://bucket").parent.uri == "s3://bucket"
 
 
 def test_it_must_offer_enough_concepts_of_this_data(toy: Manifest, tmp_path: Path) -> None:

@@ -1,8 +1,56 @@
-"""Several data sets that are trained on as one, in one word: "A + B"."""
+"""Several data sets that are trained on as one, in one text: "A + B", or "2 * A + B" with weights."""
 
-JOINED = " + "
+from collections.abc import Sequence
+
+from vtr_core.errors import ConfigError
+
+JOINED, TIMES = " + ", " * "
 
 
 def joined_uris(uri: str) -> list[str]:
-    """The URIs of "A + B", or the one that it is."""
-    return uri.split(JOINED)
+    """The URIs of "2 * A + B", or the one that it is."""
+    return [_weight_and_uri(part)[1] for part in uri.split(JOINED)]
+
+
+def joined_weights(uri: str) -> list[int]:
+    """How often each data set of "2 * A + B" comes in an epoch: [2, 1]; ConfigError for a weight below 1."""
+    weights = [_weight_and_uri(part)[0] for part in uri.split(JOINED)]
+    if min(weights) < 1:
+        raise ConfigError(
+            f"{uri}: a data set's weight is 0; weights are whole numbers of 1 or more: leave that one out"
+        )
+    if len(weights) == 1 and weights[0] > 1:
+        raise ConfigError(f"{uri}: a weight says how often a data set comes beside others; there is no other")
+    return weights
+
+
+def joined(uris: Sequence[str], weights: Sequence[int]) -> str:
+    """The data sets with their weights as one text, of which weights of 1 are left out."""
+    return JOINED.join(
+        uri if weight == 1 else f"{weight}{TIMES}{uri}" for uri, weight in zip(uris, weights, strict=True)
+    )
+
+
+def weighted(uri: str, weights: Sequence[int]) -> str:
+    """The data sets of "A + B" with the weights given for them; unchanged without any.
+
+    ConfigError for another number of weights than data sets, weights below 1, and weights given twice.
+    """
+    if not weights:
+        return uri
+    parts = joined_uris(uri)
+    if joined_weights(uri) != [1] * len(parts):
+        raise ConfigError(f"--data {uri} has weights already; leave out --data-weights")
+    if len(weights) != len(parts) or min(weights) < 1:
+        shown = " ".join(map(str, weights))
+        raise ConfigError(
+            f"--data-weights {shown}: {len(parts)} data sets need {len(parts)} whole numbers of 1 or more"
+        )
+    found = joined(parts, weights)
+    joined_weights(found)
+    return found
+
+
+def _weight_and_uri(part: str) -> tuple[int, str]:
+    weight, times, uri = part.partition(TIMES)
+    return (int(weight), uri) if times and weight.isdecimal() else (1, part)

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vtr_core import storage
-from vtr_core.config.data_sets import JOINED, joined_uris
+from vtr_core.config.data_sets import JOINED, joined, joined_uris, joined_weights
 from vtr_core.config.record import record
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import Schema, read_schema
@@ -124,7 +124,9 @@ class Manifest:
     def fingerprint(self) -> str:
         """sha256 of the content, independent of the location."""
         if JOINED in self.uri:
-            return fingerprint(list(self.source["parts"].values()))
+            weights = self.source.get("weights")
+            parts = list(self.source["parts"].values())
+            return fingerprint(parts if weights is None else {"parts": parts, "weights": weights})
         shards = [replace(shard, etag=None).to_json() for shard in self.shards]
         return fingerprint({**self.to_json(), "shards": shards})
 
@@ -135,7 +137,11 @@ class Manifest:
 
     def place(self, shard: Shard) -> Location:
         """The location of a shard's file."""
-        return (self.location if shard.folder is None else locate(shard.folder)) / shard.file
+        return self.folder(shard) / shard.file
+
+    def folder(self, shard: Shard) -> Location:
+        """The folder of a shard's files: that of its own data set, where several are joined."""
+        return self.location if shard.folder is None else locate(shard.folder)
 
     def require_clips(self) -> "Manifest":
         """This data set, if it is of clips; SchemaMismatch with a remedy for other kinds."""
@@ -164,14 +170,14 @@ class Manifest:
 
     @classmethod
     def load(cls, uri: str) -> "Manifest":
-        """The manifest of the data set at `uri`, or of several, "A + B", concatenated.
+        """The manifest of the data set at `uri`, or of several, "A + B", concatenated; of "2 * A + B" with A twice.
 
         A folder with a single split stands for it: see `data_set`. Raises DatasetError where the manifest is missing or
         damaged, or several data sets are incompatible, SchemaMismatch for another kind or version.
         """
-        parts = joined_uris(uri)
-        if len(parts) > 1:
-            return _joined([cls.load(part) for part in parts])
+        weights = joined_weights(uri)
+        if len(weights) > 1:
+            return _joined([cls.load(part) for part in joined_uris(uri)], weights)
         location = locate(data_set(uri))
         value = storage.read_json(location / FILE)
         try:
@@ -206,9 +212,17 @@ class _Made:
     dropped: dict[str, int]
 
 
-def _joined(parts: list[Manifest]) -> Manifest:
-    """Several data sets as one; DatasetError unless they have the same kind of rows and the same vocabulary."""
+def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
+    """Several data sets as one, the shards of each as often as its weight says, so that each pass of an epoch over it
+    has a random order of its own; a batch may have a video of a repeated data set twice.
+
+    DatasetError unless they have the same kind of rows and the same vocabulary, and none is given twice.
+    """
     first = parts[0]
+    if len({part.uri for part in parts}) < len(parts):
+        raise DatasetError(
+            f"{JOINED.join(part.uri for part in parts)}: a data set is given twice; give it a weight instead"
+        )
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(
@@ -219,12 +233,17 @@ def _joined(parts: list[Manifest]) -> Manifest:
             raise DatasetError(
                 f"{part.uri} has another vocabulary than {first.uri}; ingest it with --vocabulary {first.uri}"
             )
+    repeated = [part for part, weight in zip(parts, weights, strict=True) for _ in range(weight)]
     return Manifest(
-        uri=JOINED.join(part.uri for part in parts),
+        uri=joined([part.uri for part in parts], weights),
         schema=first.schema,
         vocabulary=first.vocabulary,
-        shards=tuple(replace(shard, folder=part.uri) for part in parts for shard in part.shards),
-        source={"adapter": "joined", "parts": {part.uri: part.fingerprint for part in parts}},
+        shards=tuple(replace(shard, folder=part.uri) for part in repeated for shard in part.shards),
+        source={
+            "adapter": "joined",
+            "parts": {part.uri: part.fingerprint for part in parts},
+            **({} if max(weights) == 1 else {"weights": weights}),
+        },
     )
 
 
@@ -258,13 +277,16 @@ def data_set(uri: str, split: str | None = None) -> str:
 def training_sets(uri: str, validation: str | None) -> tuple[str, str | None]:
     """The training set at `uri` (of splits the one called train), and `validation`, by default the split val beside it.
 
-    For several data sets, "A + B", the default is the first one's val.
+    For several data sets, "2 * A + B", the default is the first one's val.
     """
+    weights = joined_weights(uri)
     parts = {part: data_set(part, "train") for part in joined_uris(uri)}
+    if len(parts) < len(weights):
+        raise DatasetError(f"{uri}: a data set is given twice; give it a weight instead, as --data-weights 2 1")
     given = None if validation is None else data_set(validation, "val")
     beside = [splits(part).get("val") for part, found in parts.items() if found != locate(part).uri]
     default = next((val for val in beside if val is not None and val not in parts.values()), None)
-    return JOINED.join(parts.values()), given or default
+    return joined(list(parts.values()), weights), given or default
 
 
 def _require_plain_names(manifest: Manifest) -> None:

@@ -33,6 +33,15 @@ class Location:
         return Location(f"{place.rstrip('/')}/{name}{mark}{settings}", self.filesystem, f"{self.path}/{name}")
 
     @property
+    def parent(self) -> "Location":
+        """The folder that holds this one; a bucket, or the root, is its own."""
+        above = self.path.rstrip("/").rpartition("/")[0]
+        if not above:
+            return self
+        place, mark, settings = self.uri.partition("?") if self.uri.startswith("s3://") else (self.uri, "", "")
+        return Location(f"{place.rstrip('/').rpartition('/')[0]}{mark}{settings}", self.filesystem, above)
+
+    @property
     def is_local(self) -> bool:
         """Whether this is a path of this machine's file system."""
         return isinstance(self.filesystem, pafs.LocalFileSystem)

@@ -23,7 +23,7 @@ def num_concepts(config: TrainConfig) -> int | None:
 def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str | None) -> str | None:
     """The URI of the concept table of a new run on `data`; None for a model without a concept space.
 
-    given: the table that was asked for; by default `concepts` in `folder`, where the splits are, or beside the data.
+    given: the table that was asked for; by default that of `concept_places`.
     Raises DatasetError, with the command that makes one, where there is none, where it was not made from `data`, or
     where it offers too few concepts.
     """
@@ -31,10 +31,10 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str
     if wanted is None:
         return None
     first = joined_uris(folder)[0]
-    places = [locate(given)] if given is not None else [locate(first) / FOLDER, data.location / FOLDER]
+    places = [locate(given)] if given is not None else concept_places(locate(first), data.location)
     found = next((place for place in places if storage.exists(place / FILE)), None)
     if found is None:
-        shown = " or ".join(dict.fromkeys(str(place) for place in places))
+        shown = " or ".join(str(place) for place in places)
         command = (
             f"vtr concepts {folder.replace(JOINED, ' ')}" if given is None else f"vtr concepts {folder} --out {given}"
         )
@@ -48,6 +48,12 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str
         table.require_dataset(uri, fingerprint)
     check_concepts(config, table.head, found.uri, folder)
     return found.uri
+
+
+def concept_places(*folders: Location) -> list[Location]:
+    """Where `vtr concepts` may have put the table of data sets, or folders of splits: in them, or beside them."""
+    places = [place / FOLDER for folder in folders for place in (folder, folder.parent)]
+    return list({place.uri: place for place in places}.values())
 
 
 def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:

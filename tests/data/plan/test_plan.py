@@ -189,3 +189,8 @@ def test_the_captions_of_all_workers_are_those_of_the_batch(world: int) -> None:
 def test_whole_videos_have_no_captions_near_in_time() -> None:
     with pytest.raises(DatasetError, match=r"captions have no times.* leave out --batch\.candidates 4"):
         whole_videos(candidates=4)
+
+
+def test_clips_have_no_captions_in_turn() -> None:
+    with pytest.raises(DatasetError, match=r"leave out --batch\.captions every"):
+        Plan(manifest_of([[[2, 2]]]), BatchConfig(videos=2, clips_per_video=1, captions="every"), 0)

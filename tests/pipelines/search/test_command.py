@@ -13,15 +13,19 @@ from pipelines.index.command import IndexFlags, index
 from pipelines.search.command import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
-from tests.builders.toy import toy_dataset, toy_videos
+from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
 from tests.optional import optional
 from vtr_core.analysis.transforms import Transform
+from vtr_core.data.ingest.ingest import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
-from vtr_core.errors import ConfigError, VtrError
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.retrieval.embed.clips import embed
 from vtr_core.retrieval.evaluate.retrieval import rankings
+from vtr_core.retrieval.index.index import load_index
 from vtr_core.similarity import cosine, generalized_jaccard, hybrid
+from vtr_core.storage import locate
 from vtr_core.systems.dual.rows import embed_dual
 from vtr_core.train.checkpoint.load import load_model
 
@@ -269,3 +273,21 @@ def test_faults_of_indexing_are_named(
         run("index", [word.format(c=checkpoint, d=data.uri, clips=clips) for word in words])
     assert message in str(fault.value)
     assert not (tmp_path / "o").exists()
+
+
+def test_several_data_sets_are_indexed_as_one(home: Path, data: Manifest, checkpoint: str) -> None:
+    words, options = WordTable.load(data), IngestOptions(videos_per_shard=2, max_words=data.schema.max_words)
+    other, twin = (
+        written(ToyVideos((2, 2), prefix=prefix), home / prefix, options, words)[0] for prefix in ("other", "v")
+    )
+    index(IndexFlags(checkpoint, f"{data.uri} + {other.uri}", str(home / "both")))
+    index(IndexFlags(checkpoint, other.uri, str(home / "second")))
+    both, alone, second = (load_index(locate(str(home / name))) for name in ("both", "index", "second"))
+    assert [one.item_id for one in both.items] == [one.item_id for one in (*alone.items, *second.items)]
+    np.testing.assert_array_equal(
+        both.tensors["latent"], np.concatenate([alone.tensors["latent"], second.tensors["latent"]])
+    )
+    with pytest.raises(ConfigError, match="leave out the weights"):
+        index(IndexFlags(checkpoint, f"2 * {data.uri} + {other.uri}", str(home / "none")))
+    with pytest.raises(DatasetError, match="2 ids, v0 first, are in several data sets"):
+        index(IndexFlags(checkpoint, f"{data.uri} + {twin.uri}", str(home / "none")))

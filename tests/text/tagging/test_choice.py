@@ -20,13 +20,13 @@ def test_taggers_by_name(tmp_path, monkeypatch):
     assert choose_tagger("treetagger") == TreeTagger("")
 
 
-@pytest.mark.parametrize("choice", ["spacy:en_core_web_none", "wordnet:none", "treetagger:none"])
+@pytest.mark.parametrize("choice", ["spacy:en_core_web_none", "wordnet:none", "treetagger:none", "nltk:none"])
 def test_a_tagger_that_is_not_there_is_told_at_once(choice):
     with pytest.raises(TaggerMissing):
         choose_tagger(choice)
 
 
-@pytest.mark.parametrize("choice", ["", "nltk", "spacy", "spacy:", "wordnet:", "default:x"])
+@pytest.mark.parametrize("choice", ["", "penn", "spacy", "spacy:", "wordnet:", "default:x"])
 def test_what_is_no_tagger(choice):
     with pytest.raises(ConfigError, match=r"give one of default, spacy:NAME"):
         choose_tagger(choice)

@@ -1,4 +1,5 @@
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,3 +112,33 @@ def test_a_missing_file_and_a_file_without_any_wanted_word_are_errors(write, tmp
         read_word_vectors(str(tmp_path / "none.bin"))
     with pytest.raises(InputError, match="none of the 2 words"):
         read_word_vectors(write(text()), {"x", "y"})
+
+
+def test_a_folder_is_a_big_file_of_words(tmp_path):
+    (tmp_path / "shape.txt").write_text("4 5\n")
+    (tmp_path / "id.txt").write_text("the Onion voil\u00e0 cut", encoding="utf-8")
+    (tmp_path / "feature.bin").write_bytes(VECTORS.astype("<f4").tobytes())
+    found = read_word_vectors(str(tmp_path), {"voil\u00e0", "the", "none"})
+    assert found.words == ("the", "voil\u00e0")
+    np.testing.assert_array_equal(found.vectors, VECTORS[[0, 2]])
+    assert read_word_vectors(str(tmp_path)).words == ("the", "Onion", "voil\u00e0", "cut")
+    with pytest.raises(InputError, match="none of the 1 words"):
+        read_word_vectors(str(tmp_path), {"none"})
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / "id.txt").write_text("a b c"), "3 names"),
+        (lambda folder: (folder / "shape.txt").unlink(), "cannot be read"),
+        (lambda folder: (folder / "feature.bin").write_bytes(b"\0" * 79), "has 79 bytes"),
+        (lambda folder: (folder / "feature.bin").write_bytes(b"\xff" * 80), "not finite"),
+    ],
+)
+def test_a_damaged_big_file_is_named(damage, message, tmp_path: Path):
+    (tmp_path / "shape.txt").write_text("4 5\n")
+    (tmp_path / "id.txt").write_text("a b c d")
+    (tmp_path / "feature.bin").write_bytes(VECTORS.astype("<f4").tobytes())
+    damage(tmp_path)
+    with pytest.raises(InputError, match=message):
+        read_word_vectors(str(tmp_path))

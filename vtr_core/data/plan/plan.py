@@ -197,6 +197,11 @@ class Plan:
             raise DatasetError(
                 f"{manifest.uri} is {manifest.schema.label()}, which has no captions; leave out --batch.candidates"
             )
+        if batch.captions == "every" and not isinstance(manifest.schema, VideoSchema):
+            raise DatasetError(
+                f"{manifest.uri} is {manifest.schema.label()}; captions take turns over the epochs only in "
+                f"{VideoSchema.label()}: leave out --batch.captions every, or ingest with --records videos"
+            )
         self._batch = batch
         self._schema = manifest.schema
         self.seed = seed

@@ -51,7 +51,7 @@ class Thumbnails:
     """The thumbnails of a data set by id; files are scanned lazily; thread-safe."""
 
     manifest: Manifest
-    _places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _places: dict[str, tuple[Location, int]] = field(default_factory=dict)
     """File and row of each scanned id."""
     _looked_through: int = 0
     _lock: Lock = field(default_factory=Lock)
@@ -64,21 +64,26 @@ class Thumbnails:
         """The existing thumbnails of some ids; DatasetError where a file is missing or damaged."""
         wanted = dict.fromkeys(ids)
         with self._lock:
-            files = [shard.thumbnails for shard in self.manifest.shards if shard.thumbnails is not None]
+            files = self._files()
             while self._looked_through < len(files) and not wanted.keys() <= self._places.keys():
                 self._look_through(files[self._looked_through])
                 self._looked_through += 1
-        by_file: dict[str, list[int]] = {}
+        by_file: dict[str, tuple[Location, list[int]]] = {}
         for file, row in (self._places[one] for one in wanted if one in self._places):
-            by_file.setdefault(file, []).append(row)
-        return {found.item_id: found for file, rows in by_file.items() for found in self._read(file, rows)}
+            by_file.setdefault(file.uri, (file, []))[1].append(row)
+        return {found.item_id: found for file, rows in by_file.values() for found in self._read(file, rows)}
 
-    def _look_through(self, file: ThumbnailFile) -> None:
-        ids = self._table(file.file, None, ["id"])["id"].to_pylist()
+    def _files(self) -> list[Location]:
+        """The files of thumbnails, each once, in the folders of their shards."""
+        found = [self.manifest.folder(one) / one.thumbnails.file for one in self.manifest.shards if one.thumbnails]
+        return list({place.uri: place for place in found}.values())
+
+    def _look_through(self, file: Location) -> None:
+        ids = self._table(file, None, ["id"])["id"].to_pylist()
         for row, one in enumerate(ids):
-            self._places.setdefault(one, (file.file, row))
+            self._places.setdefault(one, (file, row))
 
-    def _read(self, file: str, rows: Sequence[int]) -> Iterator[Thumbnail]:
+    def _read(self, file: Location, rows: Sequence[int]) -> Iterator[Thumbnail]:
         for group in sorted({row // _GROUP_ROWS for row in rows}):
             table = self._table(file, group, _SCHEMA.names).to_pylist()
             for row in rows:
@@ -86,8 +91,7 @@ class Thumbnails:
                     found = table[row % _GROUP_ROWS]
                     yield Thumbnail(found["id"], found["start"], found["end"], found["jpeg"])
 
-    def _table(self, name: str, group: int | None, columns: Sequence[str]) -> Any:
-        place = self.manifest.location / name
+    def _table(self, place: Location, group: int | None, columns: Sequence[str]) -> Any:
         try:
             with place.filesystem.open_input_file(place.path) as source:
                 file = pq.ParquetFile(source, page_checksum_verification=True)

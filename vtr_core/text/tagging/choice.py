@@ -5,7 +5,7 @@ from typing import Any
 from vtr_core.errors import ConfigError
 from vtr_core.text.tagging.tagger import PosTagger
 
-CHOICES = "default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER"
+CHOICES = "default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER"
 
 
 def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
@@ -32,6 +32,10 @@ def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
             from vtr_core.text.tagging.treetagger import TreeTagger
 
             return _present(TreeTagger(place))
+        case "nltk":
+            from vtr_core.text.tagging.nltk_tagger import NltkTagger
+
+            return _present(NltkTagger(place))
         case _:
             raise ConfigError(f"there is no tagger {choice!r}; give one of {CHOICES}")
 

@@ -1,4 +1,4 @@
-"""Word vectors from the files in which they are published: word2vec binary, word2vec text, GloVe text."""
+"""Word vectors from the files in which they are published: word2vec binary, word2vec text, GloVe text, BigFile."""
 
 import gzip
 import io
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+import pyarrow.fs as pafs
 from jaxtyping import Float32
 
 from vtr_core.errors import InputError
 from vtr_core.storage import Location, locate
+from vtr_core.storage.big_file import BigFile
 from vtr_core.text.vectors.binary import binary_records
 from vtr_core.text.vectors.text import text_records
 
@@ -32,13 +34,16 @@ class WordVectors:
 def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVectors:
     """The vectors of the `wanted` words (None: all) in a word-vector file of any of the formats, plain or gzipped.
 
-    The format is told by the content: a first line of two counts is word2vec's, which is binary where control bytes
-    follow. The file is read to its end, so that damage is noticed, but no more than the wanted vectors is held. Of a
-    word that occurs twice the first vector counts. Words are compared as they are written. Raises InputError for a file
-    that is missing, truncated or inconsistent, or that has none of the wanted words.
+    A folder is a BigFile, whose names are the words in UTF-8, as the published word2vec of Flickr's tags. The format of
+    a file is told by its content: a first line of two counts is word2vec's, which is binary where control bytes follow.
+    A file is read to its end, so that damage is noticed, but no more than the wanted vectors is held. Of a word that
+    occurs twice the first vector counts. Words are compared as they are written. Raises InputError for what is missing,
+    truncated or inconsistent, or has none of the wanted words.
     """
     location = locate(uri)
     try:
+        if location.filesystem.get_file_info(location.path).type == pafs.FileType.Directory:
+            return _found(_from_big_file(BigFile(location), wanted), location, wanted)
         with _open(location) as stream:
             head = stream.read(_HEAD)
         with _open(location) as stream:
@@ -49,10 +54,27 @@ def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVe
         raise InputError(f"{location} is a damaged gzip file ({error}); download it again") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error}); give a word2vec or GloVe file") from error
+    return _found(found, location, wanted)
+
+
+def _found(found: WordVectors, location: Location, wanted: Collection[str] | None) -> WordVectors:
     if not found.words:
         what = "no word" if wanted is None else f"none of the {len(wanted)} words of the captions"
         raise InputError(f"{location} holds {what}; give a file in the language of the captions")
     return found
+
+
+def _from_big_file(file: BigFile, wanted: Collection[str] | None) -> WordVectors:
+    """The wanted words in the order of the file."""
+    names: dict[str, str] = {}
+    for name in file.row:
+        word = name.encode("latin-1").decode("utf-8", "replace")
+        if wanted is None or word in wanted:
+            names.setdefault(word, name)
+    vectors = file.read(list(names.values()))
+    if not np.isfinite(vectors).all():
+        raise InputError(f"{file.location / 'feature.bin'} has values that are not finite; download it again")
+    return WordVectors(tuple(names), vectors)
 
 
 def _open(location: Location) -> io.BufferedReader:

@@ -12,10 +12,10 @@ from vtr_core.data.reading.frames import video_rows
 from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.bigfile.trecvid import Trecvid
-from vtr_core.data.sources.features.big_file import BigFile
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
+from vtr_core.storage.big_file import BigFile
 
 NAMES = ["v1_10", "v1_2", "v_2_0", "v1_0"]
 VALUES = np.arange(12, dtype=np.float32).reshape(4, 3)

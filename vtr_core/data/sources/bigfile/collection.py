@@ -7,12 +7,13 @@ from typing import ClassVar
 from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.big_file import BigFile, BigFileFrames
+from vtr_core.data.sources.features.big_file import BigFileFrames
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
+from vtr_core.storage.big_file import BigFile
 from vtr_core.text.tokens.vocabulary import tokenise
 
 

@@ -34,6 +34,7 @@ from vtr_core.systems.dual.analyze.causality.report import (
 from vtr_core.systems.dual.analyze.causality.tables import printed
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
+from vtr_core.train.concept_labels import concept_places
 
 TRANSFORM = "transform.json"
 
@@ -87,10 +88,12 @@ def _check(flags: CausalityFlags) -> None:
 
 
 def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:
-    """The given concept table, or the one next to the data if it exists; it must contain every data set."""
-    folder = locate(flags.concepts) if flags.concepts else locate(flags.train or flags.data) / "concepts"
+    """The given concept table, or the one in or beside the data if it exists; it must contain every data set."""
+    places = [locate(flags.concepts)] if flags.concepts else concept_places(locate(flags.train or flags.data))
+    folder = next((place for place in places if storage.exists(place / FILE)), places[0])
     if flags.concepts is None and not storage.exists(folder / FILE):
-        print(f"{folder} is no concept table: nothing is said on the detectors (vtr concepts makes one)")
+        shown = " or ".join(str(place) for place in places)
+        print(f"there is no concept table at {shown}: nothing is said on the detectors (vtr concepts makes one)")
         return None
     table = ConceptTable.load(folder.uri)
     for manifest in manifests:

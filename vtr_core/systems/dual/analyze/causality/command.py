@@ -27,7 +27,8 @@ class CausalityFlags:
     train: str | None = None
     """Training data set, to find concept detectors that fail on training data as well."""
     concepts: str | None = None
-    """Concept table with the labels of these data sets (default: the folder concepts of --train, else of --data)."""
+    """Concept table with the labels of these data sets (default: the folder concepts in or beside --train, else
+    --data)."""
     search: Literal["coordinate", "thesis", "tune"] = "coordinate"
     """Search algorithm. coordinate: coordinate search, accuracy first, then causality, over all three parameters.
     thesis: the thesis's search (5.4.1): scale or power with the shift, on the grids of its Table 5.2, keeping the

@@ -1,0 +1,79 @@
+"""BigFile: named vectors in one folder, of frames or of words, the format of the published code of dual encoding.
+
+`shape.txt` holds the numbers of vectors and of values, `id.txt` the vectors' names, `feature.bin` the vectors as
+little-endian float32, one after another (github.com/danieljf24/hybrid_space, basic/bigfile.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float32
+
+from vtr_core.errors import InputError
+from vtr_core.storage.location import Location
+
+_BYTES = 4
+FILES = ("feature.bin", "shape.txt", "id.txt")
+
+
+@dataclass(frozen=True)
+class BigFile:
+    """The vectors of the folder `location`, by name."""
+
+    location: Location
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Vectors and values of each; InputError where the files do not go together."""
+        place = self.location / "shape.txt"
+        words = self._content(place).decode("latin-1").split()
+        if len(words) != 2 or not all(word.isdigit() and int(word) for word in words):
+            raise InputError(f"{place} holds {' '.join(words)[:40]!r}, not the numbers of vectors and of values")
+        count, dim = int(words[0]), int(words[1])
+        found = self.location.filesystem.get_file_info(f"{self.location.path}/feature.bin").size
+        if found != count * dim * _BYTES:
+            raise InputError(
+                f"{self.location / 'feature.bin'} has {found} bytes where {count} vectors of {dim} values need "
+                f"{count * dim * _BYTES}; download it again"
+            )
+        return count, dim
+
+    @cached_property
+    def row(self) -> dict[str, int]:
+        """The position of every name; InputError where there are not as many as vectors, or one stands twice."""
+        names = [name.decode("latin-1") for name in self._content(self.location / "id.txt").split()]  # as published
+        row = {name: number for number, name in enumerate(names)}
+        if len(names) != self.shape[0] or len(row) != len(names):
+            raise InputError(
+                f"{self.location / 'id.txt'} has {len(names)} names, {len(row)} of them different, for "
+                f"{self.shape[0]} vectors; download it again"
+            )
+        return row
+
+    def read(self, names: Sequence[str]) -> Float32[np.ndarray, "names dim"]:
+        """The vectors of the given, existing names, in order; adjacent ones are read together."""
+        dim = self.shape[1]
+        rows = [self.row[name] for name in names]
+        values = np.empty((len(rows), dim), np.float32)
+        with self.location.filesystem.open_input_file(f"{self.location.path}/feature.bin") as stream:
+            first = 0
+            while first < len(rows):
+                last = first + 1
+                while last < len(rows) and rows[last] == rows[last - 1] + 1:
+                    last += 1
+                content = stream.read_at((last - first) * dim * _BYTES, rows[first] * dim * _BYTES)
+                values[first:last] = np.frombuffer(content, "<f4").reshape(last - first, dim)
+                first = last
+        return values
+
+    def _content(self, place: Location) -> bytes:
+        try:
+            with place.filesystem.open_input_stream(place.path) as stream:
+                content: bytes = stream.read()
+                return content
+        except OSError as error:
+            raise InputError(
+                f"{place} cannot be read ({error}); give a folder of {', '.join(FILES)}, the BigFile format"
+            ) from error
