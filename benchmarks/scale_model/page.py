@@ -28,10 +28,16 @@ def markdown(figures: Mapping[str, Any]) -> str:
     )
 
 
+_COLUMNS = (
+    *("GPUs", "nodes", "batch", "step, ms", "model", "loss", "gather", "gradients", "efficiency", "slowest"),
+    *("fed, ms", "limit, ms", "clips/s per node", "S3, GB/s per node", "network, GB/s per node"),
+    *("gather, MB per step", "gradients, MB per step", "gathered, GB"),
+)
+
+
 def _points(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
-        "| GPUs | nodes | batch | step, ms | model | loss | gather | gradients | efficiency | slowest | fed, ms | limit, ms "
-        "| clips/s per node | S3, GB/s per node | network, GB/s per node | gather, MB per step | gradients, MB per step | gathered, GB |",
+        _listed(*_COLUMNS),
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(_point(row) for row in rows),
         "",
@@ -49,20 +55,22 @@ def _point(row: Mapping[str, Any]) -> str:
 
 
 def _choices(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    over = "× limit"
     names = [f"{scaling}_{gpus}_{what}" for scaling in ("weak", "strong") for gpus in (8, 64) for what in _SHOWN]
     return [
         "## What precision and wire change",
         "",
         "Efficiency of a step that never waits for clips, and how many times its limit it takes.",
         "",
-        "| similarities | wire | weak, 8 GPUs | × limit | weak, 64 | × limit | strong, 8 | × limit | strong, 64 | × limit |",
+        _listed("similarities", "wire", "weak, 8 GPUs", over, "weak, 64", over, "strong, 8", over, "strong, 64", over),
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-        *(
-            f"| {row['similarity']} | {row['wire']} | {' | '.join(f'{row[name]:.2f}' for name in names)} |"
-            for row in rows
-        ),
+        *(_listed(row["similarity"], row["wire"], *(f"{row[name]:.2f}" for name in names)) for row in rows),
         "",
     ]
+
+
+def _listed(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 _SHOWN = ("fed", "over_limit")
@@ -110,8 +118,8 @@ def _inputs(figures: Mapping[str, Any]) -> list[str]:
         "|---|---:|---|",
         *(f"| {name} | {value} | {origin} |" for name, value, origin in rows),
         "",
-        "`fed`: a step that never waits for clips. `limit`: the longest of arithmetic, a GPU's link and a node's network,",
-        "each alone.",
+        "`fed`: a step that never waits for clips. `limit`: the longest of arithmetic, a GPU's link and a node's",
+        "network, each alone.",
         "",
         "`gathered`: the whole batch's embeddings in a GPU's memory, four times over: gathered, their gradient, and",
         "both sides of three pairs of modalities. The similarities of a worker's rows come on top; `loss.block_rows`",
