@@ -3,33 +3,38 @@
     python -m benchmarks.scale_model [--gpus-per-node 8] [--bf16-tflops 300] …
 
 Nothing here was measured at scale. Inputs: feeding rates (results/feeding.json, measured), what they lose
-where a batch takes few clips of each video (results/sampling.json, measured), the costs of a step (counted
-on the preset's model), and the hardware (the flags, assumptions). With W GPUs on N nodes, c clips per GPU, B = c·W:
+where a batch takes few clips of each video (results/sampling.json, measured), the products and bytes of a step (counted
+on the preset's model), its time on one H100 (measured, see `Hardware`), and the rest of the hardware (the flags,
+assumptions). With W GPUs on N nodes, c clips per GPU, B = c·W:
 
-    compute     c · FLOPs per clip / bf16 rate
-    loss        c · B · FLOPs per pair / float32 rate: every worker computes the terms of its own rows
-    gather      all-gather of B embeddings, backwards an all-reduce of as many gradients: (N−1)/N and 2(N−1)/N of the
-                bytes through a node's network, (W−1)/W and 2(W−1)/W through a GPU's link to the others
+    compute     c · the model's time per clip: forward and backward pass, Adam
+    loss        c · B · FLOPs per pair / rate of the similarities' precision: every worker computes the terms of its own
+                rows and columns, one alone has both from one product
+    gather      all-gather of B embeddings, backwards a reduce-scatter of as many gradients: each time (N−1)/N of the
+                bytes through a node's network, (W−1)/W through a GPU's link to the others
     gradients   all-reduce of the model's, of which a share is hidden behind the backward pass
     latency     every collective takes log2(W) times the latency
     feeding     c clips of every GPU of a node, by reading cores, from S3; overlaps with all of the above
-    checkpoint  written by one worker while all wait
+    checkpoint  copied to memory by one worker while all wait, written while they go on
 
 A step takes as long as the sum of what does not overlap, or as feeding or the network's whole traffic where that takes
-longer. What is only bound by memory (activation functions, softmax, Adam) is left out.
+longer. Its limit is what arithmetic (model and loss), a GPU's link and a node's network each take alone, whichever is
+longest: what a step would take if everything else were hidden behind that. The loss's softmax is left out.
 """
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never, get_args
 
 from benchmarks.machine import versions
 from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from pipelines.arguments import parse
+from vtr_core.config.losses.contrastive import SimilarityPrecision
+from vtr_core.config.scaling import Wire
 from vtr_core.run.presets import preset
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -45,14 +50,19 @@ LOSS_COPIES = 4
 
 @dataclass(frozen=True)
 class Hardware:
-    """Assumptions; none of them was measured here."""
+    """The step of one GPU, as measured on an H100; the rest are assumptions."""
 
     gpus_per_node: int = 8
     """GPUs of a node."""
-    bf16_tflops: float = 300.0
-    """TFLOP/s of a GPU that the model sustains."""
-    float32_tflops: float = 30.0
-    """TFLOP/s of a GPU that the loss sustains; it is computed in float32."""
+    model_us_per_clip: float = 25.9
+    """Microseconds of a GPU per clip, forward and backward pass and Adam. Measured: 131 ms for 4,096 clips of
+    capsule-howto in bf16 on one H100, less the 19 % of similarities in float32; compiled, with TF32, it was 17.8."""
+    float32_tflops: float = 50.0
+    """TFLOP/s of similarities in float32. Measured there: 1.24 TFLOP in 24.9 ms."""
+    tf32_tflops: float = 250.0
+    """TFLOP/s of similarities in TF32. Measured there: the step was 20 ms shorter."""
+    bf16_tflops: float = 500.0
+    """TFLOP/s of similarities in bf16; an assumption, half of the card's peak. bf16x3 has a third."""
     gpu_gb: float = 80.0
     """Memory of a GPU."""
     link_gb_s: float = 200.0
@@ -65,8 +75,8 @@ class Hardware:
     """The share of the gradients' all-reduce that the backward pass hides."""
     s3_gb_s: float = 5.0
     """GB/s that a node reads from S3."""
-    write_gb_s: float = 0.5
-    """GB/s at which one worker writes a checkpoint."""
+    copy_gb_s: float = 5.0
+    """GB/s at which one worker copies a checkpoint to its machine's memory."""
     reading_cores: int = 32
     """Cores of a node that read; each at the rate measured here."""
 
@@ -79,6 +89,10 @@ class Flags:
     """The configuration whose step is counted."""
     clips_per_gpu: int = 512
     """Clips of each GPU in weak scaling."""
+    similarity: SimilarityPrecision = "float32"
+    """Precision of the similarities' products: loss.similarity_precision."""
+    wire: Wire = "as_computed"
+    """What embeddings and gradients are sent in: scaling.wire."""
     checkpoint_every: int = 1000
     """Steps between two checkpoints."""
     clips_of_a_video: float = 113.0
@@ -112,6 +126,8 @@ class Point:
     s3_s: float
     network_s: float
     """Of all traffic through a node's network, at its full rate."""
+    link_s: float
+    """Of all traffic through a GPU's link, at its full rate."""
     gather_bytes: float
     gradient_bytes: float
     feeding_bytes: float
@@ -143,6 +159,16 @@ class Point:
         return max(sum(self.parts.values()), *self.overlapped.values())
 
     @property
+    def fed_s(self) -> float:
+        """Seconds of a step that never waits for clips."""
+        return max(sum(self.parts.values()), self.network_s)
+
+    @property
+    def limit_s(self) -> float:
+        """What arithmetic and wires set, each alone."""
+        return max(self.compute_s + self.loss_s, self.link_s, self.network_s)
+
+    @property
     def bottleneck(self) -> str:
         """What takes longest: something beside the step where it makes the step wait, else the step's largest part."""
         slowest = max(self.overlapped, key=self.overlapped.__getitem__)
@@ -163,6 +189,7 @@ def main(argv: Sequence[str]) -> None:
     measured = sampled(fed, _written(flags.sampling, "sampling"), flags.clips_of_a_video)
     cost = step_cost(preset(flags.preset))
     figures = projection(flags, measured, cost) | {
+        "choices": choices(flags, measured, cost),
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.scale_model", *argv]),
     }
@@ -190,6 +217,8 @@ def projection(flags: Flags, measured: Feeding, cost: StepCost) -> dict[str, Any
         "counted": asdict(cost),
         "assumed": {
             **asdict(flags.hardware),
+            "similarity": flags.similarity,
+            "wire": flags.wire,
             "clips_per_gpu": flags.clips_per_gpu,
             "clips_of_a_video": flags.clips_of_a_video,
             "checkpoint_every": flags.checkpoint_every,
@@ -206,33 +235,71 @@ def point(gpus: int, batch: int, flags: Flags, measured: Feeding, cost: StepCost
     nodes = math.ceil(gpus / hardware.gpus_per_node)
     of_node, own = batch / nodes, batch / gpus
     vectors = batch * cost.vector_bytes
-    gathered = 3 * vectors + batch * cost.label_bytes  # there once, back twice, since an all-reduce sends twice
+    sent = 0.5 if flags.wire == "bf16" else 1.0
+    gathered = 2 * sent * vectors + batch * cost.label_bytes  # there and back
     others, far = (gpus - 1) / gpus, (nodes - 1) / nodes
     link_s, network_s = others / (1e9 * hardware.link_gb_s), far / (1e9 * hardware.network_gb_s)
     per_byte_s = max(link_s, network_s)
     read = of_node * measured.row_bytes * measured.rows_read_per_row
     feeding_bytes = read + far * of_node * measured.row_bytes
-    gradients = 2 * cost.gradient_bytes
+    gradients = 2 * sent * cost.gradient_bytes  # an all-reduce sends twice
+    products = own * batch * cost.loss_flops_per_pair * (0.5 if gpus == 1 else 1.0)
     collectives = COLLECTIVES + math.ceil(cost.gradient_bytes / BUCKET_BYTES)
     return Point(
         gpus=gpus,
         nodes=nodes,
         batch=batch,
-        compute_s=own * cost.flops_per_clip / (1e12 * hardware.bf16_tflops),
-        loss_s=own * batch * cost.loss_flops_per_pair / (1e12 * hardware.float32_tflops),
+        compute_s=own * 1e-6 * hardware.model_us_per_clip,
+        loss_s=products / (1e12 * _rate(flags.similarity, hardware)),
         gather_s=gathered * per_byte_s,
         gradients_s=(1 - hardware.gradient_overlap) * gradients * per_byte_s,
         latency_s=collectives * math.log2(gpus) * hardware.latency_us * 1e-6,
-        checkpoint_s=cost.checkpoint_bytes / (1e9 * hardware.write_gb_s) / flags.checkpoint_every,
+        checkpoint_s=cost.checkpoint_bytes / (1e9 * hardware.copy_gb_s) / flags.checkpoint_every,
         cores_s=of_node / (hardware.reading_cores * measured.clips_per_core_s),
         s3_s=read / (1e9 * hardware.s3_gb_s),
         network_s=(far * (gathered + gradients) + feeding_bytes) / (1e9 * hardware.network_gb_s),
+        link_s=(gathered + gradients) * link_s,
         gather_bytes=far * gathered,
         gradient_bytes=far * gradients,
         feeding_bytes=feeding_bytes,
         s3_bytes=read,
         gathered_gb=LOSS_COPIES * vectors / 1e9,
     )
+
+
+def _rate(precision: SimilarityPrecision, hardware: Hardware) -> float:
+    """TFLOP/s of a product."""
+    match precision:
+        case "float32":
+            return hardware.float32_tflops
+        case "tf32":
+            return hardware.tf32_tflops
+        case "bf16x3":
+            return hardware.bf16_tflops / 3
+        case "bf16":
+            return hardware.bf16_tflops
+        case _:
+            assert_never(precision)
+
+
+def choices(flags: Flags, measured: Feeding, cost: StepCost) -> list[dict[str, Any]]:
+    """What 8 and 64 GPUs reach with each precision and each wire, against one GPU with the same."""
+    return [
+        _choice(replace(flags, similarity=similarity, wire=wire), measured, cost)
+        for similarity in get_args(SimilarityPrecision)
+        for wire in get_args(Wire)
+    ]
+
+
+def _choice(flags: Flags, measured: Feeding, cost: StepCost) -> dict[str, Any]:
+    row: dict[str, Any] = {"similarity": flags.similarity, "wire": flags.wire}
+    for name, batch in (("weak", None), ("strong", cost.batch)):
+        points = {gpus: point(gpus, batch or gpus * flags.clips_per_gpu, flags, measured, cost) for gpus in (1, 8, 64)}
+        for gpus in (8, 64):
+            found, single = points[gpus], points[1]
+            fed = found.batch / gpus / found.fed_s / (single.batch / single.fed_s)
+            row |= {f"{name}_{gpus}_fed": fed, f"{name}_{gpus}_over_limit": found.fed_s / found.limit_s}
+    return row
 
 
 def efficiency(found: Point, single: Point) -> float:
@@ -258,6 +325,8 @@ def _row(found: Point, single: Point) -> dict[str, Any]:
     return {
         **asdict(found),
         "step_s": seconds,
+        "fed_s": found.fed_s,
+        "limit_s": found.limit_s,
         "clips_per_node_s": found.clips_per_node_s,
         "s3_gb_s": found.s3_bytes / seconds * giga,
         "network_gb_s": traffic / seconds * giga,

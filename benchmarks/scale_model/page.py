@@ -22,16 +22,23 @@ def markdown(figures: Mapping[str, Any]) -> str:
             "",
             *_points(figures["strong"]),
             *_breaks(figures["breaks"]["strong"]),
+            *_choices(figures["choices"]),
             *_inputs(figures),
         ]
     )
 
 
+_COLUMNS = (
+    *("GPUs", "nodes", "batch", "step, ms", "model", "loss", "gather", "gradients", "efficiency", "slowest"),
+    *("fed, ms", "limit, ms", "clips/s per node", "S3, GB/s per node", "network, GB/s per node"),
+    *("gather, MB per step", "gradients, MB per step", "gathered, GB"),
+)
+
+
 def _points(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
-        "| GPUs | nodes | batch | step, ms | model | loss | gather | gradients | efficiency | limit | clips/s per node "
-        "| S3, GB/s per node | network, GB/s per node | gather, MB per step | gradients, MB per step | gathered, GB |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|",
+        _listed(*_COLUMNS),
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(_point(row) for row in rows),
         "",
     ]
@@ -41,14 +48,51 @@ def _point(row: Mapping[str, Any]) -> str:
     parts = " | ".join(f"{1000 * row[f'{part}_s']:.1f}" for part in ("step", "compute", "loss", "gather", "gradients"))
     return (
         f"| {row['gpus']:,} | {row['nodes']:,} | {row['batch']:,} | {parts} | {row['efficiency']:.3f} "
-        f"| {row['bottleneck']} | {row['clips_per_node_s']:,.0f} | {row['s3_gb_s']:.2f} | {row['network_gb_s']:.2f} "
+        f"| {row['bottleneck']} | {1000 * row['fed_s']:.1f} | {1000 * row['limit_s']:.1f} "
+        f"| {row['clips_per_node_s']:,.0f} | {row['s3_gb_s']:.2f} | {row['network_gb_s']:.2f} "
         f"| {row['gather_bytes'] / 1e6:,.0f} | {row['gradient_bytes'] / 1e6:,.0f} | {row['gathered_gb']:.2f} |"
     )
+
+
+def _choices(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    over = "× limit"
+    names = [f"{scaling}_{gpus}_{what}" for scaling in ("weak", "strong") for gpus in (8, 64) for what in _SHOWN]
+    return [
+        "## What precision and wire change",
+        "",
+        "Efficiency of a step that never waits for clips, and how many times its limit it takes.",
+        "",
+        _listed("similarities", "wire", "weak, 8 GPUs", over, "weak, 64", over, "strong, 8", over, "strong, 64", over),
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        *(_listed(row["similarity"], row["wire"], *(f"{row[name]:.2f}" for name in names)) for row in rows),
+        "",
+    ]
+
+
+def _listed(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+_SHOWN = ("fed", "over_limit")
 
 
 def _breaks(found: Mapping[str, int | None]) -> list[str]:
     told = [f"{what} at {gpus:,} GPUs" if gpus else f"{what} nowhere" for what, gpus in found.items()]
     return [f"Where it breaks: {'; '.join(told)}.", ""]
+
+
+_MEASURED_ON_H100 = ("model_us_per_clip", "float32_tflops", "tf32_tflops")
+_CHOSEN = ("similarity", "wire")
+
+
+def _origin(name: str) -> str:
+    if name in _MEASURED_ON_H100:
+        return "measured: one H100, 4,096 clips of capsule-howto"
+    return "chosen" if name in _CHOSEN else "**assumed**"
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _inputs(figures: Mapping[str, Any]) -> list[str]:
@@ -65,7 +109,7 @@ def _inputs(figures: Mapping[str, Any]) -> list[str]:
         ("bytes of its presence and keys", f"{counted['label_bytes']:,}", "counted: the gathered tensors"),
         ("MB of gradients", f"{counted['gradient_bytes'] / 1e6:,.1f}", "counted: trained parameters in float32"),
         ("MB of a checkpoint", f"{counted['checkpoint_bytes'] / 1e6:,.1f}", "counted: weights and Adam's moments"),
-        *((name, f"{value:g}", "**assumed**") for name, value in figures["assumed"].items()),
+        *((name, _value(value), _origin(name)) for name, value in figures["assumed"].items()),
     ]
     return [
         "## Inputs",
@@ -73,6 +117,9 @@ def _inputs(figures: Mapping[str, Any]) -> list[str]:
         "| input | value | from |",
         "|---|---:|---|",
         *(f"| {name} | {value} | {origin} |" for name, value, origin in rows),
+        "",
+        "`fed`: a step that never waits for clips. `limit`: the longest of arithmetic, a GPU's link and a node's",
+        "network, each alone.",
         "",
         "`gathered`: the whole batch's embeddings in a GPU's memory, four times over: gathered, their gradient, and",
         "both sides of three pairs of modalities. The similarities of a worker's rows come on top; `loss.block_rows`",

@@ -9,6 +9,7 @@ from vtr_core.losses.objectives.masked_margin_softmax import cross_entropies
 from vtr_core.losses.objectives.max_margin_ranking import mean_hinges
 from vtr_core.losses.objectives.mil_nce import bag_terms
 from vtr_core.losses.objectives.sigmoid import binary_terms
+from vtr_core.losses.products import product
 
 FIRST, ROWS, ITEMS, BAG = 2, 3, 6, 2
 
@@ -27,7 +28,7 @@ def test_blocks_are_rows_and_columns_of_the_similarity():
     a, b = _draw(ITEMS, 4), _draw(ITEMS, 4, seed=1)
     similarity = a @ b.T
     for block in (slice(0, ITEMS), slice(2, 5), slice(5, 6)):
-        rows, columns = both_blocks(a, b, block)
+        rows, columns = both_blocks(a, b, block, product("float32"))
         torch.testing.assert_close(rows, similarity[block])
         torch.testing.assert_close(columns, similarity[:, block].T)
 

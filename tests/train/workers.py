@@ -23,12 +23,16 @@ multiprocessing.set_forkserver_preload(["pytest", "torch.distributed", "torch._d
 def assert_together_equal_one(steps: Steps, world: int, folder: Path, rtol: float = 0.0, atol: float = 1e-6) -> None:
     """Every worker of `world` finds, within the tolerances, what the only worker of one does."""
     alone = steps(0, 1)
-    mp.start_processes(partial(_worker, steps), args=(world, str(folder)), nprocs=world, start_method="forkserver")
-    for rank in range(world):
-        together = torch.load(folder / f"rank{rank}.pt", weights_only=True)
+    for together in run_together(steps, world, folder):
         for one, many in zip(alone, together, strict=True):
             for expected, found in zip(one, many, strict=True):
                 torch.testing.assert_close(found, expected, rtol=rtol, atol=atol)
+
+
+def run_together(steps: Steps, world: int, folder: Path) -> list[list[list[Tensor]]]:
+    """What each of `world` workers computes, in order of rank."""
+    mp.start_processes(partial(_worker, steps), args=(world, str(folder)), nprocs=world, start_method="forkserver")
+    return [torch.load(folder / f"rank{rank}.pt", weights_only=True) for rank in range(world)]
 
 
 def _worker(steps: Steps, rank: int, world: int, folder: str) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field, PositiveFloat, model_validator
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 ReadingNodes = Literal["auto", "labelled", "any"]
+Wire = Literal["as_computed", "bf16"]
 
 
 NumWorkers = Annotated[int, Field(gt=0, le=2**16)]
@@ -41,6 +42,9 @@ class ScalingConfig(Settings):
     """Timeout of a run that has lost its workers and waits for resources; at its start a run waits without limit."""
     collective_timeout_s: PositiveFloat = 600.0
     """Timeout of collectives in a step, after which silent workers count as lost."""
+    wire: Wire = "as_computed"
+    """What embeddings and gradients are sent between workers in. `bf16`: half the bytes of float32; they are rounded,
+    gradients summed in bf16 too, so that several workers no longer give exactly the losses of one."""
     resize_interval_s: PositiveFloat = 60.0
     """Minimum time that a group with fewer than `workers` workers trains before it is restarted with more."""
 

@@ -8,20 +8,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-
-def row_block(
-    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice
-) -> Float[Tensor, "block items"]:
-    """S[i, :] of S = a bᵀ for the items i of the block."""
-    return a[block] @ b.T
+from vtr_core.losses.products import Product
 
 
 def both_blocks(
-    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice
+    a: Float[Tensor, "items dim"], b: Float[Tensor, "items dim"], block: slice, multiply: Product
 ) -> tuple[Float[Tensor, "block items"], Float[Tensor, "block items"]]:
     """S[i, :] and S[:, i]ᵀ of S = a bᵀ; a block of all items is multiplied once."""
-    rows = row_block(a, b, block)
-    return rows, rows.T if len(rows) == len(a) else row_block(b, a, block)
+    rows = multiply(a[block], b)
+    return rows, rows.T if len(rows) == len(a) else multiply(b[block], a)
 
 
 def is_match(block: Float[Tensor, "block items ..."], first: int) -> Bool[Tensor, "block items"]:

@@ -1,12 +1,13 @@
 """The projection against numbers worked out by hand, and against what must hold whatever the inputs are."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from benchmarks.scale_model import command as scale_model
-from benchmarks.scale_model.command import Flags, Hardware, breaks, efficiency, point, projection
+from benchmarks.scale_model.command import Flags, Hardware, breaks, choices, efficiency, point, projection
 from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from benchmarks.training_step import random_clips
@@ -29,14 +30,16 @@ COST = StepCost(
 )
 HARDWARE = Hardware(
     gpus_per_node=8,
-    bf16_tflops=100,
+    model_us_per_clip=30.0,
     float32_tflops=10,
+    tf32_tflops=40,
+    bf16_tflops=60,
     link_gb_s=200,
     network_gb_s=50,
     latency_us=10,
     gradient_overlap=0.5,
     s3_gb_s=5,
-    write_gb_s=0.8,
+    copy_gb_s=0.8,
     reading_cores=16,
 )
 FLAGS = Flags(clips_per_gpu=512, checkpoint_every=1000, hardware=HARDWARE)
@@ -45,10 +48,10 @@ FLAGS = Flags(clips_per_gpu=512, checkpoint_every=1000, hardware=HARDWARE)
 def test_sixteen_gpus_by_hand():
     found = point(16, 8192, FLAGS, MEASURED, COST)
     assert found.nodes == 2
-    assert found.compute_s == pytest.approx(512 * 3e9 / 100e12)  # 15.36 ms
+    assert found.compute_s == pytest.approx(512 * 30e-6)  # 15.36 ms
     assert found.loss_s == pytest.approx(512 * 8192 * 150_000 / 10e12)  # 62.9 ms
-    # half of what is sent leaves the node: embeddings once forwards and twice backwards
-    assert found.gather_bytes == pytest.approx(0.5 * 8192 * (3 * 50_000 + 27))  # 614 MB
+    # half of what is sent leaves the node: embeddings once forwards and once backwards
+    assert found.gather_bytes == pytest.approx(0.5 * 8192 * (2 * 50_000 + 27))  # 410 MB
     assert found.gather_s == pytest.approx(found.gather_bytes / 50e9)
     assert found.gradient_bytes == pytest.approx(800e6)
     assert found.gradients_s == pytest.approx(0.5 * 800e6 / 50e9)  # 8 ms
@@ -59,6 +62,8 @@ def test_sixteen_gpus_by_hand():
     assert found.feeding_bytes == pytest.approx(4096 * 12_500 + 0.5 * 4096 * 10_000)
     assert found.step_s == pytest.approx(sum(found.parts.values()))
     assert found.bottleneck == "loss"
+    assert found.link_s == pytest.approx(15 / 16 * (8192 * 100_027 + 1.6e9) / 200e9)  # 11.3 ms
+    assert found.limit_s == pytest.approx(found.compute_s + found.loss_s)  # 78 ms; the network takes 25 ms
     assert found.gathered_gb == pytest.approx(4 * 8192 * 50_000 / 1e9)
 
 
@@ -68,6 +73,24 @@ def test_one_gpu_exchanges_nothing_and_one_node_sends_nothing():
     node = point(8, 4096, FLAGS, MEASURED, COST)
     assert node.gather_bytes == node.gradient_bytes == 0
     assert node.gradients_s == pytest.approx(0.5 * 7 / 8 * 1.6e9 / 200e9)  # through the GPUs' links
+
+
+def test_fewer_bits_cost_less():
+    half = point(16, 8192, replace(FLAGS, wire="bf16", similarity="bf16x3"), MEASURED, COST)
+    assert half.gather_bytes == pytest.approx(0.5 * 8192 * (50_000 + 27))
+    assert half.gradient_bytes == pytest.approx(400e6)
+    assert half.loss_s == pytest.approx(512 * 8192 * 150_000 / 20e12)
+    tf32 = point(16, 8192, replace(FLAGS, similarity="tf32"), MEASURED, COST)
+    assert tf32.loss_s == pytest.approx(512 * 8192 * 150_000 / 40e12)
+
+
+def test_a_choice_is_judged_against_one_gpu_and_against_its_limit():
+    rows = choices(FLAGS, MEASURED, COST)
+    assert len(rows) == 8
+    plain, found = rows[0], point(8, 4096, FLAGS, MEASURED, COST)
+    alone = 512 * 30e-6 + 0.5 * 512**2 * 150_000 / 10e12 + 2.4 / 0.8 / 1000
+    assert plain["weak_8_fed"] == pytest.approx(alone / sum(found.parts.values()))
+    assert all(row[f"{kind}_{gpus}_over_limit"] >= 1 for row in rows for kind in ("weak", "strong") for gpus in (8, 64))
 
 
 def test_slow_feeding_makes_the_step_wait():
@@ -92,7 +115,7 @@ def test_more_gpus_are_never_slower_per_clip_and_never_more_efficient():
     assert compute == pytest.approx([compute[0] / gpus for gpus in scale_model.GPUS])
 
 
-@pytest.mark.parametrize("faster", ["bf16_tflops", "float32_tflops", "link_gb_s", "network_gb_s", "s3_gb_s"])
+@pytest.mark.parametrize("faster", ["float32_tflops", "link_gb_s", "network_gb_s", "s3_gb_s"])
 def test_faster_hardware_never_makes_a_step_slower(faster):
     better = HARDWARE.__class__(**{**HARDWARE.__dict__, faster: 2 * getattr(HARDWARE, faster)})
     for gpus in scale_model.GPUS:
@@ -144,7 +167,7 @@ def test_the_bytes_are_those_of_the_gathered_tensors(monkeypatch: pytest.MonkeyP
 
     sent = []
     monkeypatch.setattr(gather, "world_size", lambda: 2)
-    monkeypatch.setattr(gather, "gather_rows", lambda rows: sent.append(rows) or rows)
+    monkeypatch.setattr(gather, "gather_rows", lambda rows, _: sent.append(rows) or rows)
     monkeypatch.setattr(gather, "_all_gather", lambda rows: sent.append(rows) or rows)
     model = build_model(_small().model.model_copy(update={"inputs": INPUTS}))
     batch = _with_inputs(random_clips(4, torch.device("cpu")), INPUTS)
@@ -160,8 +183,9 @@ def test_the_page_tells_assumed_from_measured():
     figures = {"contestants": {"ours, 1": [{"timings": [timing]}]}, "row_bytes": 1.0, "rows_read_per_row": 1.0}
     measured = feeding(figures | {"command": "a command", "device": "a machine"})
     assert measured.clips_per_core_s == 100
-    page = markdown(projection(FLAGS, measured, COST) | {"versions": {}, "command": "a command"})
-    assert page.count("**assumed**") == 14
+    figures = projection(FLAGS, measured, COST) | {"choices": choices(FLAGS, measured, COST)}
+    page = markdown(figures | {"versions": {}, "command": "a command"})
+    assert page.count("**assumed**") == 13
     assert "| 1,024 | 128 | 524,288 |" in page
     assert "not measured" in page
 

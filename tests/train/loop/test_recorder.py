@@ -2,7 +2,11 @@
 
 import errno
 import json
+import multiprocessing
+import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from vtr_core.storage import Location
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.checkpoint.snapshot import Snapshots
 from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.loop.channel import Channel
 from vtr_core.train.loop.recorder import Recorder
@@ -57,15 +62,102 @@ def test_a_failed_checkpoint_is_told_and_the_next_one_is_tried(
         reports = Reports()
         recorder = Recorder(folder, lease.number, None, reports, 0)
         recorder.save(checkpoint(1))
+        recorder.finish_writing()
         with monkeypatch.context() as patch:
             full_disk(patch)
             recorder.save(checkpoint(2))
+            assert "No space left" in recorder.finish_writing()
         recorder.save(checkpoint(3))
+        assert recorder.finish_writing() == ""
     (told,) = reports.kept
     assert (told["event"], told["step"]) == ("checkpoint_failed", 2)
     assert "No space left on device" in told["reason"]
     names = [place.name for place in storage.children(folder.checkpoints)]
     assert names == ["step-00000001", "step-00000003"]
+
+
+class Gate:
+    """`storage.write_bytes` that waits in front of the second file of a checkpoint, `model.safetensors`."""
+
+    def __init__(self, write: Callable[[Location, bytes], None]) -> None:
+        self._write, self.reached, self.opened = write, threading.Event(), threading.Event()
+
+    def __call__(self, location: Location, content: bytes) -> None:
+        if location.name == "model.safetensors":
+            self.reached.set()
+            assert self.opened.wait(600)
+        self._write(location, content)
+
+
+def test_training_goes_on_while_a_checkpoint_is_written_and_does_not_change_it(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(storage.write_bytes)
+    monkeypatch.setattr(storage, "write_bytes", gate)
+    with Lease.take(folder.location) as lease:
+        recorder = Recorder(folder, lease.number, None, Reports(), 0)
+        saved = checkpoint(1)
+        saved.optimizer["state"] = {0: {"exp_avg": torch.ones(3)}}
+        recorder.save(saved)
+        assert gate.reached.wait(600)
+        saved.model["weight"].fill_(99.0)
+        saved.optimizer["state"][0]["exp_avg"].fill_(99.0)
+        recorder.point({"train/loss": 1.0}, 2, 10)
+        assert folder.latest() is None
+        gate.opened.set()
+        assert recorder.finish_writing() == ""
+        recorder.close()
+    found = folder.latest()
+    assert found is not None
+    assert found.model["weight"].tolist() == [1.0, 1.0]
+    assert found.optimizer["state"][0]["exp_avg"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_one_snapshot_after_another_takes_the_same_memory() -> None:
+    snapshots, weights = Snapshots(), torch.arange(6.0).reshape(2, 3).T
+    first = snapshots.take(replace(checkpoint(1), model={"weight": weights}))
+    place = first.model["weight"].data_ptr()
+    weights.add_(1)
+    second = snapshots.take(replace(checkpoint(2), model={"weight": weights}))
+    assert second.model["weight"].data_ptr() == place != weights.data_ptr()
+    assert torch.equal(second.model["weight"], weights)
+    wider = snapshots.take(replace(checkpoint(3), model={"weight": torch.ones(5), "bias": torch.zeros(2)}))
+    assert (wider.model["weight"].tolist(), wider.model["bias"].tolist()) == ([1.0] * 5, [0.0] * 2)
+
+
+def _write_two(uri: str) -> None:
+    """The first checkpoint to its end, the second up to its second file."""
+    folder = RunFolder.at(uri)
+    with Lease.take(folder.location) as lease:
+        recorder = Recorder(folder, lease.number, None, Reports(), 0)
+        recorder.save(checkpoint(1))
+        recorder.finish_writing()
+        gate = Gate(storage.write_bytes)
+        storage.write_bytes = gate
+        recorder.save(checkpoint(2))
+        gate.reached.wait()
+        Path((folder.location / "writing").path).touch()
+        gate.opened.wait()
+
+
+def test_a_worker_killed_in_the_middle_of_writing_leaves_the_last_good_one(folder: RunFolder) -> None:
+    worker = multiprocessing.get_context("forkserver").Process(target=_write_two, args=(folder.location.uri,))
+    worker.start()
+    mark = Path((folder.location / "writing").path)
+    while not mark.exists():
+        assert worker.is_alive()
+        time.sleep(0.01)
+    worker.kill()
+    worker.join()
+    begun = folder.checkpoint_at(2)
+    assert storage.exists(begun / "config.json")
+    found = folder.latest()
+    assert found is not None
+    assert found.model["weight"].tolist() == [1.0, 1.0]
+    with Lease.take(folder.location) as lease:
+        Recorder(folder, lease.number, None, Reports(), 1).close()
+    assert not storage.exists(begun / "config.json")
+    assert folder.latest() is not None
 
 
 def test_the_last_checkpoint_must_be_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +172,7 @@ def test_the_last_checkpoint_must_be_written(folder: RunFolder, monkeypatch: pyt
             ):
                 recorder.save_last(2, lambda: checkpoint(2))
         recorder.save_last(2, lambda: checkpoint(2))
+        recorder.close()
     assert (folder.latest() or checkpoint(0)).progress.step == 2
 
 

@@ -73,7 +73,7 @@ class GramVolume(Objective):
         if self._pair_weight == 0:
             return 0.0
         text, *others = (normalize(vectors, dim=1) for vectors in modalities)
-        blocks = [part for other in others for part in both_blocks(scale * text, other, block)]
+        blocks = [part for other in others for part in both_blocks(scale * text, other, block, self._multiply)]
         return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
 
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:

@@ -38,7 +38,7 @@ class InfoNce(Objective):
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
+            rows, columns = both_blocks(a, b, block, self._multiply)
             return cross_entropies(rows, weights, block.start) + cross_entropies(columns, weights, block.start)
 
         return terms

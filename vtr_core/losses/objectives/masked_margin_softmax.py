@@ -66,7 +66,7 @@ class MaskedMarginSoftmax(Objective):
         margins = per_row(margin_at(self._margin, step, a, b), a)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
+            rows, columns = both_blocks(a, b, block, self._multiply)
             own = margins[block]
             return cross_entropies(rows, weights, block.start, own) + cross_entropies(
                 columns, weights, block.start, own

@@ -48,7 +48,7 @@ class MaxMarginRanking(Objective):
         a, b = (normalize(vectors, dim=1) for vectors in modalities)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            rows, columns = both_blocks(a, b, block)
+            rows, columns = both_blocks(a, b, block, self._multiply)
             of_rows = mean_hinges(rows, weights, block.start, self._margin)
             return of_rows + mean_hinges(columns, weights, block.start, self._margin)
 

@@ -72,8 +72,8 @@ class MilNce(Objective):
 
         def terms(block: slice, weights: Tensor) -> Tensor:
             size = bags.shape[1]
-            rows = (clips[block] @ bags.flatten(0, 1).T).unflatten(1, (-1, size))
-            columns = (bags[block].flatten(0, 1) @ clips.T).unflatten(0, (-1, size)).transpose(1, 2)
+            rows = self._multiply(clips[block], bags.flatten(0, 1)).unflatten(1, (-1, size))
+            columns = self._multiply(bags[block].flatten(0, 1), clips).unflatten(0, (-1, size)).transpose(1, 2)
             return bag_terms(rows, columns, weights, weights, block.start)
 
         return terms

@@ -14,6 +14,7 @@ from vtr_core.config.losses.contrastive import ContrastiveLossConfig
 from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.groups import Group, modality_pairs
 from vtr_core.losses.negatives import negative_weights
+from vtr_core.losses.products import product
 from vtr_core.losses.share import WHOLE, Share
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.nn.precision import at_least_float32
@@ -56,6 +57,7 @@ class Objective(nn.Module, ABC):
         super().__init__()
         self._same_video = config.same_video
         self._block_rows = config.block_rows
+        self._multiply = product(config.similarity_precision)
 
     @abstractmethod
     def item_terms(self, modalities: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, normalize
 
 from vtr_core.config.losses.contrastive import SigmoidConfig
-from vtr_core.losses.blocks import is_match, row_block, whole_weights
+from vtr_core.losses.blocks import is_match, whole_weights
 from vtr_core.losses.objectives.objective import ItemTerms, Objective
 from vtr_core.nn.precision import full_precision
 
@@ -59,7 +59,7 @@ class Sigmoid(Objective):
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)
 
         def terms(block: slice, weights: Tensor) -> Tensor:
-            return binary_terms(row_block(a, b, block) + bias, weights, block.start)
+            return binary_terms(self._multiply(a[block], b) + bias, weights, block.start)
 
         return terms
 

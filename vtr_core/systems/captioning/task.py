@@ -70,7 +70,8 @@ class CaptioningTask:
         assert output.videos is not None
         assert output.captions is not None
         assert self.objective.scorer is not None
-        return gather_rows(self.objective.scorer(output.videos, gather_sequences(output.captions)))
+        captions = gather_sequences(output.captions, self._config.scaling.wire)
+        return gather_rows(self.objective.scorer(output.videos, captions))
 
     def _compared(self, output: Captioned, scores: Float[Tensor, "batch batch"]) -> Compared:
         """The mean tokens of this worker's videos and captions; all scores over their temperature."""

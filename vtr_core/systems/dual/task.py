@@ -58,7 +58,7 @@ class DualEncodingTask:
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = frame_batch(columns, [self._model.feature]).to(device)
-        embeddings, keys = gather_dual(model(batch)), gather_keys(batch.keys)
+        embeddings, keys = gather_dual(model(batch), self._config.scaling.wire), gather_keys(batch.keys)
         share = Share(self._rank, self._world)
         losses = self._losses(embeddings, self._labels(keys.video), keys, share)
         _bare(model).note_ranges(widest(losses.ranges))

@@ -53,7 +53,7 @@ class RetrievalTask:
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """Embeds this worker's part, gathers the batch, and sums all workers' shares of the loss."""
         batch = self._batch(columns).to(device)
-        embeddings, keys = gather_embeddings(model(batch)), gather_keys(batch.keys)
+        embeddings, keys = gather_embeddings(model(batch), self._config.scaling.wire), gather_keys(batch.keys)
         share = Share(self._rank, self._world)
         losses = self._losses(embeddings, keys, step, share)
         margin = embedding_margin(self._margin, embeddings, keys, step, share)

@@ -52,7 +52,8 @@ class VerificationTask:
         transforms, batch = self._transforms(batch, step)
         found = model(batch, transforms)
         keys = gather_integers(torch.stack([batch.image_key, batch.subject_key], dim=1))
-        pairs = self.objective(gather_rows(found.vectors), keys[:, 0], keys[:, 1], Share(self._rank, self._world))
+        vectors = gather_rows(found.vectors, self._config.scaling.wire)
+        pairs = self.objective(vectors, keys[:, 0], keys[:, 1], Share(self._rank, self._world))
         own = found.penalty / self._world + found.reconstruction.sum() / len(keys)
         total, of_pairs = sum_shares(torch.stack([pairs.total + own, pairs.total])).unbind()
         metrics = {f"train/{name}": value for name, value in pairs.metrics.items()}

@@ -3,7 +3,10 @@
 Every worker computes its share of the loss from the gathered embeddings of the whole batch; `sum_shares` makes it the
 loss of the whole batch, equal on all workers. Backwards, each collective sums the gradients of all workers, as if each
 had a loss of its own, and the mean over workers that DDP (and `average_gradients`) takes makes of this exactly the
-gradient of one worker with the whole batch.
+gradient of one worker with the whole batch. Of those sums a worker needs its own rows' alone, so the backward pass of
+a gather is a reduce-scatter: each worker sends (W−1)/W of the batch's gradient once, an all-reduce sends it twice.
+
+`wire` is what embeddings and their gradients are sent in: as they are, or rounded to bf16, summed in bf16 too.
 """
 
 from typing import Any
@@ -14,6 +17,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from vtr_core.config.scaling import Wire
 from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.fusion import Sequences
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
@@ -21,16 +25,16 @@ from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
 
 class _GatherRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor) -> Tensor:
-        ctx.rows = len(rows)
-        return _all_gather(rows)
+    def forward(ctx: Any, rows: Tensor, sent: torch.dtype) -> Tensor:
+        ctx.sent = sent
+        return _all_gather(rows.to(sent)).to(rows.dtype)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        grad = grad.contiguous()
-        dist.all_reduce(grad)
-        first = dist.get_rank() * ctx.rows
-        return grad[first : first + ctx.rows]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        whole = grad.to(ctx.sent).contiguous()
+        own = whole.new_empty((len(whole) // world_size(), *whole.shape[1:]))
+        dist.reduce_scatter_tensor(own, whole)
+        return own.to(grad.dtype), None
 
 
 class _SumShares(torch.autograd.Function):
@@ -52,12 +56,13 @@ def world_size() -> int:
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
-def gather_rows(rows: Float[Tensor, "part ..."]) -> Float[Tensor, "batch ..."]:
+def gather_rows(rows: Float[Tensor, "part ..."], wire: Wire = "as_computed") -> Float[Tensor, "batch ..."]:
     """All workers' rows, in order of rank, with gradient. Every worker must hold the same number of rows."""
-    return rows if world_size() == 1 else _GatherRows.apply(rows)
+    sent = torch.bfloat16 if wire == "bf16" else rows.dtype
+    return rows if world_size() == 1 else _GatherRows.apply(rows, sent)
 
 
-def gather_embeddings(part: Embeddings) -> Embeddings:
+def gather_embeddings(part: Embeddings, wire: Wire = "as_computed") -> Embeddings:
     """The embeddings of the whole batch, in one collective for all modalities."""
     if world_size() == 1:
         return part
@@ -65,7 +70,7 @@ def gather_embeddings(part: Embeddings) -> Embeddings:
     own = torch.stack([part.vectors[name] for name in names], dim=1)
     if part.candidates is not None:
         own = torch.cat([own, part.candidates], dim=1)
-    whole = gather_rows(own)
+    whole = gather_rows(own, wire)
     presence = _all_gather(torch.stack([part.present[name] for name in names], dim=1).to(torch.uint8)).bool()
     return Embeddings(
         vectors={name: whole[:, i] for i, name in enumerate(names)},
@@ -74,7 +79,7 @@ def gather_embeddings(part: Embeddings) -> Embeddings:
     )
 
 
-def gather_sequences(part: Sequences) -> Sequences:
+def gather_sequences(part: Sequences, wire: Wire = "as_computed") -> Sequences:
     """The sequences of the whole batch, with gradient, padded to the longest of all workers."""
     if world_size() == 1:
         return part
@@ -82,7 +87,7 @@ def gather_sequences(part: Sequences) -> Sequences:
     dist.all_reduce(longest, dist.ReduceOp.MAX)
     missing = int(longest.item()) - part.mask.shape[1]
     tokens, mask = pad(part.tokens, (0, 0, 0, missing)), pad(part.mask, (0, missing))
-    return Sequences(gather_rows(tokens), _all_gather(mask.to(torch.uint8)).bool())
+    return Sequences(gather_rows(tokens, wire), _all_gather(mask.to(torch.uint8)).bool())
 
 
 def gather_flags(part: Bool[Tensor, " part"]) -> Bool[Tensor, " batch"]:
@@ -90,11 +95,11 @@ def gather_flags(part: Bool[Tensor, " part"]) -> Bool[Tensor, " batch"]:
     return part if world_size() == 1 else _all_gather(part.to(torch.uint8)).bool()
 
 
-def gather_dual(part: DualEmbeddings) -> DualEmbeddings:
+def gather_dual(part: DualEmbeddings, wire: Wire = "as_computed") -> DualEmbeddings:
     """The embeddings of the whole batch in each space, in one collective for each."""
     return DualEmbeddings(
-        latent=None if part.latent is None else gather_embeddings(part.latent),
-        concept=None if part.concept is None else gather_embeddings(part.concept),
+        latent=None if part.latent is None else gather_embeddings(part.latent, wire),
+        concept=None if part.concept is None else gather_embeddings(part.concept, wire),
     )
 
 
@@ -122,6 +127,18 @@ def average_gradients(module: nn.Module) -> None:
     flat /= world_size()
     for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
         gradient.copy_(mean.view_as(gradient))
+
+
+def average_in_bf16(state: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:  # noqa: ARG001
+    """A DDP hook: the mean over workers of a bucket of gradients, sent and summed in bf16.
+
+    As torch's `bf16_compress_hook`, which is refused without CUDA.
+    """
+    gradients = bucket.buffer()
+    sent = gradients.to(torch.bfloat16).div_(world_size())
+    work = dist.all_reduce(sent, async_op=True)
+    assert work is not None
+    return work.get_future().then(lambda done: gradients.copy_(done.value()[0]))
 
 
 def gather_keys(part: RowKeys) -> RowKeys:

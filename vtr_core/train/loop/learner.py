@@ -100,4 +100,4 @@ class Learner:
 
 
 def _weights(module: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    return {name: tensor.detach().contiguous() for name, tensor in module.state_dict().items()}

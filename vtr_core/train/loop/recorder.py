@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from vtr_core.errors import RunConflict, TrainingError, one_line
@@ -11,14 +13,24 @@ from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.system_metrics import SystemMeter
 from vtr_core.train.checkpoint.files import Checkpoint, complete_checkpoints, is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.train.checkpoint.snapshot import Snapshots
 from vtr_core.train.fleet.lease import is_held
 from vtr_core.train.loop.context import DriverChannel
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """A checkpoint that a thread writes."""
+
+    step: int
+    outcome: Future[Location]
 
 
 class Recorder:
     """Writes to the run folder and to the driver. The other workers have none.
 
-    A place that cannot be written costs a checkpoint, not the run: the next one is tried again.
+    A place that cannot be written costs a checkpoint, not the run: the next one is tried again. Training waits for a
+    snapshot of a checkpoint alone; a thread writes it, one at a time, and the next one waits for the one before.
     """
 
     def __init__(
@@ -33,6 +45,8 @@ class Recorder:
     ) -> None:
         """The recorder of a worker group that begins at `step`; its machine is sampled every `system_s` seconds."""
         self._clock, self._saved_s = clock, clock()
+        self._snapshots, self._writer = Snapshots(), ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._writing: _Writing | None = None
         self._folder, self._lease, self._channel = folder, lease, channel
         self._require_lease()
         self._try(step, folder.tidy)
@@ -52,6 +66,8 @@ class Recorder:
 
         Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
         """
+        if not self.is_writing():
+            self.finish_writing()
         system = {} if self._system is None else self._system.read()
         self._log.add({**values, **system}, step)
         self._channel.report({**values, "step": step, "total_steps": total_steps})
@@ -64,15 +80,37 @@ class Recorder:
         """Whether the group has written, or tried to write, no checkpoint for so many minutes; never for None."""
         return minutes is not None and self._clock() - self._saved_s >= 60 * minutes
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint, after the points before it; an event where that cannot be done."""
-        self._saved_s = self._clock()
-        self._try(checkpoint.progress.step, lambda: self._save(checkpoint))
+    def save(self, checkpoint: Checkpoint) -> str:
+        """Take a snapshot and write it while training goes on, after the points before it; an event where that fails.
+
+        The snapshot is taken when this returns, the checkpoint is there after `finish_writing`. The reason why neither
+        will be, if so.
+        """
+        self.finish_writing()
+        self._saved_s, step = self._clock(), checkpoint.progress.step
+        failure = self._try(step, self._publish_points)
+        if not failure:
+            taken = self._snapshots.take(checkpoint)
+            self._writing = _Writing(step, self._writer.submit(self._save, taken))
+        return failure
+
+    def is_writing(self) -> bool:
+        """Whether a checkpoint is being written now."""
+        return self._writing is not None and not self._writing.outcome.done()
+
+    def finish_writing(self) -> str:
+        """Wait until the checkpoint that is being written is there; the reason, if it is not, which is also an event.
+
+        Raises RunConflict where another driver has taken the run over.
+        """
+        writing, self._writing = self._writing, None
+        return "" if writing is None else self._try(writing.step, writing.outcome.result)
 
     def save_last(self, step: int, make: Callable[[], Checkpoint]) -> None:
         """Write the checkpoint of `step` unless it is there; TrainingError where it cannot be written."""
+        self.finish_writing()
         if not is_complete(self._folder.checkpoint_at(step)):
-            failure = self._try(step, lambda: self._save(make()))
+            failure = self.save(make()) or self.finish_writing()
             if failure:
                 raise TrainingError(
                     f"the last checkpoint, of step {step}, is lost: {failure}; {self._newest()}; free space or see to "
@@ -80,14 +118,18 @@ class Recorder:
                 )
 
     def close(self) -> bool:
-        """Send and write what is left; whether MLflow has every point."""
+        """Send and write what is left, a checkpoint too; whether MLflow has every point."""
+        self._writer.shutdown()
         if self._system is not None:
             self._system.close()
         return self._log.close()
 
-    def _save(self, checkpoint: Checkpoint) -> Location:
+    def _publish_points(self) -> None:
         self._require_lease()
         self._log.publish()
+
+    def _save(self, checkpoint: Checkpoint) -> Location:
+        self._require_lease()
         return self._folder.save(checkpoint, checkpoint.config.training.keep_checkpoints)
 
     def _try(self, step: int, write: Callable[[], object]) -> str:
