@@ -15,6 +15,16 @@ class OptimizerConfig(Settings):
     learning_rate: PositiveFloat = 1e-3
     learner_factor: PositiveFloat = 1.0
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
+    backbone_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a pretrained backbone that is trained with the model, such as CLIP."""
+    layer_decay: Share = 1.0
+    """Factor of the backbone's learning rate for each layer further from its output."""
+    beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    """Decay of Adam's mean of gradients."""
+    beta2: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.999
+    """Decay of Adam's mean of squared gradients."""
+    epsilon: PositiveFloat = 1e-8
+    """Added to the root of that mean."""
     temperature_factor: PositiveFloat = 1.0
     """Factor of the learning rate for a learned log(1/τ): one number that has to go from 100 to 10 or back within a
     training, while a step of Adam moves it by the learning rate alone."""

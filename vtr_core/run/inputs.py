@@ -8,7 +8,7 @@ from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.records.required_kind import require_clips, require_images, require_videos
+from vtr_core.data.records.required_kind import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import DatasetError
 from vtr_core.run.config import TrainConfig
@@ -16,7 +16,9 @@ from vtr_core.run.models import ModelConfig, system_of
 from vtr_core.run.parts import check_parts
 from vtr_core.run.text_fit import check_captions
 
-_REQUIRE = MappingProxyType({"clips": require_clips, "videos": require_videos, "images": require_images})
+_REQUIRE = MappingProxyType(
+    {"clips": require_clips, "videos": require_videos, "images": require_images, "frames": require_frames}
+)
 
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:

@@ -17,6 +17,7 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.data.records.frames import kept_column, mean_column
 from vtr_core.data.records.schema import CAPTION_VECTORS
+from vtr_core.data.records.schema import FRAMES as PICTURES
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
@@ -70,6 +71,8 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
             columns, statistics = _videos(config, features, kind, rows, generator)
         case "images":
             columns = _images(config, rows, generator)
+        case "frames":
+            columns = _frames(config, rows, generator)
         case _:
             assert_never(system.reads)
     return MadeBatch(config, columns, statistics, _concepts(config, columns), _information(config, columns, generator))
@@ -154,6 +157,17 @@ def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
     faces = spots[:, index[0]][:, :, index[1]].repeat(4, axis=0)
     noisy = faces + 20 * generator.standard_normal(faces.shape)
     columns["pixels"] = noisy.clip(0, 255).astype(np.uint8).reshape(rows, -1)
+    return columns
+
+
+def _frames(config: TrainConfig, rows: int, generator: np.random.Generator) -> Columns:
+    """Frames of noise over a coarse random pattern of the clip."""
+    size = config.model_dump()["model"]["stored_size"]  # a model that reads frames has their size
+    columns, place = _keys(rows), np.arange(size) * 8 // size
+    spots = generator.uniform(0, 255, (rows, 1, 8, 8, 3))
+    noisy = spots[:, :, place][:, :, :, place] + 20 * generator.standard_normal((rows, FRAMES, size, size, 3))
+    columns |= {PICTURES: noisy.clip(0, 255).astype(np.uint8).reshape(rows, FRAMES, -1)}
+    columns |= {kept_column(PICTURES): np.full(rows, FRAMES, np.int64), "tokens": _tokens(config, rows, generator)}
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from vtr_core.systems.capsules.system import CAPSULES
 from vtr_core.systems.captioning.system import CAPTIONING
+from vtr_core.systems.clip4clip.system import CLIP4CLIP
 from vtr_core.systems.dual.system import DUAL
 from vtr_core.systems.installed import installed_systems
 from vtr_core.systems.muse.system import MUSE
@@ -14,6 +15,7 @@ OWN: tuple[System, ...] = (
     MUSE,
     SIAMESE,
     CAPTIONING,
+    CLIP4CLIP,
 )
 """In the order in which presets, search spaces and settings are listed; the first one is the default of a
 configuration.

@@ -27,6 +27,10 @@ def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
     return {}
 
 
+def _nothing(*_: Any) -> None:
+    """Fresh weights stay as they are."""
+
+
 def _no_knock_outs(*_: Any) -> KnockOuts:
     return {}
 
@@ -55,5 +59,7 @@ class Implementation:
     """
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
+    pretrained: Callable[[nn.Module], None] = _nothing
+    """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vtr_core.run.space import Space
     from vtr_core.systems.implementation import Implementation
 
-RecordKind = Literal["clips", "videos", "images"]
+RecordKind = Literal["clips", "videos", "images", "frames"]
 
 
 @dataclass(frozen=True)

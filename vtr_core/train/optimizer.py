@@ -10,6 +10,7 @@ from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.losses.objectives.temperature import Temperature
+from vtr_core.nn.clip.clip import Clip
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
@@ -24,15 +25,18 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
     Biases, norms, word vectors and the decays A of state space models have no weight decay. What learns over given
-    tokens has the rate `learner_factor` times as high, a learned temperature `temperature_factor` times. The step is
-    torch's fused one, which goes over weights, gradients and moments once.
+    tokens has the rate `learner_factor` times as high, a learned temperature `temperature_factor` times; layer l of L
+    of a backbone has it backbone_factor · layer_decay^(L − l) times. The step is torch's fused one, which goes over
+    weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     learners = _within(model, _LEARNERS)
     # With the same rate they stay in the groups that earlier checkpoints have.
     temperatures = _within(model, (Temperature,)) if config.temperature_factor != 1 else set()
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    base = [parameter for parameter in trained if id(parameter) not in learners | temperatures]
+    backbone = _backbone_layers(model, config)
+    own = learners | temperatures | {id(p) for _, layer in backbone for p in layer}
+    base = [parameter for parameter in trained if id(parameter) not in own]
     learning = [parameter for parameter in trained if id(parameter) in learners]
     scaling = [parameter for parameter in trained if id(parameter) in temperatures]
     groups = [
@@ -45,6 +49,7 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
             (base, 1.0),
             (learning, config.learner_factor),
             (scaling, config.temperature_factor),
+            *((factor, [p for p in layer if p.requires_grad]) for factor, layer in backbone),
         )
         for decays in (True, False)
         for width_factor, chosen in _by_width(
@@ -53,7 +58,21 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
         )
     ]
     used = [group for group in groups if group["params"]]
-    return AdamW(used, lr=config.learning_rate, amsgrad=config.amsgrad, fused=True)
+    betas = config.beta1, config.beta2
+    return AdamW(used, lr=config.learning_rate, betas=betas, eps=config.epsilon, amsgrad=config.amsgrad, fused=True)
+
+
+def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[nn.Parameter]]]:
+    """The backbone's parameters with the factor of their rate, layer by layer; none where it is 1 throughout."""
+    if config.backbone_factor == 1 and config.layer_decay == 1:
+        return []
+    found: dict[float, list[nn.Parameter]] = {}
+    for backbone in (module for module in model.modules() if isinstance(module, Clip)):
+        layers = backbone.layers()
+        for number, layer in enumerate(layers, start=1):
+            factor = config.backbone_factor * config.layer_decay ** (len(layers) - number)
+            found.setdefault(factor, []).extend(layer)
+    return list(found.items())
 
 
 def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> set[int]:

@@ -16,7 +16,8 @@ from vtr_core.run.build import check_model
 from vtr_core.run.parts import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
-from vtr_core.systems.muse.model import Muse, mean_direction
+from vtr_core.nn.frame_mean import mean_direction
+from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
 
 DIM, GRID, ROWS, FRAMES = 8, 3, 3, 4

@@ -12,6 +12,10 @@ ScanBackend = Literal["auto", "kernel", "reference"]
 Aggregation = Literal["scale", "frame", "spatial"]
 
 
+NormPlace = Literal["before", "after"]
+"""Where a layer's LayerNorm is: before the sequence model, or after it."""
+
+
 class MambaLearner(Settings):
     """A selective state space model over the sequence (Gu and Dao 2023; both directions: Zhu et al. 2024)."""
 

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-from jaxtyping import Int32, UInt8
+from jaxtyping import UInt8
 
 from vtr_core.data.plan.plan import BatchPlan
+from vtr_core.data.reading.pictures import StoredClip, StoredClips, undecodable
 from vtr_core.data.reading.replacing import Damaged, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.records.binary_columns import as_sequences
 from vtr_core.data.records.frames import kept_column
 from vtr_core.data.records.pictures import BadPicture, decoded
-from vtr_core.data.records.schema import FRAMES, PIXEL_DTYPE, TOKEN_DTYPE, FrameSchema
-from vtr_core.data.shards.shard_file import DamagedShard
+from vtr_core.data.records.schema import FRAMES, PIXEL_DTYPE, FrameSchema
 from vtr_core.data.stream.pooled import pooled
 
 
@@ -38,54 +36,16 @@ def fill_frames(
     Raises DamagedShard for a clip with an undecodable frame. With `tolerant` the next clip of its row group, in cyclic
     order, replaces it, independently of the number of workers, and `replaced` counts it (row group, rows).
     """
-    held: list[list[_Clip]] = [[] for _ in batches]
+    held: list[list[StoredClip]] = [[] for _ in batches]
     damaged: Damaged = {}
     read = read_groups(
-        lambda number: _Group(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
+        lambda number: StoredClips(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
     )
     for group, runs in read:
         for run in runs:
             held[run.batch] += [group.clip(row, max_frames) for row in run.row.tolist()]
     filling = _Filling(reader, schema, places, max_frames, tolerant)
     return (filling.batch(batch, clips) for batch, clips in zip(batches, held, strict=True)), damaged
-
-
-@dataclass(frozen=True)
-class _Clip:
-    """A stored row with the sampled ones of its encoded frames."""
-
-    group: int
-    row: int
-    frames: list[bytes]
-    tokens: Int32[np.ndarray, "captions max_words"]
-    caption_keys: list[int]
-    clip_key: int
-    video_key: int
-
-
-@dataclass(frozen=True)
-class _Group:
-    """A row group as read."""
-
-    number: int
-    columns: dict[str, pa.Array]
-    schema: FrameSchema
-
-    def clip(self, row: int, max_frames: int) -> _Clip:
-        """The clip of one row."""
-        columns = self.columns
-        frames = columns[FRAMES][row].values
-        count = len(frames)
-        taken = range(count) if count <= max_frames else np.linspace(0, count - 1, max_frames).astype(int).tolist()
-        return _Clip(
-            group=self.number,
-            row=row,
-            frames=[frames[i].as_py() for i in taken],
-            tokens=as_sequences(columns["tokens"][row : row + 1], self.schema.max_words, TOKEN_DTYPE).vectors,
-            caption_keys=columns["caption_keys"][row].as_py(),
-            clip_key=columns["clip_key"][row].as_py(),
-            video_key=columns["video_key"][row].as_py(),
-        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +58,7 @@ class _Filling:
     max_frames: int
     tolerant: bool
 
-    def batch(self, plan: BatchPlan, clips: Sequence[_Clip]) -> Columns:
+    def batch(self, plan: BatchPlan, clips: Sequence[StoredClip]) -> Columns:
         """The columns of a batch."""
         shown = [self._readable(clip) for clip in clips]
         longest = max(len(pixels) for _, pixels in shown)
@@ -123,15 +83,15 @@ class _Filling:
             columns["replaced"] = np.stack(np.unique(bad, return_counts=True), axis=1).astype(np.int64)
         return columns
 
-    def _readable(self, clip: _Clip) -> tuple[_Clip, UInt8[np.ndarray, "frames height width 3"]]:
+    def _readable(self, clip: StoredClip) -> tuple[StoredClip, UInt8[np.ndarray, "frames height width 3"]]:
         """The clip or its replacement, with its pixels."""
         try:
             return clip, decoded(clip.frames, self.schema)
         except BadPicture as fault:
-            error = self._damaged(clip, fault)
+            error = undecodable(self.reader.manifest, self.places[clip.group], clip.row, fault)
             if not self.tolerant:
                 raise error from fault
-        group = _Group(clip.group, self.reader.read_arrow(self.places[clip.group]), self.schema)
+        group = StoredClips(clip.group, self.reader.read_arrow(self.places[clip.group]), self.schema)
         rows = len(group.columns["clip_key"])
         for step in range(1, rows):
             instead = group.clip((clip.row + step) % rows, self.max_frames)
@@ -140,8 +100,3 @@ class _Filling:
             except BadPicture:
                 continue
         raise error
-
-    def _damaged(self, clip: _Clip, fault: BadPicture) -> DamagedShard:
-        place = self.places[clip.group]
-        file = self.reader.manifest.place(self.reader.manifest.shards[place.shard])
-        return DamagedShard(f"{file}, row group {place.index}, row {clip.row}: {fault}; restore or rebuild it")

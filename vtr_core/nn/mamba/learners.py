@@ -13,24 +13,29 @@ from vtr_core.config.blocks.learners import (
     MambaLearner,
     MambaOutLearner,
     NoLearner,
+    NormPlace,
     TransformerLearner,
 )
 from vtr_core.nn.attention import check_heads
 from vtr_core.nn.mamba.res_mamba import GatedResiduals, ResMamba
 
 
-def build_learner(dim: int, config: LearnerConfig, initial_gate: float | None = 0.0) -> GatedResiduals:
-    """The learner that `config` names, over tokens of `dim`; see `GatedResiduals` for its gates.
+def build_learner(
+    dim: int, config: LearnerConfig, initial_gate: float | None = 0.0, norm: NormPlace = "before"
+) -> GatedResiduals:
+    """The learner that `config` names, over tokens of `dim`; see `GatedResiduals` for its gates and norms.
 
     Raises ConfigError where attention heads do not divide `dim`.
     """
     match config:
         case MambaLearner():
-            return ResMamba(dim, config, initial_gate)
+            return ResMamba(dim, config, initial_gate, norm)
         case TransformerLearner() | FlashLearner():
-            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], initial_gate)
+            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], initial_gate, norm)
         case MambaOutLearner():
-            return GatedResiduals(dim, [GatedConvolution(dim, config) for _ in range(config.layers)], initial_gate)
+            return GatedResiduals(
+                dim, [GatedConvolution(dim, config) for _ in range(config.layers)], initial_gate, norm
+            )
         case NoLearner():
             return GatedResiduals(dim, [])
         case _:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from vtr_core.config.blocks.learners import MambaLearner
+from vtr_core.config.blocks.learners import MambaLearner, NormPlace
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.packing import pack, unpack
 
@@ -20,11 +20,15 @@ class GatedResiduals(nn.Module):
     moved. It takes the place of any aggregator of (batch, tokens, dim). A mixer is called with tokens that come first
     in their row and a mask of them, or None.
     initial_gate: None leaves g out, as the published code does, whose W and b are drawn as torch does.
+    norm: LayerNorm before the mixer, as above and in the published code, or after it, W LayerNorm(mixer(x)) + b, as in
+    the paper's Eq. 7.
     """
 
-    def __init__(self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0) -> None:
+    def __init__(
+        self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0, norm: NormPlace = "before"
+    ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(GatedResidual(dim, mixer, initial_gate) for mixer in mixers)
+        self.layers = nn.ModuleList(GatedResidual(dim, mixer, initial_gate, norm) for mixer in mixers)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
@@ -50,15 +54,18 @@ class GatedResiduals(nn.Module):
 class ResMamba(GatedResiduals):
     """Gated residual layers of Mamba, MUSE's video learner."""
 
-    def __init__(self, dim: int, config: MambaLearner, initial_gate: float | None = 0.0) -> None:
-        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate)
+    def __init__(
+        self, dim: int, config: MambaLearner, initial_gate: float | None = 0.0, norm: NormPlace = "before"
+    ) -> None:
+        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate, norm)
 
 
 class GatedResidual(nn.Module):
     """One of the layers of `GatedResiduals`."""
 
-    def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None) -> None:
+    def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None, norm: NormPlace) -> None:
         super().__init__()
+        self._norm_place = norm
         self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
         self.scale: nn.Parameter | None
         if initial_gate is None:
@@ -70,5 +77,7 @@ class GatedResidual(nn.Module):
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
     ) -> Float[Tensor, "batch tokens dim"]:
         """The tokens with what the layer adds to them."""
-        added = self.gate(self.mixer(self.norm(tokens), mask))
+        before = self._norm_place == "before"
+        mixed = self.mixer(self.norm(tokens) if before else tokens, mask)
+        added = self.gate(mixed if before else self.norm(mixed))
         return tokens + (added if self.scale is None else self.scale * added)

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from vtr_core.config.losses.contrastive import ObjectiveConfig
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.batches.rows import CaptionedBatch
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
@@ -38,7 +37,7 @@ class RetrievalTask:
         config: TrainConfig,
         rank: int,
         world: int,
-        batch: Callable[[Columns], ClipBatch | FrameBatch],
+        batch: Callable[[Columns], CaptionedBatch],
         information: InformationTable | None = None,
     ) -> None:
         assert isinstance(config.loss, ObjectiveConfig), "a joint space takes losses of one"

@@ -12,6 +12,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
+from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
 from vtr_core.nn.mamba.learners import build_learner
 from vtr_core.nn.mamba.pyramid import Pyramid
@@ -157,14 +158,6 @@ class WordTower(nn.Module):
         """Unit vectors; 0 for a caption without an in-vocabulary word."""
         known = self.encoder.known(tokens).unsqueeze(1)
         return normalize(at_least_float32(torch.where(known, self.linear(self.encoder(tokens)), 0)), dim=1)
-
-
-def mean_direction(
-    frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
-) -> Float[Tensor, "rows dim"]:
-    """m / ‖m‖, m the mean of x / ‖x‖ over a row's frames x (meanP of Luo et al. 2022); 0 for a row without any."""
-    directions = normalize(at_least_float32(frames), dim=2) * mask.unsqueeze(2)
-    return normalize(directions.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1), dim=1)
 
 
 def _words(config: MuseConfig, dim: int) -> WordTower | None:

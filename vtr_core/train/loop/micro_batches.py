@@ -3,8 +3,7 @@
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.batches.rows import CaptionedBatch
 from vtr_core.nn.embeddings import Embeddings, concatenate
 
 
@@ -22,6 +21,6 @@ class MicroBatches(nn.Module):
         self.model = model
         self.rows = rows
 
-    def forward(self, batch: ClipBatch | FrameBatch) -> Embeddings:
+    def forward(self, batch: CaptionedBatch) -> Embeddings:
         """The embeddings of all rows."""
         return concatenate([checkpoint(self.model, part, use_reentrant=False) for part in batch.split(self.rows)])

@@ -98,6 +98,8 @@ class Worker:
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
+        if found is None:
+            self._system.implementation().pretrained(model)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:

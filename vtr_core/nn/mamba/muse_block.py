@@ -1,0 +1,65 @@
+"""MUSE's block as one module, in the place of a mean over frames of any model."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
+from vtr_core.nn.mamba.initialization import initialize_learner, initialize_pyramid
+from vtr_core.nn.mamba.learners import build_learner
+from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.res_mamba import GatedResiduals
+
+
+class MuseBlock(nn.Module):
+    """Frames with what a sequence learner over the tokens of all scales adds to them (Tang et al. 2025, Figure 2).
+
+    It takes what a model has of its frames, a vector each and a grid of patches or none, and gives changed vectors of
+    the same shape, which the model goes on with: pools, or compares with words. Frames are divided by their root mean
+    square before the learner and what it adds is multiplied by it, so that only directions count. With `initial_gate` 0
+    frames come back bit for bit at first.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        grid: int | None,
+        scales: tuple[int, ...] = (1,),
+        aggregation: Aggregation = "scale",
+        learner: LearnerConfig | None = None,
+        initial_gate: float = 0.1,
+        norm: NormPlace = "before",
+    ) -> None:
+        super().__init__()
+        chosen = MambaLearner() if learner is None else learner
+        self.pyramid = None if grid is None or scales == (1,) else Pyramid(dim, grid, scales)
+        self.learner: GatedResiduals = build_learner(dim, chosen, initial_gate, norm)
+        initialize_learner(self.learner)
+        if self.pyramid is not None:
+            initialize_pyramid(self.pyramid)
+        self._aggregation: Aggregation = aggregation
+        self._kept_last = isinstance(chosen, MambaLearner) and chosen.scan == "none"
+
+    def forward(
+        self,
+        cls: Float[Tensor, "rows frames dim"],
+        patches: Float[Tensor, "rows frames patches dim"] | None,
+        mask: Bool[Tensor, "rows frames"],
+    ) -> Float[Tensor, "rows frames dim"]:
+        """The changed frames; those that `mask` leaves out change nothing."""
+        frames = torch.where(mask.unsqueeze(2), cls, 0)
+        size = frames.square().mean(dim=2, keepdim=True).sqrt()
+        scaled = ScaledFrames(frames / size.clamp(min=1e-12), mask, self._grids(patches, mask))
+        sequence = aggregate(scaled, self._aggregation, self._kept_last)
+        learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
+        return frames + size * kept_changes(sequence, learned)
+
+    def _grids(
+        self, patches: Float[Tensor, "rows frames patches dim"] | None, mask: Bool[Tensor, "rows frames"]
+    ) -> list[Float[Tensor, "rows frames _ dim"]]:
+        if self.pyramid is None:
+            return []
+        assert patches is not None, "a block of several scales is given patches"
+        known = torch.where(mask[:, :, None, None], patches, 0)
+        return [tokens.unflatten(0, mask.shape) for tokens in self.pyramid(known.flatten(0, 1))]

@@ -1,0 +1,75 @@
+"""CLIP4Clip's configuration: CLIP, and what makes a video of its frames."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, model_validator
+
+from vtr_core.config.blocks.clip import ClipConfig
+from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.settings import PositiveInt, Settings
+
+
+class MeanPooling(Settings):
+    """meanP: the mean of the frames' directions."""
+
+    kind: Literal["mean"] = "mean"
+
+
+class SequenceTransformer(Settings):
+    """seqTransf: a transformer over the frames, whose output is added to them, and then their mean."""
+
+    kind: Literal["transformer"] = "transformer"
+    layers: PositiveInt = 4
+    heads: PositiveInt = 8
+    max_frames: PositiveInt = 77
+    """Positions of frames in time."""
+
+
+class MuseFrames(Settings):
+    """MUSE's block over the tokens of all scales of the frames, and then their mean (Tang et al. 2025)."""
+
+    kind: Literal["muse"] = "muse"
+    scales: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 3, 7, 14)
+    """Sides of the grids of a frame's scales, where 1 is the [CLS] token."""
+    aggregation: Aggregation = "scale"
+    """Order of the tokens: scale by scale; frame by frame; or scale by scale after the mean over time."""
+    learner: LearnerConfig = MambaLearner()
+    initial_gate: NonNegativeFloat = 0.1
+    """Initial gates; with 0 the model starts as exactly meanP."""
+    norm: NormPlace = "before"
+    """The LayerNorm of each layer: before Mamba, as in the published code, or after it, as in the paper's Eq. 7."""
+
+
+FramesConfig = Annotated[MeanPooling | SequenceTransformer | MuseFrames, Field(discriminator="kind")]
+
+
+class Clip4ClipConfig(Settings):
+    """CLIP4Clip (Luo et al. 2022)."""
+
+    kind: Literal["clip4clip"] = "clip4clip"
+    inputs: ModelInputs = ModelInputs(max_words=32)
+    backbone: ClipConfig = ClipConfig()
+    frames: FramesConfig = MeanPooling()
+    stored_size: PositiveInt = 224
+    """Width and height of the data set's frames in pixels (set to those of the training data)."""
+    random_crop: bool = False
+    """In training, a random place instead of the centre of frames that are stored larger than `backbone.image_size`;
+    the same place for all frames of a clip."""
+
+    @model_validator(mode="after")
+    def _frames_fit(self) -> "Clip4ClipConfig":
+        size, grid = self.backbone.image_size, self.backbone.grid
+        if self.stored_size < size:
+            raise ValueError(
+                f"frames of {self.stored_size} pixels are smaller than backbone.image_size = {size}; extract them with "
+                f"--frame-size {size}"
+            )
+        if isinstance(self.frames, MuseFrames):
+            wrong = [scale for scale in self.frames.scales if scale > grid and scale not in (2 * grid, 4 * grid)]
+            if wrong or 1 not in self.frames.scales:
+                raise ValueError(
+                    f"frames.scales = {self.frames.scales} must hold 1 and may hold up to {grid}, {2 * grid} and "
+                    f"{4 * grid}, of pictures of {grid} × {grid} patches"
+                )
+        return self

@@ -1,0 +1,88 @@
+"""`Implementation` of CLIP4Clip."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.nn.embeddings import TEXT
+from vtr_core.nn.mamba.scan import scan_backend
+from vtr_core.retrieval.embed.frame import captions_of
+from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
+from vtr_core.systems.clip4clip.model import Clip4Clip
+from vtr_core.systems.clip4clip.pictures import training_batch
+from vtr_core.systems.clip4clip.pretrained import load_pretrained
+from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words
+from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.signature import Column, Signature
+
+
+def _build(
+    config: Clip4ClipConfig,
+    vectors: np.ndarray | None,
+    statistics: Mapping[str, FeatureStatistics] | None,
+) -> Clip4Clip:
+    """A newly initialised model; CLIP has word vectors of its own."""
+    assert vectors is None or statistics is None
+    return Clip4Clip(config)
+
+
+def _task(
+    config: TrainConfig,
+    rank: int,
+    world: int,
+    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
+    information: InformationTable | None,
+) -> RetrievalTask:
+    model = config.model
+    assert isinstance(model, Clip4ClipConfig)
+    return RetrievalTask(config, rank, world, lambda columns: training_batch(columns, model, config.seed), information)
+
+
+def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
+    """Backend of the selective scan, which `auto` leaves open."""
+    assert isinstance(model, Clip4Clip)
+    frames = model.config.frames
+    if not isinstance(frames, MuseFrames) or frames.learner.kind != "mamba":
+        return {}
+    scan = scan_backend(device, frames.learner.scan_backend, dtype)
+    return {"scan": {"backend": scan.name, "reason": scan.reason}}
+
+
+def _predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
+    """In: only the column `caption`; out: `text`, None for a caption without an in-vocabulary word."""
+    vectors, known = embed_words(loaded.model, loaded.config, loaded.vocabulary, captions_of(table))
+    cells = [vector if told else None for vector, told in zip(vectors, known, strict=True)]
+    return pd.DataFrame({TEXT: cells}, index=table.index, dtype=object)
+
+
+def _signature(model: Clip4ClipConfig) -> Signature:  # noqa: ARG001  all systems' are called alike
+    """The signature: text in; its vector out."""
+    return Signature(
+        description="Embeds captions in the space of videos. Input: `caption`; output: a vector.",
+        example_input='{"caption": ["a man cooks rice"]}',
+        example_output="text",
+        inputs=(Column("caption", "text"),),
+        outputs=(Column("text", "floats", required=False),),
+        example_row={"caption": ["a person cooks rice"]},
+    )
+
+
+IMPLEMENTATION = Implementation(
+    build=_build,
+    task=_task,
+    predict=_predict,
+    signature=_signature,
+    retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words),
+    events=_events,
+    pretrained=load_pretrained,
+)

@@ -1,0 +1,104 @@
+"""CLIP4Clip: CLIP over the frames of videos and over captions, and one vector per video (Luo et al. 2022)."""
+
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float, Int64, UInt8
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from vtr_core.data.batches.pictures import PictureBatch
+from vtr_core.nn.clip.clip import Clip
+from vtr_core.nn.clip.transformer import Transformer, initialize
+from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
+from vtr_core.nn.frame_mean import mean_direction
+from vtr_core.nn.mamba.muse_block import MuseBlock
+from vtr_core.nn.precision import at_least_float32
+from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MeanPooling, MuseFrames, SequenceTransformer
+
+
+class Clip4Clip(nn.Module):
+    """Videos and captions as unit vectors, whose product is their cosine. The temperature is part of the loss."""
+
+    def __init__(self, config: Clip4ClipConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.clip = Clip(config.backbone, config.inputs.num_words)
+        self.temporal = _temporal(config)
+
+    @property
+    def device(self) -> torch.device:
+        """The model's device."""
+        return self.clip.text_projection.device
+
+    def forward(self, batch: PictureBatch) -> Embeddings:
+        """Both modalities of a batch; exactly 0 for a caption without an in-vocabulary word."""
+        video, text = self.video(batch.frames, batch.mask), self.text(batch.tokens)
+        return Embeddings({TEXT: text, VIDEO: video}, {TEXT: batch.text_present, VIDEO: batch.mask.any(dim=1)})
+
+    def video(
+        self, frames: UInt8[Tensor, "rows frames 3 height width"], mask: Bool[Tensor, "rows frames"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Unit vectors. CLIP sees only the frames of `mask`."""
+        seen = self.clip.visual(frames[mask])
+        tokens = seen.new_zeros((*mask.shape, *seen.shape[1:])).index_put((mask,), seen)
+        return self.pooled(tokens, mask)
+
+    def pooled(
+        self, tokens: Float[Tensor, "rows frames tokens dim"], mask: Bool[Tensor, "rows frames"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Unit vectors of videos from their frames' tokens, [CLS] first."""
+        cls = tokens[:, :, 0]
+        match self.temporal:
+            case None:
+                frames = cls
+            case MuseBlock():
+                frames = self.temporal(cls, tokens[:, :, 1:], mask)
+            case _:
+                frames = self.temporal(cls, mask)
+        return mean_direction(frames, mask)
+
+    def text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
+        """Unit vectors; exactly 0 for a caption without an in-vocabulary word."""
+        found = normalize(at_least_float32(self.clip.encode_text(tokens)), dim=1)
+        return torch.where((tokens != 0).any(dim=1, keepdim=True), found, 0)
+
+
+class FrameTransformer(nn.Module):
+    """seqTransf: f + transformer(f + positions), over the frames f of a video."""
+
+    def __init__(self, dim: int, config: SequenceTransformer) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(0.01 * torch.randn(config.max_frames, dim))
+        self.transformer = Transformer(dim, config.layers, config.heads)
+        initialize(self.transformer, dim)
+
+    def forward(
+        self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
+    ) -> Float[Tensor, "rows frames dim"]:
+        """The changed frames; those that `mask` leaves out change nothing."""
+        count = mask.shape[1]
+        others = ~mask[:, None, :] & ~torch.eye(count, dtype=torch.bool, device=mask.device)  # itself at least
+        hidden = others.repeat_interleave(self.transformer.heads, dim=0)
+        return frames + self.transformer(frames + self.positions[:count], hidden)
+
+
+def _temporal(config: Clip4ClipConfig) -> MuseBlock | FrameTransformer | None:
+    dim, frames = config.backbone.embedding_dim, config.frames
+    match frames:
+        case MeanPooling():
+            return None
+        case SequenceTransformer():
+            return FrameTransformer(dim, frames)
+        case MuseFrames():
+            return MuseBlock(
+                dim,
+                config.backbone.grid,
+                frames.scales,
+                frames.aggregation,
+                frames.learner,
+                frames.initial_gate,
+                frames.norm,
+            )
+        case _:
+            assert_never(frames)
