@@ -19,8 +19,8 @@ PEERS ?= .venv-peers
 WHEELS ?= wheels
 CUDA_ARCH ?= 90
 
-.PHONY: install demo test test-all test-long test-gpu drills bench-feeding check types package lock format clean mamba-wheels \
-	install-mamba
+.PHONY: install demo test test-all test-long test-gpu drills bench-feeding check types package docs docs-serve lock \
+	format clean mamba-wheels install-mamba
 
 $(if $(filter-out cpu,$(TORCH)),$(error TORCH=$(TORCH) is not known; give TORCH=cpu, or leave it out for CUDA))
 
@@ -28,6 +28,7 @@ comma := ,
 with_dev = $(if $(filter dev,$(subst $(comma), ,$(EXTRAS))),$(EXTRAS),dev$(EXTRAS:%=$(comma)%))
 INSTALLED := $(VENV)/installed-$(or $(EXTRAS),core)
 DEV := $(VENV)/installed-$(with_dev)
+DOCS := $(VENV)/installed-$(with_dev),docs
 
 install: $(INSTALLED)
 
@@ -91,7 +92,7 @@ bench-feeding: $(DEV) $(PEERS)/installed
 	$(BIN)/python -m benchmarks.feeding --peers-python $(PEERS)/bin/python
 	$(BIN)/python -m benchmarks.scale_model
 
-check: $(DEV) types package
+check: $(DEV) types package docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -108,6 +109,14 @@ package: $(DEV)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/twine check --strict dist/*
+
+# The documents as a site, in build/site; a link or an anchor that leads nowhere is an error.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+docs: $(DOCS)
+	$(MKDOCS) build --quiet
+
+docs-serve: $(DOCS)
+	$(MKDOCS) serve
 
 # Every pin anew: requirements/lock.sh. UPGRADE=1 takes the newest versions.
 lock: $(DEV)

@@ -16,6 +16,9 @@ _QUOTED = re.compile(
     r"(?:^|[\s\[\"])(vtr (?:ingest|train|evaluate|sweep|analyze|index|search|explain|demo|submit)\b.*)"
 )
 
+_BLOCK = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+"""A code block: its language, if it names one, and its lines."""
+
 
 def commands(text: str) -> list[list[str]]:
     """The words of every quoted command; lines that end with a backslash go on in the next one."""
@@ -30,9 +33,9 @@ def in_document(text: str) -> list[list[str]]:
 
     Of those only commands on data, `--data`; others are named, without all that they need: `vtr train --config FILE`.
     """
-    blocks = re.findall(r"^ *```\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    blocks = [block for language, block in _BLOCK.findall(text) if language in ("", "bash", "sh", "shell", "console")]
     lines = [line.strip() for block in blocks for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines()]
-    quoted = re.findall(r"`(vtr [^`]+)`", re.sub(r"^ *```\n.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE))
+    quoted = re.findall(r"`(vtr [^`]+)`", _BLOCK.sub("", text))
     given = [" ".join(command.split()) for command in quoted if " --data " in command]
     found = [re.sub(r"\s{2,}#.*", "", line) for line in [*lines, *given] if re.match(r"vtr [a-z-]", line)]
     return [shlex.split(command)[1:] for command in found if not re.search("[<…►]", command)]

@@ -1,7 +1,7 @@
-"""README's commands in the order in which it gives them: which a test runs as they stand, and why others are not."""
+"""The documents' commands in the order of the site: which a test runs as they stand, and why others are not."""
 
+from docs.make.navigation import documents
 from tests.cluster.quoted_commands import in_document
-from tests.distribution.project import ROOT
 
 NOT_WALKED = {
     "s3://": "somebody's bucket; tests/s3 and tests/integration/test_tables.py have data of their own",
@@ -25,4 +25,6 @@ def elsewhere(words: list[str]) -> str | None:
     return next((part for part in NOT_WALKED if part in " ".join(words)), None)
 
 
-WALKED = [words for words in in_document((ROOT / "README.md").read_text()) if not elsewhere(words)]
+QUOTED = [words for file in documents() for words in in_document(file.read_text())]
+WALKED = [list(words) for words in dict.fromkeys(map(tuple, QUOTED)) if not elsewhere(list(words))]
+"""A command that several pages give is run once, where the first has it."""

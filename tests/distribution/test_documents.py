@@ -6,7 +6,8 @@ import pytest
 
 from tests.distribution.project import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "NOTICE")
+_PAGES = sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "NOTICE", *_PAGES)
 _PATH = re.compile(r"(?<![\w/.])(?:vtr_core|pipelines|tests|tune_spaces|cluster|benchmarks|requirements)/[\w./-]*[\w/]")
 
 

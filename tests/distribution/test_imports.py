@@ -41,7 +41,7 @@ def _imported(folders: Iterable[str]) -> set[str]:
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
-    ours = {*CODE, "tests", "benchmarks"}
+    ours = {*CODE, "tests", "benchmarks", "docs"}
     return {COMES_WITH.get(name, DISTRIBUTION.get(name, name)) for name in found - ours - sys.stdlib_module_names}
 
 

@@ -27,10 +27,16 @@ def test_the_demo_installs_the_package_alone() -> None:
     assert lines[-1].endswith("vtr demo")
 
 
-@pytest.mark.parametrize("target", ["test", "test-all", "check", "package"])
+@pytest.mark.parametrize("target", ["test", "test-all", "types", "package"])
 def test_tests_and_checks_add_what_they_need(target: str) -> None:
     for words, extras in (((), "dev"), (("EXTRAS=clip",), "dev,clip"), (("EXTRAS=faiss,dev",), "faiss,dev")):
         assert _pip(_would_run(target, *words)) == [f"install --constraint constraints.txt --editable '.[{extras}]'"]
+
+
+def test_the_check_of_everything_builds_the_site() -> None:
+    lines = _would_run("check")
+    assert _pip(lines)[-1] == "install --constraint constraints.txt --editable '.[dev,docs]'"
+    assert any(line.endswith("mkdocs build --quiet") for line in lines)
 
 
 def test_the_set_up_says_what_it_fetches_before_it_does() -> None:

@@ -1,4 +1,4 @@
-"""README's commands one after the other, on small made-up inputs in the layouts that it names, in one folder."""
+"""The documents' commands one after the other, on small made-up inputs in the layouts that it names, in one folder."""
 
 import csv
 import shutil

@@ -1,4 +1,4 @@
-"""README's commands for video files do what they say, as they are written."""
+"""The commands of the page on video files do what they say, as they are written."""
 
 import csv
 import re
@@ -17,15 +17,14 @@ NUM_VIDEOS = 25
 
 
 def commands() -> list[list[str]]:
-    """The lines of the section's code block, without `vtr` and remarks."""
-    section = (ROOT / "README.md").read_text().partition("## From video files")[2]
-    block = section.split("```")[1]
+    """The lines of the page's first code block, without `vtr` and remarks."""
+    block = (ROOT / "docs/tutorials/own-videos.md").read_text().split("```")[1]
     return [shlex.split(re.sub(r"\s{2,}#.*", "", line))[1:] for line in block.strip().splitlines()]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory as README has it: videos, captions of them, subtitles beside one."""
+    """A working directory as the page has it: videos, captions of them, subtitles beside one."""
     (tmp_path / "videos").mkdir()
     for number in range(NUM_VIDEOS):
         grey_video(tmp_path / "videos" / f"{number}.mp4", [0.0, 0.5, 1.0], sound_s=1.0)
