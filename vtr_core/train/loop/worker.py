@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_c
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
+from vtr_core.extraction.found_features import extraction_of
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
@@ -284,11 +286,13 @@ class Worker:
             **self._learner.state(),
         )
 
-    def _provenance(self) -> dict[str, str]:
-        """The provenance of a checkpoint: code, versions, data, and the MLflow run."""
+    def _provenance(self) -> dict[str, Any]:
+        """The provenance of a checkpoint: code, versions, data, how its features are extracted, and the MLflow run."""
         tracked = self._job.tracked
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
-        return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+        made = extraction_of(self._manifest.source)
+        data = {"data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+        return {**self._job.provenance, **run, **data, **({} if made is None else {"extraction": made})}
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:
