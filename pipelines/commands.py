@@ -46,6 +46,8 @@ COMMANDS = (
     ),
     Command("index", "embeddings of a data set's videos, for search"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
+    Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),
+    Command("import", "published checkpoints of others, by the names of their weights, as checkpoints of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),

@@ -1,6 +1,5 @@
 """`vtr_core.load`: what it encodes are the vectors of evaluation, bit for bit; its scores are those of evaluation."""
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.dual.evaluation import evaluate_dual
 from vtr_core.systems.dual.rows import embed_dual
 from vtr_core.systems.dual.scores import hybrid_scores, space_scores
+from vtr_core.systems.muse.rows import embed_videos
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
 FRAMES_OF = (3, 1, 4, 0, 5, 2)
@@ -112,14 +112,10 @@ def test_muse_encodes_what_evaluation_does(videos: Manifest, tmp_path: Path) -> 
     weights = build_model(config.model).state_dict()
     save_checkpoint(locate(str(tmp_path)), Checkpoint(config, weights, {}, Progress(), words))
     model = vtr_core.load(tmp_path, "cpu")
-    from vtr_core.systems.muse.rows import embed_videos
-
     rows = embed_videos(model.loaded.model, config, videos, words, row_groups(videos))
-    first = np.unique(rows.video_key, return_index=True)[1]
-    order = [int(np.flatnonzero(np.sort(first) == row)[0]) for row in np.sort(first)]
-    names = embed_names(videos)
-    seen = model.encode_video([frames(int(names[i][1:])) for i in order])
-    assert np.array_equal(seen, rows.vectors["video"][np.sort(first)])
+    first = np.sort(np.unique(rows.video_key, return_index=True)[1])
+    seen = model.encode_video([frames(int(name[1:])) for name in video_ids(videos)])
+    assert np.array_equal(seen, rows.vectors["video"][first])
 
 
 MUSE = {
@@ -129,7 +125,7 @@ MUSE = {
 }
 
 
-def embed_names(manifest: Manifest) -> list[str]:
+def video_ids(manifest: Manifest) -> list[str]:
     reader = RowGroupReader(manifest, ["video_id"])
     return [name for place in row_groups(manifest) for name in reader.read_arrow(place)["video_id"].to_pylist()]
 
@@ -169,13 +165,6 @@ def test_what_cannot_be_is_said_in_a_line(dual: vtr_core.Model, capsules: vtr_co
         np.asarray(dual.encode_text("video"))
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         vtr_core.load(tmp_path)
-
-
-SIGNATURES = {
-    "load": "(uri: str | pathlib.Path, device: str | None = None) -> vtr_core.api.model.Model",
-    "Model.encode_text": "(self, texts: str | collections.abc.Sequence[str]) -> Encoded",
-    "Model.encode_video": "(self, videos: Rows | Mapping[str, Rows], weights: Mapping[str, str] | None = None) -> Encoded",
-}
 
 
 def test_import_is_light() -> None:

@@ -23,6 +23,8 @@ from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.initial import fitting, start_from
+from vtr_core.train.checkpoint.load import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
@@ -56,6 +58,8 @@ class Job:
     """Seconds between two samples of the first worker's machine for the log; None for none."""
     concepts: str | None = None
     """The concept table, of a model with a concept space."""
+    init: str | None = None
+    """The model whose weights a new run starts from; None: freshly drawn ones."""
     pauses: bool = False
     """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
 
@@ -92,7 +96,7 @@ class Worker:
         return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
     def _build(self) -> None:
-        """Initial weights from the seed; then the newest checkpoint's, where there is one."""
+        """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
         found = self._folder.latest()
         # A checkpoint holds the statistics; without one every worker reads the same part of the data.
         wanted = self._system.standardizes(self._config.model) and found is None
@@ -100,6 +104,11 @@ class Worker:
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
+        self._fitting = None
+        if self._job.init is not None and found is None:
+            given = load_model(self._job.init)
+            self._fitting = fitting(self._config, self._words.vocabulary, self._concepts, given)
+            start_from(model, given, self._fitting)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
@@ -130,6 +139,8 @@ class Worker:
         clock = self._context.clock
         recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s, clock)
         recorder.begin(self._progress.step, self._world)
+        if self._fitting is not None:
+            recorder.event("initialised", model=job.init, tensors=self._fitting.summary)
         self._report_choices(recorder)
         return recorder
 
@@ -292,7 +303,8 @@ class Worker:
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
         made = extraction_of(self._manifest.source)
         data = {"data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
-        return {**self._job.provenance, **run, **data, **({} if made is None else {"extraction": made})}
+        given = {"extraction": made, "init": self._job.init}
+        return {**self._job.provenance, **run, **data, **{name: held for name, held in given.items() if held}}
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:
