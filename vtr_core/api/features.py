@@ -14,6 +14,7 @@ from vtr_core.extraction.in_process import extract_here
 from vtr_core.retrieval.embed.frames import ReadsFrames
 from vtr_core.run.models import reads_videos
 from vtr_core.train.checkpoint.load import LoadedModel
+from vtr_core.video.decoders import Decoder
 from vtr_core.video.process import Decoding, Limits
 
 
@@ -61,7 +62,7 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
 
 def _chosen(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
     """The recipes of the training data with this machine's weights; ConfigError where they are not the same."""
-    decoder = next((recipe["decoder"] for recipe in recipes if "decoder" in recipe), "pyav")
+    decoder: Decoder = "torchcodec" if any(one.get("decoder") == "torchcodec" for one in recipes) else "pyav"
     chosen = choose([str(recipe["name"]) for recipe in recipes], weights, decoder)
     for one, recipe in zip(chosen, recipes, strict=True):
         if one.settings()["fingerprint"] != recipe["fingerprint"]:

@@ -62,8 +62,8 @@ def pair_scores(
     found: dict[DualSpace, Scores] = {}
     if latent[0] is not None and latent[1] is not None:
         found["latent"] = _scores(latent[0], latent[1], cosine)
-    if concept[0] is not None and concept[1] is not None:
-        text, video = concept
+    text, video = concept
+    if text is not None and video is not None:
         if concept_similarity == "cosine":
             found["concept"] = _scores(text, video, cosine)
         else:
