@@ -24,11 +24,13 @@ from vtr_core.data.sources.all import SOURCES
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import PRESETS
+from vtr_core.systems.all import SYSTEMS
 
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {
     "analyze": [[analysis.name] for analysis in ANALYSES],
     "evaluate": [["--task", task.name] for task in TASKS],
+    "import": [[one.name] for system in SYSTEMS for one in system.imports],
     "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
     "sweep": [[next(iter(SPACES))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],

@@ -1,6 +1,38 @@
-"""Distributed training for video-text retrieval: the library behind the `vtr` commands.
+"""Video-text retrieval: the library behind the `vtr` commands, and what a notebook uses of it.
 
-Imports run one way, from config and storage up to train and retrieval; pyproject.toml has the contract.
+    model = vtr_core.load("runs/first")
+    hits = vtr_core.Index.open("runs/index", model).search("a dog runs in a garden", k=5)
+
+`import vtr_core` imports nothing else: these names are imported on first use. Imports run one way, from config and
+storage up to train and retrieval; pyproject.toml has the contract.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vtr_core.api.index import Index
+    from vtr_core.api.model import Model, load
+    from vtr_core.retrieval.embed.encoded import Encoded
+    from vtr_core.retrieval.search.index import Hit
+
 __version__ = "0.1.0"
+__all__ = ["Encoded", "Hit", "Index", "Model", "load"]
+
+_PLACES = {
+    "Encoded": "vtr_core.retrieval.embed.encoded",
+    "Hit": "vtr_core.retrieval.search.index",
+    "Index": "vtr_core.api.index",
+    "Model": "vtr_core.api.model",
+    "load": "vtr_core.api.model",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'vtr_core' has no attribute {name!r}")
+    return vars(import_module(_PLACES[name]))[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -47,6 +47,8 @@ class TrainFlags:
     """Validation data set, which selects the best checkpoint (default: the split val beside train, if there is one)."""
     concepts: str | None = None
     """Concept table made by vtr concepts, for models with a concept space (default: the folder concepts in --data)."""
+    init: str | None = None
+    """Start from the weights of this checkpoint, run or registered model, as far as they fit: fine-tuning."""
     out: str | None = None
     """Run folder or URI, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
@@ -156,6 +158,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         experiment=flags.experiment,
         started=time.time(),
         concepts=concepts,
+        init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
     )
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
@@ -186,6 +189,21 @@ def resume(
             raise DatasetError(f"{record.data} has changed since the run began; restore it, or start a new run")
         _connect(config, worker_logs)
         return _run(folder, record, config, lease, register)
+
+
+def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: str | None) -> str:
+    """The very checkpoint that `uri` names now, of which some tensors fit; CheckpointError where there is none.
+
+    A run folder's best checkpoint may be another one when the run is resumed.
+    """
+    from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.train.checkpoint.initial import fitting
+    from vtr_core.train.checkpoint.load import load_model
+    from vtr_core.train.concept_labels import concept_table, names_of
+
+    given = load_model(uri)
+    fitting(config, WordTable.load(data).vocabulary, names_of(config, concept_table(config, concepts)), given)
+    return given.uri
 
 
 def _check_register(name: str | None) -> None:
@@ -250,6 +268,7 @@ def _run(
             lease=lease.number,
             system_s=system_s,
             concepts=record.concepts,
+            init=record.init,
         )
         fit(job, _Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)

@@ -18,6 +18,8 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
     match event:
         case "started":
             return f"started with {_workers(details)}"
+        case "initialised":
+            return f"weights of {details['model']}: {details['tensors']}"
         case "resumed":
             again = details["steps_lost"]
             lost = f"{again} step{'s' if again != 1 else ''} done again" if again else "no step done again"

@@ -15,6 +15,7 @@ DISTRIBUTION = {
     "flask_cors": "flask-cors",
     "kubernetes_validate": "kubernetes-validate",
     "mamba_ssm": "mamba-ssm",
+    "huggingface_hub": "huggingface-hub",
     "open_clip": "open-clip-torch",
     "psycopg2": "psycopg2-binary",
     "pynvml": "nvidia-ml-py",
@@ -25,7 +26,6 @@ DISTRIBUTION = {
 COMES_WITH = {
     "aiohttp": "ray",
     "botocore": "boto3",
-    "huggingface_hub": "open-clip-torch",
     "jsonschema": "ray",
     "requests": "ray",
     "thinc": "spacy",

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.errors import CheckpointError, ConfigError
 
-_READ_FAULTS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, SafetensorError)
+READ_FAULTS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, SafetensorError)
 _SHOWN = 3
 
 
@@ -65,7 +65,7 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
         if Path(file).suffix == ".safetensors":
             return dict(load_file(file))
         content = torch.load(file, map_location="cpu", weights_only=True)
-    except _READ_FAULTS as error:
+    except READ_FAULTS as error:
         raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
     for inner in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):

@@ -15,8 +15,9 @@ from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, FrameClip, VideoEntry
 from vtr_core.extraction.chosen import Chosen
 from vtr_core.extraction.features import Unusable, VideoFeatures
+from vtr_core.extraction.found_features import evenly_kept
 from vtr_core.extraction.pictures import FrameSettings, times
-from vtr_core.extraction.source import VideoFiles, evenly_kept, span_of
+from vtr_core.extraction.source import VideoFiles, span_of
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Float16, Num
+from jaxtyping import Float16
 
-from vtr_core.backbones.recipe import Modality
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.sources.features.pooling import Pool, l2, pool, to_float16, window
+from vtr_core.data.sources.features.pooling import Pool
 from vtr_core.data.sources.kept import count_fault
 from vtr_core.data.sources.pairs.rows import PairRow
 from vtr_core.data.sources.reasons import Reason, UnusableError
@@ -20,6 +19,7 @@ from vtr_core.data.sources.videos.captioned import captioned_videos
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.extraction.chosen import Chosen, columns
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
+from vtr_core.extraction.found_features import ClipPooling, feature_names, video_features
 from vtr_core.extraction.pictures import THUMBNAILS_PER_SECOND, thumbnails, times
 
 S = TypeVar("S", bound="VideoFiles")
@@ -42,6 +42,8 @@ class VideoFiles:
     normalise: bool = True
     thumbnail_size: int | None = None
     """Pixels of a thumbnail's long side; None for none."""
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table of captions to keep as text."""
     extracted: Mapping[str, Extracted] = field(default_factory=dict)
     """Extracted features by video id."""
 
@@ -54,7 +56,9 @@ class VideoFiles:
             "annotations": self.annotations,
             "recipes": [one.settings() for one in self.chosen],
         }
-        return said if self.thumbnail_size is None else {**said, "thumbnails": self.thumbnail_size}
+        if self.thumbnail_size is not None:
+            said["thumbnails"] = self.thumbnail_size
+        return {**said, "keep_columns": list(self.keep_columns)} if self.keep_columns else said
 
     @property
     def asked(self) -> tuple[Chosen, ...]:
@@ -67,7 +71,7 @@ class VideoFiles:
         for name in DATA_SETS:
             if name == self.captions_table and self.annotations is not None:
                 return annotated_videos(self.inventory, name, self.annotations, drops)
-        return captioned_videos(self.inventory, self.captions_table, drops)
+        return captioned_videos(self.inventory, self.captions_table, drops, self.keep_columns)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -157,28 +161,14 @@ class VideoFileClips(VideoFiles):
         whole = [one.recipe.name for one in self.chosen if one.recipe.rows_per_second is None]
         if whole and row.start is not None:
             raise UnusableError(Reason.BAD_TIME, f"{whole[0]} sees whole videos alone; leave out start and end")
-        vectors = {name: self._vector(name, found, of, start, end) for name, of in columns(self.chosen).items()}
+        how = ClipPooling(self.pool, self.normalise)
+        vectors = {name: how.vector(self.chosen, name, found, (start, end)) for name in columns(self.chosen)}
         features: dict[str, Float16[np.ndarray, " dim"]] = {
             name: vector for name, vector in vectors.items() if vector is not None
         }
         if not features:
             raise UnusableError(Reason.NO_SOUND, f"there is no sound from {start:g} to {end:g} s")
-        return Clip(row.clip_id, start, end, row.caption, features)
-
-    def _vector(
-        self, modality: Modality, found: VideoFeatures, recipes: Sequence[int], start: float, end: float
-    ) -> Float16[np.ndarray, " dim"] | None:
-        """The concatenated features of a modality's recipes; None where the video, or the clip, has none."""
-        parts: list[Float[np.ndarray, " part"]] = []
-        for position in recipes:
-            rows, rate = found.by_recipe.get(position), self.chosen[position].recipe.rows_per_second
-            if rows is None or (rate is not None and int(start * rate) >= len(rows)):
-                return None
-            if rate is not None:
-                rows = window(rows, start, end, rate)
-            vector = pool(rows, self.pool)
-            parts.append(l2(vector) if self.normalise else vector)
-        return to_float16(np.concatenate(parts), modality)
+        return Clip(row.clip_id, start, end, row.caption, features, dict(row.metadata))
 
 
 @dataclass(frozen=True)
@@ -191,7 +181,7 @@ class VideoFileVideos(VideoFiles):
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """The features, named by modality where it has one recipe, else by recipe."""
-        return tuple(FeatureSpec(name, self.chosen[i].recipe.dim) for i, name in self._names.items())
+        return tuple(FeatureSpec(name, self.chosen[i].recipe.dim) for i, name in feature_names(self.chosen).items())
 
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The whole video; None, with a drop, where its captions have start and end times."""
@@ -203,8 +193,7 @@ class VideoFileVideos(VideoFiles):
             what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
             drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
             return None
-        kept = {i: evenly_kept(rows, self.chosen[i].recipe.most_rows) for i, rows in found.by_recipe.items()}
-        features = {name: kept[i] for i, name in self._names.items() if i in kept}
+        features = video_features(self.chosen, found)
         if not features:
             drops.drop(
                 Reason.NO_SOUND, f"{video.video_id} has no sound, and no recipe sees its pictures", len(captions)
@@ -214,13 +203,6 @@ class VideoFileVideos(VideoFiles):
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         yield video.video_id, 0.0, duration
-
-    @property
-    def _names(self) -> dict[int, str]:
-        by_modality = columns(self.chosen)
-        return {
-            i: name if len(of) == 1 else self.chosen[i].recipe.feature for name, of in by_modality.items() for i in of
-        }
 
 
 def span_of(row: PairRow, duration: float) -> tuple[float, float]:
@@ -234,10 +216,3 @@ def span_of(row: PairRow, duration: float) -> tuple[float, float]:
 
 def _without_features(row: PairRow) -> Clip:
     return Clip(row.clip_id, row.start or 0.0, row.end or 0.0, row.caption, {})
-
-
-def evenly_kept(rows: Num[np.ndarray, "rows ..."], most: int | None) -> Num[np.ndarray, "kept ..."]:
-    """At most `most` rows, in equal steps from the first to the last."""
-    if most is None or len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]

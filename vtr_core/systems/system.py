@@ -75,6 +75,8 @@ class System:
     """Subcommands of `vtr analyze`."""
     explanations: tuple[Subcommand, ...] = ()
     """Flags of `vtr explain`; each runs with all arguments."""
+    imports: tuple[Subcommand, ...] = ()
+    """Kinds of published checkpoints that `vtr import` takes."""
     losses: tuple[type[Settings], ...] = ()
     """The configurations of the losses that only its models take, and require; () for a system of one joint space,
     which takes any contrastive loss.

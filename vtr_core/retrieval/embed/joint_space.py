@@ -1,7 +1,8 @@
 """Interface of systems with one joint space, for evaluation, index and search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32
@@ -10,7 +11,9 @@ from torch import nn
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -27,3 +30,7 @@ class JointSpace:
         tuple[Float32[np.ndarray, "captions dim"], Bool[np.ndarray, " captions"]],
     ]
     """Returns the vector of every caption, and whether it has a known word; without one the vector is 0."""
+    arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded] | None = None
+    """Returns the vectors, by modality, of features given by name: an array or None for each clip or video; InputError
+    for arrays of another shape. None: the system's models encode stored data sets alone.
+    """

@@ -1,7 +1,8 @@
 """Interface of systems with a latent space, a concept space, or both, for evaluation, index, search, explanation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -10,6 +11,7 @@ from torch import Tensor
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.data.manifest import Manifest
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.evaluate.retrieval import Direction
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.search import DualQuery, DualVideos
@@ -66,6 +68,12 @@ class DualSpaces:
     figures: Callable[[TrainedModel, Manifest, EvaluationConfig, QuerySubset | None], list[SpaceFigures]]
     """Retrieval metrics on a data set, then on a given subset of its captions; DatasetError where there are no queries
     or no items."""
+    texts: Callable[[TrainedModel, Sequence[str]], Encoded]
+    """The encoded texts, in each space; those without a known word are not present."""
+    arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded]
+    """The encoded videos, in each space, of features by name: (frames, dim) or None for each; InputError for others."""
+    compare: Callable[[TrainedModel, Encoded, Encoded], Float32[np.ndarray, "texts videos"]]
+    """The scores of texts and videos by which the model is evaluated: hybrid where it has both spaces."""
 
 
 def known_queries(spaces: DualSpaces, loaded: TrainedModel, texts: Sequence[str]) -> list[DualQuery]:

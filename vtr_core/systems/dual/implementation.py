@@ -16,7 +16,8 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.evaluation import checkpoint_figures
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.rows import dual_encoder
+from vtr_core.systems.dual.rows import dual_encoder, encode_frames, encode_texts
+from vtr_core.systems.dual.scores import compare
 from vtr_core.systems.dual.search import dual_queries, embedded_videos
 from vtr_core.systems.dual.served import predict
 from vtr_core.systems.dual.signature import signature
@@ -72,5 +73,8 @@ IMPLEMENTATION = Implementation(
         videos=embedded_videos,
         queries=dual_queries,
         figures=checkpoint_figures,
+        texts=encode_texts,
+        arrays=encode_frames,
+        compare=compare,
     ),
 )

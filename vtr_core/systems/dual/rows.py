@@ -1,7 +1,8 @@
 """Embeddings of a data set of whole videos in the spaces of a dual encoder: each video once, and all captions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,9 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.frames import VideoRows, video_rows
 from vtr_core.errors import CheckpointError
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.frame_sequences import given_frames
 from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
@@ -72,6 +75,34 @@ def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCa
     max_words = model.config.inputs.max_words
     with evaluating(model):
         return _text(model, encode(loaded.vocabulary, captions, max_words), rows)
+
+
+def encode_texts(loaded: TrainedModel, texts: Sequence[str]) -> Encoded:
+    """Texts in each space of the model."""
+    found = embed_dual_captions(loaded, texts)
+    return _encoded(found.latent, found.concept, found.present)
+
+
+def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Videos, given as frames of the model's feature, in each space of the model; the vectors are those of evaluation.
+
+    Frames are cut to the first `batch.max_frames`, and become float16, as in data sets.
+    """
+    model, feature = dual_encoder(loaded), dual_encoder(loaded).config.feature
+    dim = model.config.inputs.features[feature]
+    latent, concept, present = [], [], []
+    with evaluating(model):
+        for given in given_frames(videos, feature, dim, loaded.config.batch.max_frames):
+            seen = model.video(*(part.to(_device(model)) for part in (given.frames, given.mask, given.mean)))
+            latent.append(_array(seen.latent))
+            concept.append(_array(seen.concept_scores))
+            present.append(given.mask.any(dim=1).numpy())
+    return _encoded(_together(latent), _together(concept), np.concatenate(present))
+
+
+def _encoded(latent: np.ndarray | None, concept: np.ndarray | None, present: Bool[np.ndarray, " rows"]) -> Encoded:
+    held = {name: values for name, values in (("latent", latent), ("concept", concept)) if values is not None}
+    return Encoded(held, dict.fromkeys(held, present))
 
 
 def dual_encoder(loaded: TrainedModel) -> HybridEncoder:

@@ -6,15 +6,17 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Float32
 from torch import Tensor
 
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.evaluation import Normalisation
 from vtr_core.errors import ConfigError
 from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.similarity import cosine, generalized_jaccard, rescale
-from vtr_core.systems.dual.rows import DualRows
+from vtr_core.systems.dual.rows import DualRows, dual_encoder
+from vtr_core.systems.loaded_model import TrainedModel
 
 DualSpace = Literal["hybrid", "latent", "concept"]
 BLOCK = 512
@@ -46,11 +48,22 @@ class Scores:
 
 def space_scores(rows: DualRows, concept_similarity: ConceptSimilarity) -> dict[DualSpace, Scores]:
     """Captions against videos in each space that the rows have: cosine, and `concept_similarity` for concepts."""
+    return pair_scores(
+        (rows.latent_text, rows.latent_video), (rows.concept_text, rows.concept_video), concept_similarity
+    )
+
+
+def pair_scores(
+    latent: tuple[np.ndarray | None, np.ndarray | None],
+    concept: tuple[np.ndarray | None, np.ndarray | None],
+    concept_similarity: ConceptSimilarity,
+) -> dict[DualSpace, Scores]:
+    """`space_scores` of vectors of texts and videos in each space; None for a space that the model lacks."""
     found: dict[DualSpace, Scores] = {}
-    if rows.latent_text is not None and rows.latent_video is not None:
-        found["latent"] = _scores(rows.latent_text, rows.latent_video, cosine)
-    if rows.concept_text is not None and rows.concept_video is not None:
-        text, video = rows.concept_text, rows.concept_video
+    if latent[0] is not None and latent[1] is not None:
+        found["latent"] = _scores(latent[0], latent[1], cosine)
+    text, video = concept
+    if text is not None and video is not None:
         if concept_similarity == "cosine":
             found["concept"] = _scores(text, video, cosine)
         else:
@@ -82,6 +95,19 @@ def hybrid_scores(
         return (weight * a + (1 - weight) * b).numpy()
 
     return Scores(block, latent.num_queries, latent.num_items)
+
+
+def compare(loaded: TrainedModel, texts: Encoded, videos: Encoded) -> Float32[np.ndarray, "texts videos"]:
+    """The scores by which evaluation ranks videos for texts: hybrid where the model has both spaces."""
+    model, evaluation = dual_encoder(loaded), loaded.config.evaluation
+    latent, concept = ((texts.vectors.get(name), videos.vectors.get(name)) for name in ("latent", "concept"))
+    spaces = pair_scores(latent, concept, model.config.concept_similarity)
+    scores = next(iter(spaces.values()))
+    if len(spaces) == 2:
+        present, ranges = (texts.known, videos.known), model.ranges.float().cpu().numpy()
+        how = present, evaluation.latent_weight, evaluation.normalise, ranges
+        scores = hybrid_scores(spaces["latent"], spaces["concept"], *how)
+    return scores.block(slice(0, len(texts)), slice(0, len(videos)))
 
 
 def _bounds(

@@ -44,6 +44,12 @@ def _complementarity(argv: Sequence[str]) -> None:
     main(argv)
 
 
+def _hybrid_space(argv: Sequence[str]) -> None:
+    from vtr_core.systems.dual.commands.hybrid_space import main
+
+    main(argv)
+
+
 def _check(config: "TrainConfig") -> None:
     if config.batch.micro_rows is not None:
         raise ConfigError(
@@ -85,6 +91,11 @@ DUAL = System(
             "what the latent and the concept space add to each other: dimensions, principal components,\n"
             "canonical correlations, ensembles of several trainings with their significance",
             _complementarity,
+        ),
+    ),
+    imports=(
+        Subcommand(
+            "hybrid_space", "dual encoding, latent or hybrid (github.com/danieljf24/hybrid_space)", _hybrid_space
         ),
     ),
     presets=_presets,

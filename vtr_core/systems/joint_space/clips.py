@@ -14,6 +14,7 @@ from vtr_core.data.plan.plan import RowGroup
 from vtr_core.retrieval.embed.clips import EmbeddedRows, check_features, embed, embed_captions
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.joint_space.served import encode_features
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
@@ -47,4 +48,4 @@ def _queries(
     return embed_captions(model, inputs.features, vocabulary, captions, inputs.max_words, max_rows)
 
 
-CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries)
+CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features)

@@ -18,7 +18,7 @@ from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.initialization import initialize
 from vtr_core.systems.muse.knock_outs import knock_outs
 from vtr_core.systems.muse.model import Muse
-from vtr_core.systems.muse.rows import check, embed_videos, embed_words
+from vtr_core.systems.muse.rows import check, embed_videos, embed_words, encode_frames
 from vtr_core.systems.muse.served import predict
 from vtr_core.systems.muse.signature import signature
 
@@ -62,7 +62,7 @@ IMPLEMENTATION = Implementation(
     task=_task,
     predict=predict,
     signature=signature,
-    retrieval=JointSpace(check=check, rows=embed_videos, queries=embed_words),
+    retrieval=JointSpace(check=check, rows=embed_videos, queries=embed_words, arrays=encode_frames),
     events=_events,
     knock_outs=knock_outs,
 )

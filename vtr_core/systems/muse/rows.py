@@ -1,6 +1,7 @@
 """Embeddings of a data set of whole videos in MUSE's joint space: each video once, and all captions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int64
@@ -12,10 +13,13 @@ from vtr_core.data.reading.frames import MAX_VIDEOS, VideoRows, video_rows
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.evaluating import evaluating
+from vtr_core.retrieval.embed.frame_sequences import given_frames
 from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.model import Muse
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -66,10 +70,28 @@ def embed_words(
         return _texts(model, encode(vocabulary, captions, model.config.inputs.max_words), config.evaluation.batch_rows)
 
 
+def encode_frames(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Videos given as frames (frames, values) of the model's feature; the vectors are those of evaluation."""
+    model, config = loaded.model, loaded.config
+    assert isinstance(model, Muse)
+    feature, most = model.config.feature, min(MAX_VIDEOS, config.evaluation.batch_rows)
+    vectors, present = [], []
+    with evaluating(model):
+        for given in given_frames(
+            videos, feature, model.config.inputs.features[feature], config.batch.max_frames, most
+        ):
+            vectors.append(_seen(model, given.frames, given.mask))
+            present.append(given.mask.any(dim=1).numpy())
+    return Encoded({VIDEO: np.concatenate(vectors)}, {VIDEO: np.concatenate(present)})
+
+
+def _seen(model: Muse, frames: Tensor, mask: Tensor) -> Float32[np.ndarray, "videos dim"]:
+    return model.video(*model.split(frames.to(model.device)), mask.to(model.device)).float().cpu().numpy()
+
+
 def _embedded(model: Muse, videos: VideoRows, captions: Tensor, max_rows: int) -> EmbeddedRows:
-    name, device = model.config.feature, model.device
-    mask = videos.mask[name].to(device)
-    seen = model.video(*model.split(videos.frames[name].to(device)), mask).float().cpu().numpy()
+    name = model.config.feature
+    seen = _seen(model, videos.frames[name], videos.mask[name])
     texts, told = _texts(model, captions, max_rows)
     rows = videos.caption_video
     return _rows({TEXT: texts, VIDEO: seen[rows]}, told, videos.present[name].numpy()[rows], videos.video_key[rows])

@@ -1,6 +1,7 @@
 """A trained model from its checkpoint, from a run folder or from the registry, ready to embed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.storage import Location, locate
+from vtr_core.storage.hub import PREFIX, fetch_from_hub
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Progress, complete_checkpoints, find_checkpoint
@@ -36,19 +38,40 @@ class LoadedModel:
 def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -> LoadedModel:
     """The model of a checkpoint folder, of a run folder's best checkpoint, or of a registered model, on `device`.
 
-    It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked up
-    in the MLflow store of MLFLOW_TRACKING_URI. With `average` k > 1 the weights are the mean of those of the run
-    folder's k newest checkpoints, and everything else is the newest one's. Raises CheckpointError where a checkpoint is
-    incomplete, damaged or of another system, or where there are fewer than k.
+    It is in evaluation mode, and needs that folder alone. `models:/NAME@ALIAS` and `models:/NAME/VERSION` are looked
+    up in the MLflow store of MLFLOW_TRACKING_URI, `hub:owner/name` on the Hugging Face hub. With `average` k > 1 the
+    weights are the mean of those of the run folder's k newest checkpoints, and everything else is the newest one's.
+    Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are fewer
+    than k.
     """
-    if not uri.startswith("models:"):
-        return _load(locate(uri), device, average)
-    if average > 1:
-        raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
-    from vtr_core.tracking.models.registry import registered_checkpoint  # MLflow, which takes seconds to import
+    with _readable(uri) as (place, name):
+        if average > 1 and name is not None:
+            raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
+        loaded = _load(place, device, average)
+        return loaded if name is None else replace(loaded, uri=name)
 
-    with registered_checkpoint(uri) as found:
-        return replace(_load(found.location, device), uri=found.uri)
+
+@contextmanager
+def located_model(uri: str, device: torch.device | str = "cpu") -> Iterator[tuple[LoadedModel, Location]]:
+    """`load_model`, and its checkpoint's folder, which can be read within the context."""
+    with _readable(uri) as (place, name):
+        loaded = _load(place, device)
+        checkpoint = locate(loaded.uri)
+        yield (loaded if name is None else replace(loaded, uri=name)), checkpoint
+
+
+@contextmanager
+def _readable(uri: str) -> Iterator[tuple[Location, str | None]]:
+    """The place that can be read within the context, and the model's name where it has one in a registry or hub."""
+    if uri.startswith("models:"):
+        from vtr_core.tracking.models.registry import registered_checkpoint  # MLflow, which takes seconds to import
+
+        with registered_checkpoint(uri) as found:
+            yield found.location, found.uri
+    elif uri.startswith(PREFIX):
+        yield locate(fetch_from_hub(uri)), uri
+    else:
+        yield locate(uri), None
 
 
 def _load(place: Location, device: torch.device | str, average: int = 1) -> LoadedModel:

@@ -37,6 +37,8 @@ class RunRecord:
     """Unix seconds."""
     concepts: str | None = None
     """The concept table, of a model with a concept space."""
+    init: str | None = None
+    """The model whose weights the run starts from; None: freshly drawn ones."""
 
 
 @dataclass(frozen=True)

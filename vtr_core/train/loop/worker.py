@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
@@ -14,6 +15,7 @@ from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_c
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
+from vtr_core.extraction.found_features import extraction_of
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
@@ -21,6 +23,8 @@ from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
+from vtr_core.train.checkpoint.initial import Fitting, fitting, start_from
+from vtr_core.train.checkpoint.load import load_model
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
@@ -54,6 +58,8 @@ class Job:
     """Seconds between two samples of the first worker's machine for the log; None for none."""
     concepts: str | None = None
     """The concept table, of a model with a concept space."""
+    init: str | None = None
+    """The model whose weights a new run starts from; None: freshly drawn ones."""
     pauses: bool = False
     """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
 
@@ -90,7 +96,7 @@ class Worker:
         return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
     def _build(self) -> None:
-        """Initial weights from the seed; then the newest checkpoint's, where there is one."""
+        """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
         found = self._folder.latest()
         # A checkpoint holds the statistics; without one every worker reads the same part of the data.
         wanted = self._system.standardizes(self._config.model) and found is None
@@ -98,13 +104,22 @@ class Worker:
         statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
-        if found is None:
-            self._system.implementation().pretrained(model)
+        self._fitting = self._given_weights(model) if found is None else None
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
             require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
             self._learner.restore(found, self._folder)
+
+    def _given_weights(self, model: nn.Module) -> Fitting | None:
+        """Put the weights of its backbone into a new model, then those of --init; what of these fits."""
+        self._system.implementation().pretrained(model)
+        if self._job.init is None:
+            return None
+        given = load_model(self._job.init)
+        fits = fitting(self._config, self._words.vocabulary, self._concepts, given)
+        start_from(model, given, fits)
+        return fits
 
     def run(self) -> bool:
         """Train from the current step to the end, to an early stop, a pause or a request to stop.
@@ -130,6 +145,8 @@ class Worker:
         clock = self._context.clock
         recorder = Recorder(self._folder, job.lease, job.tracked, self._channel, step, job.system_s, clock)
         recorder.begin(self._progress.step, self._world)
+        if self._fitting is not None:
+            recorder.event("initialised", model=job.init, tensors=self._fitting.summary)
         self._report_choices(recorder)
         return recorder
 
@@ -286,11 +303,14 @@ class Worker:
             **self._learner.state(),
         )
 
-    def _provenance(self) -> dict[str, str]:
-        """The provenance of a checkpoint: code, versions, data, and the MLflow run."""
+    def _provenance(self) -> dict[str, Any]:
+        """The provenance of a checkpoint: code, versions, data, how its features are extracted, and the MLflow run."""
         tracked = self._job.tracked
         run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
-        return {**self._job.provenance, **run, "data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+        made = extraction_of(self._manifest.source)
+        data = {"data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
+        given = {"extraction": made, "init": self._job.init}
+        return {**self._job.provenance, **run, **data, **{name: held for name, held in given.items() if held}}
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

@@ -1,0 +1,4 @@
+"""`vtr export`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,5 @@
+"""`python -m pipelines.export` is `vtr export`."""
+
+from pipelines.cli import main
+
+main("export")

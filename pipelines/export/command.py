@@ -1,0 +1,79 @@
+"""`vtr export CHECKPOINT --to FOLDER`: a trained model for others, in the hub's layout, with its model card."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+
+
+@dataclass(frozen=True)
+class ExportFlags:
+    """Flags of `vtr export`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    to: str
+    """New folder or URI; hub:owner/name also uploads it to the Hugging Face hub (pip install 'vtr-ray[hub]')."""
+    data: tuple[str, ...] = ()
+    """Data sets whose metrics, beside chance, the model card shows."""
+    name: str | None = None
+    """Name of the model on its card (default: the preset's)."""
+    licence: str | None = None
+    """Licence of the weights, as the hub names licences, such as apache-2.0 (default: unknown)."""
+    data_licence: str | None = None
+    """Licence of the training data, in words (default: not stated)."""
+    trained_on: str | None = None
+    """The training data, in words (default: not described)."""
+    public: bool = False
+    """A repository on the hub that anyone can read; without it a new one is private."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr export", ExportFlags)
+        return
+    export(parse(ExportFlags, argv, "vtr export"))
+
+
+def export(flags: ExportFlags) -> None:
+    """Write the folder, and upload it where a name on the hub is given."""
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.storage.hub import PREFIX, check_hub_name, publish_to_hub
+
+    if not flags.to.startswith(PREFIX):
+        check_writable(locate(flags.to))
+        _export(flags, flags.to)
+        print(f'next        vtr_core.load("{flags.to}"), or give it to any command that takes a checkpoint')
+        return
+    check_hub_name(flags.to.removeprefix(PREFIX))
+    with tempfile.TemporaryDirectory(prefix="vtr-export-") as folder:
+        place = str(Path(folder) / "model")
+        _export(flags, place)
+        print(f"published   {publish_to_hub(Path(place), flags.to.removeprefix(PREFIX), flags.public)}")
+
+
+def _export(flags: ExportFlags, folder: str) -> None:
+    from pipelines.evaluation_inputs import device
+    from vtr_core.exchange.card import CardText, model_card
+    from vtr_core.exchange.export import export_model
+    from vtr_core.exchange.figures import card_figures
+    from vtr_core.storage import locate
+    from vtr_core.train.checkpoint.load import located_model
+
+    with located_model(flags.checkpoint, device()) as (loaded, checkpoint):
+        figures = [card_figures(loaded, uri) for uri in flags.data]
+        name = flags.name or loaded.config.preset
+        text = CardText(name, flags.licence, flags.data_licence, flags.trained_on)
+        export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
+    print(f"model       {loaded.uri}")
+    for one in figures:
+        for direction in one.directions:
+            recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
+            print(f"figures     {one.data}  {direction.title}  R@10 {recalls}")
+    print(f"exported    {folder}")

@@ -1,0 +1,4 @@
+"""`vtr import`.
+
+May import all of vtr_core.
+"""

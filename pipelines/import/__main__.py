@@ -1,0 +1,5 @@
+"""`python -m pipelines.import` is `vtr import`."""
+
+from pipelines.cli import main
+
+main("import")

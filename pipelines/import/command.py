@@ -1,0 +1,29 @@
+"""`vtr import`: the first argument says whose checkpoint it is, each kind with its own module and flags."""
+
+from collections.abc import Sequence
+
+from vtr_core.errors import ConfigError
+from vtr_core.systems.all import SYSTEMS
+from vtr_core.systems.subcommands import Subcommand
+
+IMPORTS: tuple[Subcommand, ...] = tuple(one for system in SYSTEMS for one in system.imports)
+_LINES = "\n".join(f"  {one.name:18}{one.summary}" for one in IMPORTS)
+HELP = f"""\
+usage: vtr import <kind> FILE --out URI [flags]      vtr import <kind> --help
+
+{_LINES}
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the import that the first argument names."""
+    if not argv or list(argv) in (["-h"], ["--help"]):
+        print(HELP, end="")
+        return
+    word, *rest = argv
+    for one in IMPORTS:
+        if one.name == word:
+            one.run(rest)
+            return
+    names = ", ".join(one.name for one in IMPORTS)
+    raise ConfigError(f"vtr import {word}: there is no such kind of checkpoint; kinds: {names}")

@@ -1,0 +1,97 @@
+"""`vtr export`: the folder is the same model and tells nothing of the machine; its card has figures beside chance."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+import vtr_core
+from pipelines.cli import run
+from tests.builders.dual_checkpoints import dual_checkpoint
+from tests.builders.toy import toy_videos
+from vtr_core.data.manifest import Manifest
+from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.exchange.card import CardText, model_card
+from vtr_core.exchange.export import public_provenance
+from vtr_core.retrieval.index.index import model_fingerprint
+from vtr_core.systems.dual.evaluation import checkpoint_figures
+from vtr_core.train.checkpoint import load_model
+
+
+@pytest.fixture(scope="module")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    return toy_videos(tmp_path_factory.mktemp("videos"), (3, 1, 4, 0, 5, 2))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(videos: Manifest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return dual_checkpoint(tmp_path_factory.mktemp("dual"), videos)
+
+
+@pytest.fixture(scope="module")
+def exported(videos: Manifest, checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("exported") / "model"
+    run("export", [checkpoint, "--to", str(place), "--data", videos.uri, "--licence", "apache-2.0"])
+    return place
+
+
+def test_the_folder_is_the_same_model(exported: Path, checkpoint: str) -> None:
+    there, here = load_model(str(exported)), load_model(checkpoint)
+    assert model_fingerprint(there.model) == model_fingerprint(here.model)
+    assert (there.config, there.vocabulary, there.concepts) == (here.config, here.vocabulary, here.concepts)
+    model = vtr_core.load(exported, "cpu")
+    assert model.encode_text("video number1").known.all()
+    assert not (exported / "optimizer.pt").exists()
+
+
+def test_the_card_shows_the_figures_of_the_evaluation(exported: Path, checkpoint: str, videos: Manifest) -> None:
+    card = (exported / "README.md").read_text()
+    fields = yaml.safe_load(card.split("---")[1])
+    assert (fields["license"], fields["library_name"]) == ("apache-2.0", "vtr-ray")
+    loaded = load_model(checkpoint)
+    direction = checkpoint_figures(loaded, videos, loaded.config.evaluation)[0].directions[0]
+    (metrics,) = [one["metrics"] for one in fields["model-index"][0]["results"]]
+    values = {one["type"]: one["value"] for one in metrics}
+    assert values["t2v/r1"] == pytest.approx(100 * direction.metrics.recall[1], abs=0.01)
+    recall, chance = (f"{100 * one.recall[10]:.1f}" for one in (direction.metrics, direction.chance))
+    assert re.search(rf"text → video \|.*\| {recall} \|", card)
+    assert re.search(rf"chance \|.*\| {chance} \|", card)
+    code = re.search(r"```python\n(.*?)```", card, re.DOTALL)
+    assert code is not None
+    compile(code[1], "card", "exec")
+
+
+def test_nothing_of_the_machine_is_told(exported: Path, checkpoint: str, videos: Manifest) -> None:
+    text = "".join(file.read_text() for file in exported.iterdir() if file.suffix in (".json", ".md"))
+    assert checkpoint not in text
+    assert videos.uri not in text
+    told = {
+        "machine": "m", "git.commit": "c", "git.branch": "b", "version.torch": "2", "mlflow.run_id": "r",
+        "data": "/home/me/data", "data.fingerprint": "f", "ray.submission_id": "s", "init": "/home/me/run",
+    }  # fmt: skip
+    assert public_provenance(told).keys() == {"git.commit", "version.torch", "data.fingerprint"}
+
+
+def test_a_card_is_text_and_not_markup(checkpoint: str) -> None:
+    name = "<script>alert(1)</script> [x](http://y)\n---"
+    card = model_card(load_model(checkpoint), CardText(name, trained_on=name, data_licence=name), [])
+    assert "<script>" not in card
+    assert "[x](" not in card
+    assert yaml.safe_load(card.split("\n---\n")[0].removeprefix("---\n"))["license"] == "unknown"
+    assert "not stated; ask before you use them" in card
+
+
+def test_a_folder_that_holds_something_is_left_alone(exported: Path, checkpoint: str) -> None:
+    with pytest.raises(ConfigError, match="is not empty; export to a new folder"):
+        run("export", [checkpoint, "--to", str(exported)])
+
+
+def test_damage_is_found(exported: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    value = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**value, "seed": 5}))
+    with pytest.raises(CheckpointError, match=r"config\.json is damaged"):
+        vtr_core.load(copy)

@@ -1,0 +1,50 @@
+"""An index in Python: opened once, searched many times."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vtr_core.api.model import Model, load
+from vtr_core.errors import InputError
+from vtr_core.retrieval.index.index import VideoIndex, load_index
+from vtr_core.retrieval.search.index import Hit, SearchOptions, searcher
+from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.storage import locate
+
+
+class Index:
+    """An index of `vtr index`, with the model that encodes queries."""
+
+    def __init__(self, index: VideoIndex, model: Model, options: SearchOptions | None = None) -> None:
+        self.model = model
+        self._searcher = searcher(index, model.loaded, options or SearchOptions())
+
+    @classmethod
+    def open(
+        cls, uri: str | Path, model: Model | str | Path | None = None, options: SearchOptions | None = None
+    ) -> "Index":
+        """The index at `uri`.
+
+        model: the one that it was made with, or where that is (default: where the index says). options: how hits are
+        scored (default: as the model is evaluated). DatasetError where there is no index, or it is of another model.
+        """
+        found = load_index(locate(str(uri)))
+        ready = model if isinstance(model, Model) else load(model or found.record.checkpoint)
+        return cls(found, ready, options)
+
+    @property
+    def description(self) -> str:
+        """How hits are scored, in words."""
+        return self._searcher.description
+
+    def search(self, query: str, k: int = 10) -> tuple[Hit, ...]:
+        """The k best items for a query, best first; InputError for one without a known word."""
+        (hits,) = self.search_all([query], k)
+        if hits is None:
+            raise unknown_words(query, self.model.loaded)
+        return hits
+
+    def search_all(self, queries: Sequence[str], k: int = 10) -> list[tuple[Hit, ...] | None]:
+        """The k best items for each query; None for a query without a known word."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be 1 or more")
+        return self._searcher.search(list(queries), k)

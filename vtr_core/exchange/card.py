@@ -1,0 +1,163 @@
+"""The model card, README.md: what the model is, its data, its figures beside chance, its licences, how it is used.
+
+It begins with the fields that the hub reads, as YAML whose values are JSON, which YAML contains. Texts that others
+wrote are escaped: a card is shown as HTML.
+"""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtr_core.backbones.recipes import RECIPES
+from vtr_core.exchange.figures import CardFigures
+from vtr_core.fingerprint import short
+from vtr_core.metrics.ranking import RetrievalMetrics
+from vtr_core.run.models import system_of
+from vtr_core.train.checkpoint.load import LoadedModel
+
+_HEADS = ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "mAP")
+
+
+@dataclass(frozen=True)
+class CardText:
+    """What only people know of a model."""
+
+    name: str
+    licence: str | None = None
+    """Of the weights, as the hub names licences, such as apache-2.0."""
+    data_licence: str | None = None
+    """Of the training data, in words."""
+    trained_on: str | None = None
+    """The training data, in words."""
+
+
+def model_card(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
+    """The card in Markdown."""
+    parts = [
+        _fields(loaded, text, figures),
+        f"# {_safe(text.name)}",
+        _about(loaded),
+        "## Data",
+        _data(loaded, text),
+        "## Figures",
+        "\n\n".join(map(_table, figures)) or _validated(loaded),
+        "## Use",
+        _use(loaded),
+        "## Licences",
+        _licences(loaded, text),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(loaded: LoadedModel, text: CardText, figures: Sequence[CardFigures]) -> str:
+    fields: dict[str, Any] = {
+        "license": text.licence or "unknown",
+        "library_name": "vtr-ray",
+        "tags": ["video-retrieval", "video-text-retrieval", loaded.config.model.kind],
+    }
+    if figures:
+        fields["model-index"] = [{"name": text.name, "results": [_result(one) for one in figures]}]
+    lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items()]
+    return "\n".join(["---", *lines, "---"])
+
+
+def _result(figures: CardFigures) -> dict[str, Any]:
+    metrics = [
+        {"type": f"{direction.name}/r{k}", "name": f"{direction.title} R@{k}", "value": round(100 * recall, 2)}
+        for direction in figures.directions
+        for k, recall in direction.metrics.recall.items()
+    ]
+    dataset = {"name": figures.data, "type": figures.data}
+    return {"task": {"type": "video-text-retrieval"}, "dataset": dataset, "metrics": metrics}
+
+
+def _about(loaded: LoadedModel) -> str:
+    system, config = system_of(loaded.config.model), loaded.config
+    count = sum(parameter.numel() for parameter in loaded.model.parameters())
+    features = ", ".join(f"`{name}` ({dim} values)" for name, dim in config.model.inputs.features.items())
+    said = [
+        f"A `{config.model.kind}` of the preset `{config.preset}`, after {loaded.progress.step:,} steps.",
+        f"It has {count:,} parameters and reads {system.reads}{f' with the features {features}' if features else ''}.",
+    ]
+    if len(loaded.vocabulary):
+        concepts = f" and {len(loaded.concepts):,} concepts" if loaded.concepts else ""
+        said.append(f"It knows {len(loaded.vocabulary):,} words{concepts}.")
+    return " ".join(said)
+
+
+def _data(loaded: LoadedModel, text: CardText) -> str:
+    lines = [_safe(text.trained_on or "The training data are not described; ask who published this.")]
+    print_of = loaded.provenance.get("data.fingerprint")
+    if isinstance(print_of, str):
+        lines.append(f"Their fingerprint is `{short(print_of)}`.")
+    for recipe in _recipes(loaded):
+        lines.append(f"Features: recipe `{_safe(recipe)}` of `vtr extract`.")
+    return "\n".join(lines)
+
+
+def _table(figures: CardFigures) -> str:
+    rows = []
+    for one in figures.directions:
+        rows.append((one.title, str(one.metrics.num_queries), str(one.metrics.num_items), *_cells(one.metrics)))
+        rows.append(("chance", "", "", *_cells(one.chance)))
+    table = ["| " + " | ".join(row) + " |" for row in (_HEADS, ("---",) * len(_HEADS), *rows)]
+    told = f"On `{_safe(figures.data)}` ({figures.videos} videos, fingerprint `{short(figures.fingerprint)}`):"
+    return "\n".join([told, "", *table])
+
+
+def _cells(metrics: RetrievalMetrics) -> list[str]:
+    recalls = [f"{100 * metrics.recall[k]:.1f}" for k in (1, 5, 10)]
+    return [*recalls, f"{metrics.median_rank:.1f}", f"{metrics.mean_average_precision:.3f}"]
+
+
+def _validated(loaded: LoadedModel) -> str:
+    value, metric = loaded.progress.value, loaded.config.training.metric
+    if value is None:
+        return "None were measured when this was exported."
+    return f"`{metric}` was {value:.4g} on the validation data of its training; no test data were measured."
+
+
+def _use(loaded: LoadedModel) -> str:
+    feature, reads = next(iter(loaded.config.model.inputs.features), "video"), system_of(loaded.config.model).reads
+    shape = "(frames, values)" if reads == "videos" else "(values,)"
+    return "\n".join(
+        [
+            "```python",
+            "import vtr_core",
+            "",
+            'model = vtr_core.load("FOLDER")  # this folder',
+            'texts = model.encode_text(["a dog runs"])',
+            f'videos = model.encode_video({{"{feature}": [...]}})  # an array {shape} for each',
+            "model.similarity(texts, videos)",
+            "```",
+            "",
+            "Every command of `vtr` that takes a checkpoint takes this folder, such as",
+            "`vtr index FOLDER --data URI --out URI`.",
+        ]
+    )
+
+
+def _licences(loaded: LoadedModel, text: CardText) -> str:
+    lines = [
+        f"- weights: {_safe(text.licence or 'not stated; ask before you use them')}",
+        f"- training data: {_safe(text.data_licence or 'not stated')}",
+    ]
+    known = {recipe.name: recipe.weights for recipe in RECIPES}
+    for name in _recipes(loaded):
+        weights = known.get(name)
+        if weights is not None:
+            lines.append(f"- weights of the features' network, `{name}`: {weights.licence}")
+    return "\n".join(lines)
+
+
+def _recipes(loaded: LoadedModel) -> list[str]:
+    made = loaded.provenance.get("extraction")
+    recipes = made.get("recipes", []) if isinstance(made, Mapping) else []
+    return [str(recipe["name"]) for recipe in recipes if isinstance(recipe, Mapping) and "name" in recipe]
+
+
+def _safe(text: str) -> str:
+    """Text of a card's author as text: neither HTML nor Markdown's links and emphasis."""
+    return "".join(f"\\{one}" if one in "\\`*_[]|<>" else one for one in html.escape(text, quote=False))

@@ -1,0 +1,4 @@
+"""Commands of the dual encoder alone.
+
+May import everything.
+"""
