@@ -46,6 +46,7 @@ COMMANDS = (
     ),
     Command("index", "embeddings of a data set's videos, for search"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
+    Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
