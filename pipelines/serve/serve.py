@@ -58,9 +58,8 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
         shard = source.shard()
         yield LocalEngine(shard), shard.record, shard.catalogue.items
         return
-    from vtr_core.serving.ray_engine import ray_engine
-
     from pipelines.ray_session import connect
+    from vtr_core.serving.ray_engine import ray_engine
 
     index = load_index(locate(source.index))
     check_shards(index.record, flags.shards)
