@@ -22,6 +22,8 @@ class EvaluateFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
+    embeddings: tuple[str, ...] = ()
+    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video"] = "none"

@@ -75,7 +75,9 @@ def extract(flags: ExtractFlags) -> "IngestResult":
 
 
 def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
+    from vtr_core.data.sources.pairs.rows import kept_columns
     from vtr_core.data.sources.videos.annotated import DATA_SETS
+    from vtr_core.data.sources.videos.captioned import SUBTITLES
     from vtr_core.data.sources.videos.inventory import Inventory
     from vtr_core.extraction.frame_source import VideoFileFrames
     from vtr_core.extraction.pictures import FrameSettings
@@ -89,15 +91,18 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
         )
     if (flags.captions in DATA_SETS) != (flags.annotations is not None):
         raise ConfigError(f"--annotations goes with --captions {', '.join(DATA_SETS)}, and each of them with it")
+    if flags.keep_columns and (flags.records != "clips" or flags.captions in (*DATA_SETS, SUBTITLES)):
+        raise ConfigError("--keep-columns keeps columns of a table of --captions, with --records clips; leave it out")
     inventory = Inventory(flags.videos, flags.anywhere)
     size = flags.thumbnail_size if flags.thumbnails else None
     if flags.records == "frames":
-        kept = FrameSettings(
+        shown = FrameSettings(
             flags.frame_size, flags.frame_rate, flags.frames, flags.frame_format, flags.frame_quality, decoder
         )
-        return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=kept)
+        return VideoFileFrames(inventory, flags.captions, flags.annotations, (), thumbnail_size=size, frames=shown)
     kind = VideoFileClips if flags.records == "clips" else VideoFileVideos
-    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size)
+    kept = kept_columns(flags.keep_columns)
+    return kind(inventory, flags.captions, flags.annotations, chosen, flags.pool, flags.normalise, size, kept)
 
 
 def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":

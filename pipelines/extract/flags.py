@@ -21,6 +21,8 @@ class ExtractFlags:
     .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Backbones that compute the features; vtr extract --list describes them."""
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
     """Published annotation files of that data set, as for vtr ingest; videos are found by id."""
     weights: dict[str, str] = field(default_factory=dict)

@@ -42,6 +42,8 @@ class VideoFiles:
     normalise: bool = True
     thumbnail_size: int | None = None
     """Pixels of a thumbnail's long side; None for none."""
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table of captions to keep as text."""
     extracted: Mapping[str, Extracted] = field(default_factory=dict)
     """Extracted features by video id."""
 
@@ -54,7 +56,9 @@ class VideoFiles:
             "annotations": self.annotations,
             "recipes": [one.settings() for one in self.chosen],
         }
-        return said if self.thumbnail_size is None else {**said, "thumbnails": self.thumbnail_size}
+        if self.thumbnail_size is not None:
+            said["thumbnails"] = self.thumbnail_size
+        return {**said, "keep_columns": list(self.keep_columns)} if self.keep_columns else said
 
     @property
     def asked(self) -> tuple[Chosen, ...]:
@@ -67,7 +71,7 @@ class VideoFiles:
         for name in DATA_SETS:
             if name == self.captions_table and self.annotations is not None:
                 return annotated_videos(self.inventory, name, self.annotations, drops)
-        return captioned_videos(self.inventory, self.captions_table, drops)
+        return captioned_videos(self.inventory, self.captions_table, drops, self.keep_columns)
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -163,7 +167,7 @@ class VideoFileClips(VideoFiles):
         }
         if not features:
             raise UnusableError(Reason.NO_SOUND, f"there is no sound from {start:g} to {end:g} s")
-        return Clip(row.clip_id, start, end, row.caption, features)
+        return Clip(row.clip_id, start, end, row.caption, features, dict(row.metadata))
 
     def _vector(
         self, modality: Modality, found: VideoFeatures, recipes: Sequence[int], start: float, end: float

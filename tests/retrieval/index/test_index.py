@@ -12,7 +12,6 @@ from vtr_core.errors import DatasetError
 from vtr_core.retrieval.index.index import (
     ITEMS,
     MARKER,
-    VECTORS,
     IndexRecord,
     Item,
     VideoIndex,
@@ -41,7 +40,9 @@ def toy_index(num_items: int = 4) -> VideoIndex:
         similarity="jaccard",
         latent_weight=0.6,
     )
-    items = tuple(Item(f'v"{i}\u202e<b>', f"v{i}") for i in range(num_items))
+    items = tuple(
+        Item(f'v"{i}\u202e<b>', f"v{i}", i, i + 0.5, f"caption {i}", {"channel": f"c{i % 2}"}) for i in range(num_items)
+    )
     return VideoIndex(record, tensors, items, ("dog", "<script>"))
 
 
@@ -50,12 +51,45 @@ def test_an_index_comes_back_as_it_was_written(tmp_path: Path) -> None:
     record = save_index(place, index)
     found = load_index(place)
     assert found.record == record
-    assert replace(found.record, files={}) == index.record
-    assert (found.items, found.concepts, found.candidates) == (index.items, index.concepts, None)
+    assert replace(found.record, files={}, concepts=()) == index.record
+    assert (tuple(found.items), found.concepts, found.candidates) == (index.items, index.concepts, None)
+    assert (found.items[2], found.items[1:3][1], len(found.items)) == (index.items[2], index.items[2], 4)
     assert all(np.array_equal(found.tensors[name], index.tensors[name]) for name in index.tensors)
-    assert sorted(file.name for file in (tmp_path / "i").iterdir()) == [MARKER, ITEMS, VECTORS]
+    assert sorted(file.name.partition("-")[0] for file in (tmp_path / "i").iterdir()) == [
+        "concept",
+        MARKER,
+        "items",
+        "latent",
+    ]
+
+
+def test_a_new_revision_replaces_the_old_one_which_open_readers_keep(tmp_path: Path) -> None:
+    place = locate(str(tmp_path / "i"))
+    save_index(place, toy_index())
+    opened = load_index(place)
     save_index(place, toy_index(2))
-    assert load_index(place).record.num_items == 2
+    found = load_index(place)
+    assert (found.record.num_items, found.record.revision) == (2, 2)
+    assert len(list((tmp_path / "i").iterdir())) == 4
+    assert np.array_equal(opened.tensors["latent"], toy_index().tensors["latent"])
+    assert tuple(opened.items) == toy_index().items
+
+
+def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = save_index(locate(str(tmp_path)), toy_index())
+    file = tmp_path / record.files["latent"].file
+    monkeypatch.setattr("vtr_core.retrieval.index.index.LARGEST_HASHED", 16)
+    opened = load_index(locate(str(tmp_path)))
+    with file.open("r+b") as stored:
+        stored.seek(-4, 2)
+        stored.write(np.float32(7).tobytes())
+    assert opened.tensors["latent"][-1, -1] == 7  # pages of the file, no copy
+    assert load_index(locate(str(tmp_path))).tensors["latent"][-1, -1] == 7
+    file.write_bytes(file.read_bytes()[:-4])
+    with pytest.raises(DatasetError, match="bytes, not"):
+        load_index(locate(str(tmp_path)))
 
 
 def test_a_folder_without_the_marker_is_no_index(tmp_path: Path) -> None:
@@ -72,15 +106,14 @@ def _change(folder: Path, change: str) -> None:
     marker = json.loads((folder / MARKER).read_text())
     match change:
         case "vectors":
-            content = bytearray((folder / VECTORS).read_bytes())
-            content[-1] ^= 1
-            (folder / VECTORS).write_bytes(bytes(content))
+            file = folder / marker["files"]["latent"]["file"]
+            file.write_bytes(file.read_bytes()[:-1] + b"?")
         case "no items":
-            (folder / ITEMS).unlink()
+            (folder / marker["files"][ITEMS]["file"]).unlink()
         case "record":
             (folder / MARKER).write_text(json.dumps({**marker, "checkpoint": "/elsewhere"}))
         case "version":
-            (folder / MARKER).write_text(json.dumps({**marker, "version": 9}))
+            (folder / MARKER).write_text(json.dumps({**marker, "version": 1}))
         case "list":
             (folder / MARKER).write_text("[]")
 
@@ -89,9 +122,9 @@ def _change(folder: Path, change: str) -> None:
     ("change", "message"),
     [
         ("vectors", "sha256 differs"),
-        ("no items", "items.json is missing"),
+        ("no items", r"items-\w+\.arrow is missing"),
         ("record", "does not match its fingerprint"),
-        ("version", "is an index of version 9, this code reads 1"),
+        ("version", "version 1, this code reads 2; make it anew with vtr index /runs/one --data /data/test --out"),
         ("list", "is damaged"),
     ],
 )

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from vtr_core.data.ingest.caption_tokens import caption_tokens
 from vtr_core.data.records.binary_columns import fixed_size_binary
-from vtr_core.data.records.schema import FEATURE_DTYPE, ClipSchema, FeatureSpec
+from vtr_core.data.records.schema import FEATURE_DTYPE, ClipSchema, FeatureSpec, kept_column
 from vtr_core.data.shards.writing import GroupSize, GroupTable, caption_key, row_groups
 from vtr_core.data.sources.source import Clip, ClipSource, Drops, VideoEntry
 from vtr_core.fingerprint import key64
@@ -56,6 +56,8 @@ def _table(group: Sequence[VideoClips], schema: ClipSchema, vocabulary: Vocabula
     for feature in schema.features:
         columns[feature.name] = fixed_size_binary(_stack(clips, feature))
         columns[feature.presence] = [feature.name in clip.features for clip in clips]
+    for name in schema.kept:
+        columns[kept_column(name)] = [clip.metadata.get(name, "") for clip in clips]
     return pa.table(columns, schema=schema.arrow())
 
 

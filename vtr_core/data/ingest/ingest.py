@@ -29,6 +29,7 @@ from vtr_core.data.sources.source import (
     Drops,
     FrameSource,
     ImageSource,
+    KeepsColumns,
     StepSource,
     ThumbnailSource,
     VideoEntry,
@@ -170,7 +171,8 @@ def _longest(captions: Iterable[str], tokenizer: Tokenizer) -> int:
 def _schema(source: AnySource, max_words: int) -> Schema:
     match source:
         case ClipSource():
-            return ClipSchema(source.features(), max_words)
+            kept = source.keep_columns if isinstance(source, KeepsColumns) else ()
+            return ClipSchema(source.features(), max_words, kept)
         case VideoSource():
             return VideoSchema(source.features(), max_words)
         case StepSource():

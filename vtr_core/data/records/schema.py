@@ -104,6 +104,11 @@ FRAME_COLUMNS = (
 """Columns of every `frames` shard. A cell of tokens is (captions, max_words) int32; times in seconds, one per frame."""
 
 
+def kept_column(name: str) -> str:
+    """The column of a `clips` shard that holds the kept column `name` of the source's table."""
+    return f"kept_{name}"
+
+
 def array_dtype(column: str) -> np.dtype:
     """The dtype of the values in a column's binary cells, of tokens, pixels or features."""
     match column:
@@ -188,13 +193,28 @@ class ClipSchema(RecordSchema):
     kind = "clips"
     version = 1
 
+    kept: tuple[str, ...] = ()
+    """Columns of the source's table that are kept as text, each in the column `kept_column`."""
+
     def _fields(self) -> list[pa.Field]:
         fields = [pa.field(name, kind, nullable=False) for name, kind in CLIP_COLUMNS]
         fields.append(pa.field("tokens", pa.binary(self.max_words * TOKEN_DTYPE.itemsize), nullable=False))
         for feature in self.features:
             fields.append(pa.field(feature.name, pa.binary(feature.dim * FEATURE_DTYPE.itemsize), nullable=False))
             fields.append(pa.field(feature.presence, pa.bool_(), nullable=False))
-        return fields
+        return [*fields, *(pa.field(kept_column(name), pa.string(), nullable=False) for name in self.kept)]
+
+    def to_json(self) -> dict[str, object]:
+        """The schema as the manifest and the Parquet metadata hold it."""
+        return {**super().to_json(), **({"kept": list(self.kept)} if self.kept else {})}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], where: str) -> "ClipSchema":
+        """The schema that `to_json` wrote at `where`; SchemaMismatch for another kind, version or dtype."""
+        plain, kept = super().from_json(value, where), value.get("kept", [])
+        if not all(isinstance(name, str) and name.isidentifier() for name in kept):
+            raise ValueError(f"{kept!r} cannot name kept columns")
+        return cls(plain.features, plain.max_words, tuple(kept))
 
 
 @dataclass(frozen=True)

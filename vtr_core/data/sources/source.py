@@ -35,6 +35,8 @@ class Clip:
     end: float
     caption: str
     features: Mapping[str, Float16[np.ndarray, " dim"]]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the kept columns; those that are absent count as ""."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,16 @@ class ClipSource(Source, Protocol):
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """The clips of one video, each checked; whatever cannot be used is dropped and counted."""
+        ...
+
+
+@runtime_checkable
+class KeepsColumns(Protocol):
+    """A source of `clips` that keeps columns of its table."""
+
+    @property
+    def keep_columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
         ...
 
 

@@ -6,11 +6,13 @@ from torch import Tensor
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError
+from vtr_core.fingerprint import key64
 from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.retrieval.index.clips import joint_clips
 from vtr_core.retrieval.index.faiss import build_graph
-from vtr_core.retrieval.index.index import Backend, IndexRecord, Item, Kind, VideoIndex, model_fingerprint, sizes
+from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, VideoIndex, model_fingerprint, sizes
+from vtr_core.retrieval.index.items import described
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
-from vtr_core.retrieval.search.joint import joint_clips
 from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
 
@@ -38,7 +40,7 @@ def _dual(loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend:
     return VideoIndex(
         record=_record(loaded, manifest, "dual", tensors, videos.similarity, backend),
         tensors=tensors,
-        items=tuple(Item(name, name) for name in videos.video_id),
+        items=described(manifest, np.array([key64(name) for name in videos.video_id], np.int64)),
         concepts=videos.concepts,
         candidates=build_graph(tensors["latent"]) if backend == "faiss" else None,
     )
@@ -57,7 +59,7 @@ def _joint(loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend:
     return VideoIndex(
         record=_record(loaded, manifest, "joint", tensors, similarity, backend),
         tensors=tensors,
-        items=tuple(Item(*found) for found in zip(clips.item_id, clips.video_id, clips.start, clips.end, strict=True)),
+        items=clips.items,
         candidates=build_graph(whole) if backend == "faiss" else None,
     )
 

@@ -1,29 +1,33 @@
 """Index: the vectors of a data set's videos in files, with a record of model and data.
 
-Files: `vectors.safetensors`, `items.json`, optionally `candidates.faiss`, and `index.json`, which is written last: a
-folder without it is no index. Nothing is unpickled.
+Files: one `.npy` for each tensor, the items as Arrow IPC, optionally a graph of faiss, each named after its content,
+and `index.json`, which is written last and atomically: it names the files of the current revision, and a folder without
+it is no index. Nothing is unpickled, and the files of a local index are mapped into memory, not read.
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, replace
+import io
+import mmap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import safetensors.numpy
-import torch
-from torch import Tensor, nn
+import pyarrow as pa
 
 from vtr_core import storage
 from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
-from vtr_core.json_text import parse_json
+from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint as model_fingerprint
+from vtr_core.retrieval.index.items import Item as Item
+from vtr_core.retrieval.index.items import Items
 from vtr_core.storage import Location, is_file_name
 
-MARKER, VECTORS, ITEMS, CANDIDATES = "index.json", "vectors.safetensors", "items.json", "candidates.faiss"
-VERSION = 1
+MARKER, ITEMS, CANDIDATES = "index.json", "items", "candidates"
+VERSION = 2
+LARGEST_HASHED = 64 * 2**20
+"""Local vectors of more bytes are checked by their size alone, so that opening does not read them."""
 
 Backend = Literal["exact", "faiss"]
 Kind = Literal["dual", "joint"]
@@ -33,6 +37,7 @@ Kind = Literal["dual", "joint"]
 class StoredFile:
     """A file of the index."""
 
+    file: str
     bytes: int
     sha256: str
 
@@ -55,70 +60,83 @@ class IndexRecord:
     """dual: similarity of concept scores, while latent vectors are compared by cosine; joint: of the vectors."""
     latent_weight: float
     backend: Backend = "exact"
+    concepts: tuple[str, ...] = ()
     files: dict[str, StoredFile] = field(default_factory=dict)
+    """By the name of a tensor, or `items`, or `candidates`."""
+    revision: int = 1
+    """Number of times that the index was written."""
     version: int = VERSION
 
     def to_json(self) -> dict[str, Any]:
         """The record with its fingerprint."""
-        return {**asdict(self), "fingerprint": fingerprint(asdict(self))}
-
-
-@dataclass(frozen=True)
-class Item:
-    """An indexed video, or a clip of one."""
-
-    item_id: str
-    video_id: str
-    start: float | None = None
-    end: float | None = None
-    """Start and end of a clip in its video, in seconds."""
+        value = {**asdict(self), "concepts": list(self.concepts)}
+        return {**value, "fingerprint": fingerprint(value)}
 
 
 @dataclass(frozen=True)
 class VideoIndex:
-    """An index in memory; row i of every tensor is item i."""
+    """An index; row i of every tensor is item i. The tensors of a stored local index are mapped from its files."""
 
     record: IndexRecord
     tensors: dict[str, np.ndarray]
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     concepts: tuple[str, ...] = ()
     candidates: bytes | None = None
     """The faiss graph of the vectors in serialised form."""
 
 
-def model_fingerprint(model: nn.Module) -> str:
-    """sha256 of the names and bytes of all weights, independent of the checkpoint's location."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(_bytes(tensor))
-    return digest.hexdigest()
-
-
-def _bytes(tensor: Tensor) -> bytes:
-    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-
-
 def save_index(location: Location, index: VideoIndex) -> IndexRecord:
-    """Write an index, replacing an existing one, atomically for readers; returns the record with its files."""
-    items = {"items": [list(astuple(item)) for item in index.items], "concepts": list(index.concepts)}
-    content = {
-        VECTORS: safetensors.numpy.save({name: np.ascontiguousarray(v) for name, v in index.tensors.items()}),
-        ITEMS: (json.dumps(items) + "\n").encode(),
-    }
+    """Write an index as the next revision of the one at `location`, atomically for readers; returns its record.
+
+    The files of the former revision are deleted afterwards; processes that have mapped them keep them.
+    """
+    before = load_record(location) if _is_current(location) else None
+    items = index.items if isinstance(index.items, Items) else Items.of(index.items)
+    files = {name: _store_array(location, name, tensor) for name, tensor in index.tensors.items()}
+    files[ITEMS] = _store(location, ITEMS, "arrow", items.to_bytes())
     if index.candidates is not None:
-        content[CANDIDATES] = index.candidates
-    storage.delete_file(location / MARKER)
-    for name, stored in content.items():
-        storage.write_bytes(location / name, stored)
-    files = {name: StoredFile(len(stored), hashlib.sha256(stored).hexdigest()) for name, stored in content.items()}
-    found = replace(index.record, files=files)
+        files[CANDIDATES] = _store(location, CANDIDATES, "faiss", index.candidates)
+    revision = 1 if before is None else before.revision + 1
+    found = replace(index.record, files=files, concepts=index.concepts, revision=revision)
     storage.write_json(location / MARKER, found.to_json())
+    stay = {stored.file for stored in files.values()}
+    for stored in () if before is None else before.files.values():
+        if stored.file not in stay:
+            storage.delete_file(location / stored.file)
     return found
 
 
+def _is_current(location: Location) -> bool:
+    """Whether there is an index that this code reads; an older or damaged one is replaced as a whole."""
+    try:
+        load_record(location)
+    except (DatasetError, storage.StorageError):
+        return False
+    return True
+
+
+def _store_array(location: Location, name: str, tensor: np.ndarray) -> StoredFile:
+    """Write a tensor as `.npy`, in pieces of its memory."""
+    header = io.BytesIO()
+    array = np.ascontiguousarray(tensor)
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    return _store(location, name, "npy", header.getvalue(), memoryview(array.reshape(-1)).cast("B"))
+
+
+def _store(location: Location, name: str, suffix: str, *parts: bytes | memoryview) -> StoredFile:
+    """Write a file named after its content, unless it is there."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    stored = StoredFile(f"{name}-{digest.hexdigest()[:16]}.{suffix}", sum(map(len, parts)), digest.hexdigest())
+    with storage.open_for_writing(location / stored.file) as sink:
+        for part in parts:
+            sink.write(part)
+    return stored
+
+
 def load_record(location: Location) -> IndexRecord:
-    """The record of the index at `location`; DatasetError where it is missing or damaged."""
+    """The record of the index at `location`; DatasetError where it is missing, of another version or damaged."""
     storage.check_readable(location)
     if not storage.exists(location / MARKER):
         raise DatasetError(
@@ -127,36 +145,51 @@ def load_record(location: Location) -> IndexRecord:
         )
     value = storage.read_json(location / MARKER)
     if isinstance(value, dict) and value.get("version") not in (None, VERSION):
-        raise DatasetError(f"{location} is an index of version {value['version']}, this code reads {VERSION}")
+        raise DatasetError(
+            f"{location} is an index of version {value['version']}, this code reads {VERSION}; make it anew with "
+            f"vtr index {value.get('checkpoint', '<checkpoint>')} --data {value.get('data', '<URI>')} --out {location}"
+        )
     try:
-        found = record(IndexRecord, {**value, "files": {n: record(StoredFile, f) for n, f in value["files"].items()}})
-        if value.get("fingerprint") != fingerprint(asdict(found)):
+        files = {name: record(StoredFile, file) for name, file in value["files"].items()}
+        found = record(IndexRecord, {**value, "files": files, "concepts": tuple(map(str, value["concepts"]))})
+        if value.get("fingerprint") != found.to_json()["fingerprint"]:
             raise ValueError("it does not match its fingerprint")
-        if not {VECTORS, ITEMS} <= found.files.keys() or not all(map(is_file_name, found.files)):
+        if not {ITEMS, *found.sizes} <= found.files.keys() or not found.sizes:
             raise ValueError("its files are not those of an index")
+        if not all(is_file_name(stored.file) for stored in files.values()):
+            raise ValueError("a file is not in its folder")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(location / MARKER, error) from error
     return found
 
 
 def load_index(location: Location) -> VideoIndex:
-    """The index at `location`, with its files' hashes checked; DatasetError where it is missing or damaged."""
+    """The index at `location`; DatasetError where it is missing or damaged.
+
+    The hashes of its files are checked, but for local vectors of more than LARGEST_HASHED bytes.
+    """
     found = load_record(location)
-    content = {name: _read(location / name, stored) for name, stored in found.files.items()}
+    buffers = {name: _read(location / stored.file, stored) for name, stored in found.files.items()}
     try:
-        tensors = safetensors.numpy.load(content[VECTORS])
-        listed = parse_json(content[ITEMS])
-        items = tuple(_item(*item) for item in listed["items"])
-        index = VideoIndex(found, tensors, items, tuple(map(str, listed["concepts"])), content.get(CANDIDATES))
+        tensors = {name: _array(buffer) for name, buffer in buffers.items() if name not in (ITEMS, CANDIDATES)}
+        items = Items.from_buffer(pa.py_buffer(buffers[ITEMS]))
+        candidates = bytes(buffers[CANDIDATES]) if CANDIDATES in buffers else None
+        index = VideoIndex(found, tensors, items, found.concepts, candidates)
         _check_rows(index)
     except Exception as error:  # whatever the parsers meet in a file that someone else made
         raise _damaged(location, error) from error
     return index
 
 
-def _item(item_id: object, video_id: object, *times: float | None) -> Item:
-    """An item from its entry in `items.json`; older indexes have no times."""
-    return Item(str(item_id), str(video_id), *(None if time is None else float(time) for time in times))
+def _array(content: memoryview) -> np.ndarray:
+    """The array of a `.npy` file as a view of its bytes."""
+    head = io.BytesIO(content[: 2**16])
+    np.lib.format.read_magic(head)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
+    if fortran or dtype.hasobject:
+        raise ValueError("an array has another layout")
+    values = np.frombuffer(content, dtype, offset=head.tell())
+    return values.reshape(shape)
 
 
 def _check_rows(index: VideoIndex) -> None:
@@ -171,11 +204,19 @@ def _check_rows(index: VideoIndex) -> None:
         raise ValueError(f"it names {len(index.concepts)} concepts and scores {found.get('concept', 0)}")
 
 
-def _read(location: Location, stored: StoredFile) -> bytes:
+def _read(location: Location, stored: StoredFile) -> memoryview:
+    """A file's bytes, mapped where it is local, copied on writing."""
     if not storage.exists(location):
         raise DatasetError(f"{location} is missing though the index lists it; run vtr index again")
-    content = storage.read_bytes(location)
-    if len(content) != stored.bytes or hashlib.sha256(content).hexdigest() != stored.sha256:
+    if location.is_local:
+        with open(location.path, "rb") as file:
+            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    else:
+        content = memoryview(bytearray(storage.read_bytes(location)))
+    if len(content) != stored.bytes:
+        raise _damaged(location, f"it has {len(content)} bytes, not {stored.bytes}")
+    trusted = location.is_local and location.name.endswith(".npy") and len(content) > LARGEST_HASHED
+    if not trusted and hashlib.sha256(content).hexdigest() != stored.sha256:
         raise _damaged(location, "its sha256 differs")
     return content
 

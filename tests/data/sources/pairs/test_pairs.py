@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.source import Drops
-from vtr_core.errors import InputError
+from vtr_core.errors import ConfigError, InputError
 
 RNG = np.random.default_rng(0)
 LIPS = RNG.integers(0, 255, (10, 3, 2), dtype=np.uint8)
@@ -209,3 +209,23 @@ def test_paths_anywhere_where_they_are_allowed(world, tmp_path_factory):
     assert drops.counts == {"unsafe_id": 2}
     clips = [clip for video in far.videos(Drops(strict=True)) for clip in far.clips(video, Drops(strict=True))]
     assert [len(clip.features["video"]) for clip in clips] == [6, 6]
+
+
+def test_kept_columns_are_texts_of_a_clip(world):
+    world.write([{**row, "channel": f"news {n}", "year": 2000 + n} for n, row in enumerate(TABLE)])
+    source = world.source(keep_columns=("channel", "year"))
+    assert [dict(clip.metadata) for clip in clips_of(source)] == [
+        {"channel": "news 0", "year": "2000"},
+        {"channel": "news 2", "year": "2002"},
+        {"channel": "news 1", "year": "2001"},
+    ]
+    assert source.settings()["keep_columns"] == ["channel", "year"]
+    assert "keep_columns" not in world.source().settings()  # data sets made without keep their fingerprints
+    assert clips_of(world.source())[0].metadata == {}
+
+
+def test_a_column_that_cannot_be_kept_is_named(world):
+    with pytest.raises(ConfigError, match=r"the column 'a b' cannot be kept"):
+        world.source(keep_columns=("a b",))
+    with pytest.raises(InputError, match="it needs id, caption, video, audio, channel"):
+        clips_of(world.source(keep_columns=("channel",)))

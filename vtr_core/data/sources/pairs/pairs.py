@@ -13,7 +13,7 @@ from vtr_core.data.records.schema import CLIP_COLUMNS, FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.npy import FeatureArray
 from vtr_core.data.sources.features.pooling import Pool, to_float16
-from vtr_core.data.sources.pairs.rows import PairRow, PairRows, table_rows
+from vtr_core.data.sources.pairs.rows import PairRow, PairRows, kept_columns, table_rows
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.storage import Location, locate
@@ -29,7 +29,7 @@ class Pairs(SourceSettings):
     """
 
     name: ClassVar[str] = "pairs"
-    left_out_unset: ClassVar[frozenset[str]] = frozenset({"anywhere"})
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"anywhere", "keep_columns"})
 
     table: str
     """CSV, TSV, JSON lines (.jsonl) or Parquet."""
@@ -45,6 +45,15 @@ class Pairs(SourceSettings):
     """How the rows of a clip become one vector."""
     normalise: bool = True
     """Whether the vector is normalised to length 1."""
+
+    keep_columns: tuple[str, ...] = ()
+    """Columns of the table to keep as text: vtr index lists them with every item. Of a clip with several rows those of
+    the first are listed."""
+
+    @field_validator("keep_columns")
+    @classmethod
+    def _check_kept(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return kept_columns(names)
 
     @field_validator("feature_columns")
     @classmethod
@@ -66,9 +75,9 @@ class Pairs(SourceSettings):
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos in the order of the table; `VideoEntry.content` is a tuple of PairRow."""
-        rows = PairRows(self.feature_columns, self.anywhere)
+        rows = PairRows(self.feature_columns, self.keep_columns, self.anywhere)
         videos: dict[str, list[PairRow]] = {}
-        for number, row in enumerate(table_rows(self.table, self.feature_columns), start=1):
+        for number, row in enumerate(table_rows(self.table, (*self.feature_columns, *self.keep_columns)), start=1):
             try:
                 pair = rows.read(row)
             except UnusableError as fault:
@@ -126,7 +135,7 @@ class _ClipReader:
         if end is None:
             lengths = [self._folders[name].duration(self._array(name, path)) for name, path in named.items()]
             end = max(lengths) if self._timed else 0.0
-        return Clip(pair.clip_id, start, end, pair.caption, features)
+        return Clip(pair.clip_id, start, end, pair.caption, features, dict(pair.metadata))
 
     def _vector(self, pair: PairRow, name: str, path: str) -> Float16[np.ndarray, " dim"]:
         end = pair.end if self._timed else None

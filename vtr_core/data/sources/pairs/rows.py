@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from vtr_core.data.sources.files.tables import Row, read_table
 from vtr_core.data.sources.names import check_id, check_label, check_path
 from vtr_core.data.sources.reasons import Reason, UnusableError
+from vtr_core.errors import ConfigError
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import tokenise
 
@@ -22,6 +23,8 @@ class PairRow:
     end: float | None
     caption: str
     files: tuple[str | None, ...]
+    metadata: tuple[tuple[str, str], ...] = ()
+    """Name and text of every kept column."""
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -34,6 +37,8 @@ class PairRows:
     """Reads rows and detects contradictions between them."""
 
     columns: Sequence[str]
+    keep: Sequence[str] = ()
+    """Columns to keep as text."""
     anywhere: bool = False
     """Whether files may be named by absolute paths and URIs."""
     clips: dict[str, tuple[object, ...]] = field(default_factory=dict)
@@ -48,7 +53,9 @@ class PairRows:
             raise UnusableError(Reason.UNSAFE_ID, "the id is empty; every clip needs one")
         start, end = _times(row, clip_id)
         video_id = _text(row.get("video_id")) or clip_id
-        pair = PairRow(clip_id, video_id, _text(row.get("split")), start, end, _text(row["caption"]) or "", files)
+        split, caption = _text(row.get("split")), _text(row["caption"]) or ""
+        metadata = tuple((name, _text(row.get(name)) or "") for name in self.keep)
+        pair = PairRow(clip_id, video_id, split, start, end, caption, files, metadata)
         _check(pair, self.anywhere)
         self._check_against_others(pair)
         return pair
@@ -68,6 +75,14 @@ class PairRows:
 def table_rows(uri: str, columns: Sequence[str]) -> Iterator[Row]:
     """The raw rows of the table at `uri`, which needs id, caption and the feature `columns`, else InputError."""
     yield from read_table(locate(uri), ("id", "caption", *columns))
+
+
+def kept_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """`names`, under which columns of a table can be kept; ConfigError for others."""
+    for name in names:
+        if not name.isidentifier() or names.count(name) > 1:
+            raise ConfigError(f"the column {name!r} cannot be kept; name each once, of letters, digits and _ alone")
+    return tuple(names)
 
 
 def _check(pair: PairRow, anywhere: bool) -> None:

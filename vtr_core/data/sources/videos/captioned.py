@@ -27,15 +27,18 @@ class CaptionedVideo:
     """Whether the rows are kept where the video is unusable, as in test sets."""
 
 
-def captioned_videos(inventory: Inventory, captions: str, drops: Drops) -> Sequence[VideoEntry]:
+def captioned_videos(
+    inventory: Inventory, captions: str, drops: Drops, keep: Sequence[str] = ()
+) -> Sequence[VideoEntry]:
     """The videos of `inventory` that have captions, in the order of the table, or by name with subtitles.
 
     captions: a table with id, caption and video, and optionally start, end, split and video_id (default: the video's
-    name without suffix), or "subtitles". Rows at fault are dropped and counted.
+    name without suffix), or "subtitles". keep: columns of the table to keep as text. Rows at fault are dropped and
+    counted.
     """
-    rows = PairRows(("video",), anywhere=inventory.anywhere)
+    rows = PairRows(("video",), keep, anywhere=inventory.anywhere)
     videos: dict[str, tuple[VideoFile, list[PairRow]]] = {}
-    raw = subtitle_rows(inventory, drops) if captions == SUBTITLES else _table_rows(captions)
+    raw = subtitle_rows(inventory, drops) if captions == SUBTITLES else _table_rows(captions, keep)
     for where, row in raw:
         try:
             file, pair = _pair(inventory, rows, row)
@@ -51,8 +54,8 @@ def captioned_videos(inventory: Inventory, captions: str, drops: Drops) -> Seque
     ]
 
 
-def _table_rows(table: str) -> Sequence[tuple[str, Row]]:
-    rows = read_table(locate(table), ("id", "caption", "video"))
+def _table_rows(table: str, keep: Sequence[str]) -> Sequence[tuple[str, Row]]:
+    rows = read_table(locate(table), ("id", "caption", "video", *keep))
     return [(f"{table}, row {number}", row) for number, row in enumerate(rows, start=1)]
 
 

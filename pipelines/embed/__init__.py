@@ -1,0 +1,4 @@
+"""`vtr embed`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,98 @@
+"""`vtr embed CHECKPOINT --data URI --out URI`: the embeddings of a data set as Parquet shards, as a Ray Data job."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from vtr_core.retrieval.embed.embeddings import EmbeddingSet
+    from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+
+@dataclass(frozen=True)
+class EmbedFlags:
+    """Flags of `vtr embed`."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
+    data: str
+    """Data set that the model reads."""
+    out: str
+    """Output folder or URI; the same command again resumes an interrupted one."""
+    workers: int | None = None
+    """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
+    many as the cluster has room for)."""
+    gpus_per_model: float = 1.0
+    """GPUs per copy of the model, where the cluster has any; 0 computes on CPUs."""
+    worker_logs: bool = False
+    """Show the logs of Ray's workers."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or wants_help(argv):
+        print_help("vtr embed", EmbedFlags)
+        return
+    embed(parse(EmbedFlags, argv, "vtr embed"))
+
+
+def embed(flags: EmbedFlags) -> "EmbeddingSet":
+    """Embed the data set, and print what was written; resumes an interrupted embedding of the same model and data."""
+    from pipelines.evaluation_inputs import device
+    from vtr_core.retrieval.embed.embeddings import load_embeddings
+    from vtr_core.retrieval.embed.job import begin, finish, is_complete, plan_embedding
+    from vtr_core.retrieval.spaces import joint_space_of
+    from vtr_core.run.inputs import usable_data
+    from vtr_core.storage import check_writable, locate
+    from vtr_core.train.checkpoint.load import load_model
+
+    out = locate(flags.out)
+    check_writable(out)
+    here = flags.workers == 0
+    loaded = load_model(flags.checkpoint, device() if here else "cpu")
+    space = joint_space_of(loaded, "vtr embed")
+    manifest = usable_data(loaded.config.model, flags.data)
+    space.check(loaded.config, manifest)
+    plan = plan_embedding(loaded, manifest, out)
+    if is_complete(plan):
+        print("  it is there already, complete")
+        return load_embeddings(out.uri)
+    tasks = begin(plan)
+    if len(tasks) < len(plan.tasks):
+        print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
+    for done, rows in enumerate(_written(plan, tasks, loaded, flags), len(plan.tasks) - len(tasks) + 1):
+        print(f"  shard {done}/{len(plan.tasks)}  {rows} rows", flush=True)
+    found = finish(plan)
+    _report(found, flags.out)
+    return found
+
+
+def _written(
+    plan: "EmbedPlan", tasks: "Sequence[EmbedTask]", loaded: "LoadedModel", flags: EmbedFlags
+) -> Iterator[int]:
+    """Write the shards of `tasks`; yields the rows of each, in order of completion."""
+    if flags.workers == 0:
+        from vtr_core.retrieval.embed.job import do
+
+        return (do(plan, loaded, task) for task in tasks)
+    from pipelines.embed.on_ray import embed_on_ray
+
+    return embed_on_ray(plan, tasks, flags)
+
+
+def _report(found: "EmbeddingSet", out: str) -> None:
+    from vtr_core.fingerprint import short
+
+    sizes = ", ".join(f"{name} {dim}" for name, dim in found.dims.items())
+    total = sum(shard.bytes for shard in found.shards)
+    shards = f"{len(found.shards)} shards, {total / 1e6:.1f} MB"
+    print(f"{found.rows} rows ({sizes}), compared by {found.similarity}; {shards}")
+    print(f"model       {short(found.model_fingerprint)}  {found.checkpoint}")
+    print(f"data        {short(found.data_fingerprint)}  {found.data}")
+    print(f"next        vtr evaluate {found.checkpoint} --data {found.data} --embeddings {out}")
+    print(f"            vtr index {found.checkpoint} --data {found.data} --embeddings {out} --out <URI>")

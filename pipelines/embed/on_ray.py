@@ -1,0 +1,66 @@
+"""Embedding by actors of Ray Data, each with a copy of the model; every actor writes its shards itself."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import ray
+import torch
+from ray.data import ActorPoolStrategy, DataContext
+
+from pipelines.embed.command import EmbedFlags
+from pipelines.ray_session import connect
+from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask, do
+from vtr_core.train.checkpoint.load import load_model
+
+if TYPE_CHECKING:
+    from vtr_core.train.checkpoint.load import LoadedModel
+
+
+class _Embedder:
+    """Maps {"task": positions of shard tasks} to {"rows": rows written, "error": the fault or ""}."""
+
+    def __init__(self, plan: EmbedPlan, device: str, threads: int) -> None:
+        torch.set_num_threads(threads)  # those of the evaluation on this machine: the same order of summation
+        self._plan = plan
+        self._loaded: LoadedModel = load_model(plan.checkpoint, device)
+
+    def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, Any]:
+        found = [self._one(self._plan.tasks[int(position)]) for position in batch["task"]]
+        return {"rows": np.array([rows for rows, _ in found]), "error": np.array([error for _, error in found])}
+
+    def _one(self, task: EmbedTask) -> tuple[int, str]:
+        try:
+            return do(self._plan, self._loaded, task), ""
+        except VtrError as error:
+            return 0, str(error)
+
+
+def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags) -> Iterator[int]:
+    """The rows of every shard, in order of completion. Faults of the data are raised as DatasetError."""
+    if not tasks:
+        return
+    connect(worker_logs=flags.worker_logs)
+    DataContext.get_current().enable_progress_bars = False
+    threads = torch.get_num_threads()
+    held = ray.cluster_resources()
+    gpus = flags.gpus_per_model if held.get("GPU") else 0.0
+    room = held["GPU"] / gpus if gpus else held.get("CPU", 1) / threads
+    most = min(len(tasks), max(1, math.floor(room)))
+    if flags.workers is not None and flags.workers < 0:
+        raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
+    rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
+    written = rows.map_batches(
+        _Embedder,
+        fn_constructor_args=(plan, "cuda" if gpus else "cpu", threads),
+        batch_size=1,
+        compute=ActorPoolStrategy(min_size=1, max_size=min(most, flags.workers or most)),
+        num_cpus=0 if gpus else min(threads, held.get("CPU", 1)),
+        num_gpus=gpus or None,
+    )
+    for row in written.iter_rows():
+        if row["error"]:
+            raise DatasetError(str(row["error"]))
+        yield int(row["rows"])

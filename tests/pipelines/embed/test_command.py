@@ -1,0 +1,153 @@
+"""`vtr embed`: the vectors are those of evaluation bit for bit, an interrupted job resumes, and faults are named."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipelines.cli import run
+from pipelines.embed.command import EmbedFlags, embed
+from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.evaluate.retrieval import evaluate
+from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
+from tests.builders.toy import toy_dataset, toy_videos
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.errors import VtrError
+from vtr_core.retrieval.embed import job
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.embeddings import FILE, load_embeddings, read_embeddings
+from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.train.checkpoint.load import load_model
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("embed")
+
+
+@pytest.fixture(scope="module")
+def data(home: Path) -> Manifest:
+    return toy_dataset(home / "clips")[0]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(home: Path, data: Manifest) -> str:
+    return capsule_checkpoint(home / "capsules", data)
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "SHARD_ROWS", 2)
+
+
+def _expected(checkpoint: str, data: Manifest) -> EmbeddedRows:
+    loaded = load_model(checkpoint)
+    return embed_rows(loaded.model, loaded.config, data, loaded.vocabulary, row_groups(data))
+
+
+def _assert_equal(found: EmbeddedRows, expected: EmbeddedRows) -> None:
+    assert found.vectors.keys() == expected.vectors.keys()
+    for name, vectors in expected.vectors.items():
+        assert found.vectors[name].tobytes() == vectors.tobytes()
+        assert np.array_equal(found.present[name], expected.present[name])
+    assert np.array_equal(found.clip_key, expected.clip_key)
+    assert np.array_equal(found.video_key, expected.video_key)
+
+
+def test_embeddings_are_those_of_the_evaluation_bit_for_bit(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    found = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
+    assert len(found.shards) > 1
+    assert load_embeddings(str(tmp_path / "e")) == found
+    _assert_equal(read_embeddings(found, str(tmp_path / "e")), _expected(checkpoint, data))
+    assert sorted(file.name for file in (tmp_path / "e").iterdir()) == [FILE, *(shard.file for shard in found.shards)]
+
+
+@pytest.mark.usefixtures("local_ray")
+def test_actors_of_ray_write_the_same_files(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    here = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "here"), workers=0))
+    there = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "there"), workers=2))
+    assert there == here
+
+
+def test_an_interrupted_job_resumes_with_the_shards_that_are_left(
+    data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0)
+    written = job.write_rows
+
+    def failing(rows: EmbeddedRows, location: object) -> object:
+        if location.name == "part-00001.parquet":  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+        return written(rows, location)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(job, "write_rows", failing)
+        embed(flags)
+    with pytest.raises(VtrError, match="not complete; repeat the vtr embed command"):
+        load_embeddings(flags.out)
+    first = (tmp_path / "e" / "part-00000.parquet").stat().st_mtime_ns
+    found = embed(flags)
+    assert "1 of" in capsys.readouterr().out
+    assert (tmp_path / "e" / "part-00000.parquet").stat().st_mtime_ns == first
+    _assert_equal(read_embeddings(found, flags.out), _expected(checkpoint, data))
+    assert embed(flags) == found
+    assert "already, complete" in capsys.readouterr().out
+
+
+def test_evaluation_reads_them(
+    data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'runs.db'}")
+    monkeypatch.chdir(tmp_path)
+    computed = evaluate(EvaluateFlags(checkpoint, (data.uri,)))
+    monkeypatch.setattr("pipelines.evaluate.retrieval.embed_rows", None)
+    read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
+    assert read[0].metrics() == computed[0].metrics()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("shard", "sha256 differs"),
+        ("missing", "is missing though"),
+        ("record", "does not match its fingerprint"),
+        ("version", "is of version 9"),
+    ],
+)
+def test_damage_is_named(change: str, message: str, data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    embed(EmbedFlags(checkpoint, data.uri, str(tmp_path), workers=0))
+    shard, marker = tmp_path / "part-00000.parquet", tmp_path / FILE
+    value = json.loads(marker.read_text())
+    match change:
+        case "shard":
+            shard.write_bytes(shard.read_bytes()[:-1] + b"?")
+        case "missing":
+            shard.unlink()
+        case "record":
+            marker.write_text(json.dumps({**value, "checkpoint": "/elsewhere"}))
+        case "version":
+            marker.write_text(json.dumps({**value, "version": 9}))
+    with pytest.raises(VtrError, match=message):
+        read_embeddings(load_embeddings(str(tmp_path)), str(tmp_path))
+
+
+def test_other_models_and_data_are_refused(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
+    flags = EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0)
+    embed(flags)
+    other = capsule_checkpoint(tmp_path / "other", data, "cosine")
+    videos = toy_videos(tmp_path / "videos")
+    again = toy_dataset(tmp_path / "clips")[-1]
+    with pytest.raises(VtrError, match="holds no embeddings"):
+        run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", str(tmp_path / "none")])
+    with pytest.raises(VtrError, match="vtr embed needs one of"):
+        embed(replace(flags, checkpoint=dual_checkpoint(tmp_path / "dual", videos), data=videos.uri))
+    found = load_embeddings(flags.out)
+    with pytest.raises(VtrError, match="holds embeddings by the model"):
+        found.check_model("0" * 64, flags.out)
+    if again.fingerprint != data.fingerprint:
+        with pytest.raises(VtrError, match="already holds other embeddings"):
+            embed(replace(flags, checkpoint=other, data=again.uri))

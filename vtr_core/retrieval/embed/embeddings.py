@@ -1,0 +1,154 @@
+"""Stored embeddings of a data set: Parquet shards, and a manifest that is written last."""
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vtr_core import storage
+from vtr_core.config.record import record
+from vtr_core.data.records.binary_columns import as_rows, fixed_size_binary
+from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import fingerprint, short
+from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.storage import Location, is_file_name, locate
+
+FILE = "embeddings.json"
+VERSION = 1
+_KEYS = ("clip_key", "video_key")
+_VECTOR = np.dtype(np.float32)
+
+
+@dataclass(frozen=True)
+class EmbeddingShard:
+    """A Parquet file of embedded rows."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class EmbeddingSet:
+    """The content of `embeddings.json`: the rows of a data set, in file order, as one model embeds them."""
+
+    checkpoint: str
+    model_fingerprint: str
+    data: str
+    data_fingerprint: str
+    similarity: str
+    dims: dict[str, int]
+    """Dimensions by modality."""
+    shards: tuple[EmbeddingShard, ...]
+    version: int = VERSION
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in all shards."""
+        return sum(shard.rows for shard in self.shards)
+
+    def to_json(self) -> dict[str, Any]:
+        """The set with its fingerprint."""
+        value = {**asdict(self), "shards": [asdict(shard) for shard in self.shards]}
+        return {**value, "fingerprint": fingerprint(value)}
+
+    def check_model(self, found: str, uri: str) -> None:
+        """DatasetError unless they are of the model with the fingerprint `found`."""
+        if found != self.model_fingerprint:
+            raise DatasetError(
+                f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "
+                f"{short(found)}; give its --checkpoint {self.checkpoint}, or run vtr embed again"
+            )
+
+
+def load_embeddings(uri: str) -> EmbeddingSet:
+    """The manifest of the embeddings at `uri`; DatasetError where it is missing or damaged."""
+    location = locate(uri)
+    storage.check_readable(location)
+    if not storage.exists(location / FILE):
+        what = "are not complete; repeat the vtr embed command" if storage.exists(location / "_embed") else "have none"
+        raise DatasetError(
+            f"{uri} holds no embeddings: they {what}, or make them with vtr embed <checkpoint> --data <URI> --out {uri}"
+        )
+    value = storage.read_json(location / FILE)
+    try:
+        if value["version"] != VERSION:
+            raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
+        shards = tuple(record(EmbeddingShard, shard) for shard in value["shards"])
+        found = record(EmbeddingSet, {**value, "shards": shards})
+        if value.get("fingerprint") != found.to_json()["fingerprint"]:
+            raise ValueError("it does not match its fingerprint")
+        if not all(is_file_name(shard.file) for shard in shards) or not shards or not found.dims:
+            raise ValueError("its files are not those of embeddings")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _damaged(location / FILE, error) from error
+    return found
+
+
+def write_rows(rows: EmbeddedRows, location: Location) -> EmbeddingShard:
+    """Write a shard, atomically."""
+    columns = {"clip_key": rows.clip_key, "video_key": rows.video_key}
+    columns |= {name: fixed_size_binary(vectors.astype(_VECTOR)) for name, vectors in rows.vectors.items()}
+    columns |= {f"has_{name}": present for name, present in rows.present.items()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression="none", use_dictionary=False, write_statistics=False)
+    content = bytes(sink.getvalue())
+    storage.write_bytes(location, content)
+    return EmbeddingShard(location.name, len(rows.clip_key), len(content), hashlib.sha256(content).hexdigest())
+
+
+def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
+    """All rows, in the data set's order; one shard at a time is read into arrays that hold them all.
+
+    DatasetError for a shard that is missing or damaged.
+    """
+    whole = EmbeddedRows(
+        vectors={name: np.empty((found.rows, dim), _VECTOR) for name, dim in found.dims.items()},
+        present={name: np.empty(found.rows, np.bool_) for name in found.dims},
+        clip_key=np.empty(found.rows, np.int64),
+        video_key=np.empty(found.rows, np.int64),
+    )
+    first = 0
+    for shard in found.shards:
+        part = _read_rows(locate(uri) / shard.file, shard, found.dims)
+        place = slice(first, first + shard.rows)
+        for name in found.dims:
+            whole.vectors[name][place], whole.present[name][place] = part.vectors[name], part.present[name]
+        whole.clip_key[place], whole.video_key[place] = part.clip_key, part.video_key
+        first += shard.rows
+    return whole
+
+
+def _read_rows(location: Location, shard: EmbeddingShard, dims: dict[str, int]) -> EmbeddedRows:
+    if not storage.exists(location):
+        raise DatasetError(f"{location} is missing though {FILE} lists it; run vtr embed again")
+    content = storage.read_bytes(location)
+    if hashlib.sha256(content).hexdigest() != shard.sha256:
+        raise _damaged(location, "its sha256 differs")
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+        column = {name: table.column(name).combine_chunks() for name in table.column_names}
+        rows = EmbeddedRows(
+            vectors={name: as_rows(_one(column[name]), _VECTOR) for name in dims},
+            present={name: column[f"has_{name}"].to_numpy(zero_copy_only=False) for name in dims},
+            **{name: column[name].to_numpy() for name in _KEYS},
+        )
+        if {name: vectors.shape for name, vectors in rows.vectors.items()} != {
+            n: (shard.rows, d) for n, d in dims.items()
+        }:
+            raise ValueError("its vectors have other shapes")
+    except Exception as error:  # whatever the parser meets in a file that someone else made
+        raise _damaged(location, error) from error
+    return rows
+
+
+def _one(column: Any) -> Any:
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _damaged(location: Location, fault: object) -> DatasetError:
+    return DatasetError(f"{location} is damaged ({fault}); run vtr embed again")
