@@ -47,6 +47,7 @@ COMMANDS = (
     Command("embed", "embeddings of a data set as Parquet shards, for evaluation and index; a Ray Data job, resumable"),
     Command("index", "embeddings of a data set's videos, for search"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
+    Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
     Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),
     Command("import", "published checkpoints of others, by the names of their weights, as checkpoints of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),

@@ -20,6 +20,7 @@ DISTRIBUTION = {
     "psycopg2": "psycopg2-binary",
     "pynvml": "nvidia-ml-py",
     "sklearn": "scikit-learn",
+    "prometheus_client": "prometheus-client",
     "webvtt": "webvtt-py",
     "yaml": "pyyaml",
 }

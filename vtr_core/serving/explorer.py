@@ -1,35 +1,26 @@
-"""The interactive explanation over HTTP: one page, one JSON endpoint, key frames.
+"""The interactive explanation over HTTP: one page, one JSON endpoint, key frames, behind `Guard`.
 
-It serves one user's browser. Every request must name this server in its Host header, which defeats DNS rebinding;
-responses cannot be read across origins, and the page runs its own script alone.
+It serves one user's browser; the page runs its own script alone.
 """
 
 import math
 import secrets
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from vtr_core.errors import InputError, VtrError
+from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.explain.session import ExplainSession
 from vtr_core.serving.address import Address
-
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
+from vtr_core.serving.guard import FAULTS, Guard, fault, policy
 
 
 @dataclass(frozen=True)
@@ -43,13 +34,13 @@ class Explorer:
     """Returns the key frame of a video of the session, with its time span."""
 
 
-def explorer_app(explorer: Explorer, address: Address) -> Starlette:
+def explorer_app(explorer: Explorer, address: Address) -> ASGIApp:
     """The application of one explorer on `address`. Errors are JSON: {"error": message}."""
     videos = frozenset(explorer.session.videos.video_id)
 
     def page(_request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
-        return HTMLResponse(explorer.page(nonce), headers={"Content-Security-Policy": _policy(nonce)})
+        return HTMLResponse(explorer.page(nonce), headers={"Content-Security-Policy": policy(nonce)})
 
     def search(request: Request) -> Response:
         given = request.query_params
@@ -60,57 +51,26 @@ def explorer_app(explorer: Explorer, address: Address) -> Starlette:
     def key_frame(request: Request) -> Response:
         video = request.query_params.get("video", "")
         if video not in videos:
-            return _fault(HTTPStatus.NOT_FOUND, "there is no such video")
-        picture = explorer.picture(video)
-        if picture.content:
-            return Response(picture.content, media_type=picture.media_type)
-        return Response(picture.placeholder, media_type="image/svg+xml")
+            return fault(HTTPStatus.NOT_FOUND, "there is no such video")
+        return picture_response(explorer.picture(video))
 
-    async def guarded(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        answer = await _answered(request, call_next, address)
-        answer.headers.update(_HEADERS)
-        answer.headers.setdefault("Content-Security-Policy", "default-src 'none'")
-        return answer
+    routes = [Route("/", page), Route("/search", search), Route("/keyframe", key_frame)]
+    return Guard(Starlette(routes=routes, exception_handlers={**FAULTS, HTTPStatus.NOT_FOUND: _nowhere}), address)
 
-    return Starlette(
-        routes=[Route("/", page), Route("/search", search), Route("/keyframe", key_frame)],
-        middleware=[Middleware(BaseHTTPMiddleware, dispatch=guarded)],
-        exception_handlers={HTTPStatus.NOT_FOUND: _nowhere},
-    )
+
+def picture_response(picture: Picture) -> Response:
+    """The key frame, or its placeholder."""
+    if picture.content:
+        return Response(picture.content, media_type=picture.media_type)
+    return Response(picture.placeholder, media_type="image/svg+xml")
 
 
 def _timed(hit: dict[str, Any], explorer: Explorer) -> dict[str, Any]:
     return {**hit, "when": explorer.picture(hit["video_id"]).when}
 
 
-async def _answered(request: Request, call_next: RequestResponseEndpoint, address: Address) -> Response:
-    """The response of the application, or an error; internal errors are printed on the terminal only."""
-    if not address.is_named_by(request.headers.get("host")):
-        return _fault(HTTPStatus.FORBIDDEN, f"this server answers as {address.url} alone")
-    if request.method != "GET":
-        return _fault(HTTPStatus.NOT_IMPLEMENTED, f"there is no {request.method} here, GET alone")
-    try:
-        return await call_next(request)
-    except VtrError as error:
-        return _fault(HTTPStatus.BAD_REQUEST, str(error))
-    except Exception:
-        traceback.print_exc()  # before the response, which refers to the terminal
-        return _fault(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its terminal says why")
-
-
 def _nowhere(_request: Request, _error: Exception) -> Response:
-    return _fault(HTTPStatus.NOT_FOUND, "there is /, /search?q=…&a=…&b=…&p=… and /keyframe?video=…")
-
-
-def _policy(nonce: str) -> str:
-    return (
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-
-def _fault(status: HTTPStatus, message: str) -> Response:
-    return JSONResponse({"error": message}, status)
+    return fault(HTTPStatus.NOT_FOUND, "there is /, /search?q=…&a=…&b=…&p=… and /keyframe?video=…")
 
 
 def _number(name: str, text: str) -> float:

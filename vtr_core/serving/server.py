@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from vtr_core.errors import ConfigError
 from vtr_core.serving.address import Address
@@ -20,7 +20,7 @@ class AppServer:
     bound.
     """
 
-    def __init__(self, host: str, port: int, app: Callable[[Address], Starlette]) -> None:
+    def __init__(self, host: str, port: int, app: Callable[[Address], ASGIApp]) -> None:
         self._socket = _listening(host, port)
         self.address = Address(host, self._socket.getsockname()[1])
         self._server = uvicorn.Server(

@@ -12,6 +12,7 @@ from vtr_core.retrieval.explain.values import ExplainReport, described
 from vtr_core.time_span import time_span
 
 TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
+SEARCH, INTERFACE = "search.html", "interface.html"
 
 
 def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) -> str:
@@ -31,6 +32,16 @@ def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pic
 def render_explorer(**values: object) -> str:
     """The page of the interactive explanation, which gets its data as JSON from the server."""
     return page_environment().get_template(EXPLORER).render(**values)
+
+
+def render_search(**values: object) -> str:
+    """The page of search, which gets its data as JSON from the server."""
+    return page_environment().get_template(SEARCH).render(**values)
+
+
+def render_interface(nonce: str, api: Mapping[str, object]) -> str:
+    """The page of a JSON interface that an OpenAPI document describes."""
+    return page_environment().get_template(INTERFACE).render(nonce=nonce, api=api)
 
 
 @lru_cache(maxsize=1)

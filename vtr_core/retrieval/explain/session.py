@@ -96,12 +96,13 @@ def _hit_json(hit: HitExplanation) -> dict[str, Any]:
         "concept": hit.concept,
         "causality_few": percent(hit.causality_few),
         "causality_many": percent(hit.causality_many),
-        "video": _cloud(hit.video),
-        "query": _cloud(hit.query),
-        "contributions": _cloud(hit.contributions),
-        "shared": _cloud(hit.shared),
+        "video": sized_tags(hit.video),
+        "query": sized_tags(hit.query),
+        "contributions": sized_tags(hit.contributions),
+        "shared": sized_tags(hit.shared),
     }
 
 
-def _cloud(tags: Sequence[Tag]) -> list[dict[str, Any]]:
+def sized_tags(tags: Sequence[Tag]) -> list[dict[str, Any]]:
+    """The tags of a cloud with their sizes, as JSON."""
     return [{**asdict(one.tag), "text": one.text, "size": one.size} for one in sized(tags)]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, assert_never, get_args
 
 import numpy as np
+from jaxtyping import Float32, Int64
 
 from vtr_core import storage
 from vtr_core.analysis.transforms import Transform
@@ -14,8 +15,9 @@ from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.joint_space import JointSpace
-from vtr_core.retrieval.explain.hits import percent, strongest
+from vtr_core.retrieval.explain.hits import explain_hits, percent, strongest
 from vtr_core.retrieval.explain.tag_cloud import Tag
+from vtr_core.retrieval.explain.values import HitExplanation
 from vtr_core.retrieval.index.faiss import Graph
 from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
@@ -27,6 +29,7 @@ from vtr_core.retrieval.search.search import (
     PreparedSearch,
     Scoring,
     Space,
+    VideoScores,
     as_tensor,
     best,
     prepare,
@@ -79,8 +82,17 @@ class Searcher(ABC):
     """A description of the scoring."""
 
     @abstractmethod
-    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
-        """The k best items for each query, best first; None for a query without a known word."""
+    def search(
+        self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
+    ) -> list[tuple[Hit, ...] | None]:
+        """The k best items for each query, best first; None for a query without a known word.
+
+        among: ascending positions of the items that may be found (None: all). Scores do not depend on it.
+        """
+
+    def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:  # noqa: ARG002
+        """Why an item is found; None for a model without concepts and for a text without a known word."""
+        return None
 
 
 def searcher(index: VideoIndex, loaded: TrainedModel, options: SearchOptions) -> Searcher:
@@ -146,17 +158,48 @@ class DualSearcher(Searcher):
         self._graph = _graph(index, "latent")
         self.description = _described(scoring, len(index.items), self._graph is not None)
 
-    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
+    def search(
+        self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
+    ) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
         queries = self._spaces.queries(self._loaded, texts)
-        return [None if query is None else self._hits(query, k) for query in queries]
+        return [None if query is None else self._hits(query, k, among) for query in queries]
 
-    def _hits(self, query: DualQuery, k: int) -> tuple[Hit, ...]:
+    def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:
+        """See `Searcher`."""
+        prepared, scoring = self._prepared, self._prepared.scoring
+        (query,) = self._spaces.queries(self._loaded, [text])
+        if query is None or query.concept is None or prepared.compared is None or not scoring.concept_weight:
+            return None
+        (found,) = explain_hits(
+            np.array([position]),
+            prepared.score(query),
+            prepared.compared[[position]],
+            scoring.transform.apply(query.concept),
+            scoring,
+            concepts=prepared.videos.concepts,
+            video_ids=prepared.videos.video_id,
+            right=(),
+            num_tags=num_tags,
+        )
+        return found
+
+    def _chosen(
+        self, query: DualQuery, scores: VideoScores, among: Int64[np.ndarray, " chosen"] | None
+    ) -> Int64[np.ndarray, " candidates"] | None:
+        """The items to rank; the graph does not know of `among`, for which all of latent space is compared."""
+        count = self._prepared.scoring.candidates
+        if among is None:
+            usable = self._graph is not None and count is not None and query.latent is not None
+            return self._graph.candidates(query.latent.numpy(), count) if usable else None
+        if count is None or scores.latent is None:
+            return among
+        return among[best(scores.latent.numpy()[among], count)]
+
+    def _hits(self, query: DualQuery, k: int, among: Int64[np.ndarray, " chosen"] | None) -> tuple[Hit, ...]:
         scoring = self._prepared.scoring
         scores = self._prepared.score(query)
-        chosen = None
-        if self._graph is not None and scoring.candidates is not None and query.latent is not None:
-            chosen = self._graph.candidates(query.latent.numpy(), scoring.candidates)
+        chosen = self._chosen(query, scores, among)
         return tuple(
             Hit(
                 rank=rank,
@@ -222,16 +265,36 @@ class JointSearcher(Searcher):
         how = f"{options.candidates} candidates (faiss)" if self._graph is not None else "all"
         self.description = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
 
-    def search(self, texts: Sequence[str], k: int) -> list[tuple[Hit, ...] | None]:
-        """See `Searcher`."""
+    def search(
+        self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
+    ) -> list[tuple[Hit, ...] | None]:
+        """See `Searcher`. Without candidates all queries are compared in one product."""
         loaded = self._loaded
         vectors, known = self._space.queries(loaded.model, loaded.config, loaded.vocabulary, texts)
-        return [self._hits(vectors[i], k) if known[i] else None for i in range(len(texts))]
+        places = np.flatnonzero(known)
+        found: list[tuple[Hit, ...] | None] = [None] * len(texts)
+        if self._graph is None or among is not None:
+            scored = self._scores(vectors[places], among)
+            hits = [self._hits(scores, among, k) for scores in scored]
+        else:
+            hits = [self._near(vectors[place], k, self._graph) for place in places]
+        for place, one in zip(places, hits, strict=True):
+            found[place] = one
+        return found
 
-    def _hits(self, query: np.ndarray, k: int) -> tuple[Hit, ...]:
+    def _scores(
+        self, queries: Float32[np.ndarray, "queries dim"], chosen: Int64[np.ndarray, " chosen"] | None
+    ) -> Float32[np.ndarray, "queries scored"]:
         assert self._kind is not None
-        chosen = None if self._graph is None else np.sort(self._graph.candidates(query, max(self._candidates, k)))
-        scores = joint_scores(self._vectors, self._present, query[None], self._kind, chosen)[0]
+        return joint_scores(self._vectors, self._present, queries, self._kind, chosen)
+
+    def _near(self, query: Float32[np.ndarray, " dim"], k: int, graph: Graph) -> tuple[Hit, ...]:
+        chosen = np.sort(graph.candidates(query, max(self._candidates, k)))
+        return self._hits(self._scores(query[None], chosen)[0], chosen, k)
+
+    def _hits(
+        self, scores: Float32[np.ndarray, " scored"], chosen: Int64[np.ndarray, " scored"] | None, k: int
+    ) -> tuple[Hit, ...]:
         order = best(scores, k)
         found = order if chosen is None else chosen[order]
         items = self._index.items

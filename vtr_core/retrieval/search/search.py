@@ -187,8 +187,17 @@ def ranked(scores: VideoScores, scoring: Scoring, k: int, chosen: np.ndarray | N
 
 
 def best(scores: np.ndarray, k: int) -> Int64[np.ndarray, " k"]:
-    """The positions of the k largest, largest first, ties by position."""
-    return np.argsort(-scores, kind="stable")[:k].astype(np.int64)
+    """The positions of the k largest, largest first, ties by position; NaN is below everything.
+
+    Only those that are not below the k-th largest are sorted.
+    """
+    negative = -scores
+    if k < len(negative):
+        threshold = np.partition(negative, k - 1)[k - 1]
+        kept = np.flatnonzero(negative <= threshold)
+        if len(kept) >= k:  # not with NaN among the k
+            return kept[np.argsort(negative[kept], kind="stable")[:k]].astype(np.int64)
+    return np.argsort(negative, kind="stable")[:k].astype(np.int64)
 
 
 def rank_of(scores: VideoScores, positions: np.ndarray) -> int:

@@ -1,0 +1,4 @@
+"""`vtr serve`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,81 @@
+"""The search app, served until Ctrl-C."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from pipelines.evaluation_inputs import device
+from pipelines.serve.command import ServeFlags
+from vtr_core.errors import ConfigError
+from vtr_core.retrieval.explain.page import render_interface, render_search
+from vtr_core.retrieval.explain.queries import LONGEST_QUERY
+from vtr_core.retrieval.index.index import IndexRecord, Item, load_index
+from vtr_core.serving.address import is_loopback
+from vtr_core.serving.catalogue import Catalogue
+from vtr_core.serving.engine import Engine, LocalEngine
+from vtr_core.serving.openapi import OPENAPI
+from vtr_core.serving.questions import DEFAULT_K
+from vtr_core.serving.search_app import SearchSite, search_app
+from vtr_core.serving.server import AppServer
+from vtr_core.serving.source import Source, check_shards, thumbnails_of
+from vtr_core.storage import locate
+
+_TOKEN = "VTR_SERVE_TOKEN"
+
+
+def serve(flags: ServeFlags) -> None:
+    """Serve until interrupted."""
+    with serving(flags) as server:
+        print(f"serving     {server.address.url}  (Ctrl-C ends it)", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.run()
+    print("\nstopped")
+
+
+@contextmanager
+def serving(flags: ServeFlags) -> Iterator[AppServer]:
+    """The server, bound but not yet serving; what it searches with ends with the context."""
+    token = flags.token or os.environ.get(_TOKEN)
+    if token is None and not is_loopback(flags.host):
+        raise ConfigError(
+            f"vtr serve: anyone who reaches {flags.host} could search here; give --token, or --host 127.0.0.1"
+        )
+    source = Source(flags.index, flags.checkpoint, device())
+    with _engine(flags, source) as (engine, record, items):
+        site = SearchSite(
+            engine=engine,
+            catalogue=Catalogue(items, thumbnails_of(record)),
+            page=lambda nonce: _page(nonce, record, engine.scoring),
+            reference=lambda nonce: render_interface(nonce, OPENAPI),
+            at_once=flags.replicas,
+        )
+        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, token, flags.rate))
+
+
+@contextmanager
+def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, tuple[Item, ...]]]:
+    if not flags.ray:
+        shard = source.shard()
+        yield LocalEngine(shard), shard.record, shard.catalogue.items
+        return
+    from pipelines.ray_session import connect
+    from vtr_core.serving.ray_engine import ray_engine
+
+    index = load_index(locate(source.index))
+    check_shards(index.record, flags.shards)
+    connect(local_cpus=flags.replicas * flags.shards + 1)
+    with ray_engine(source, flags.shards, flags.replicas) as engine:
+        yield engine, index.record, index.items
+
+
+def _page(nonce: str, record: IndexRecord, scoring: str) -> str:
+    return render_search(
+        nonce=nonce,
+        preset=record.preset,
+        scoring=scoring,
+        data=record.data,
+        num_items=record.num_items,
+        clips=record.kind == "joint",
+        longest_query=LONGEST_QUERY,
+        page_size=DEFAULT_K,
+    )

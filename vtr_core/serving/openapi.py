@@ -1,0 +1,134 @@
+"""The description of the JSON interface, as OpenAPI 3.1."""
+
+from typing import Any
+
+from vtr_core.serving.questions import DEFAULT_K, FURTHEST, LARGEST_K, SearchBody
+
+_TEXT, _NUMBER, _WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+
+
+def _maybe(kind: dict[str, Any]) -> dict[str, Any]:
+    return {"type": [kind["type"], "null"]}
+
+
+def _record(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _known(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_ITEM = {
+    "item_id": _TEXT,
+    "video_id": _TEXT,
+    "start": _maybe(_NUMBER),
+    "end": _maybe(_NUMBER),
+    "when": {**_TEXT, "description": "the time span, for display; empty where unknown"},
+    "metadata": {"type": "object", "additionalProperties": _TEXT},
+}
+_CLOUD = _list(_record(name=_TEXT, value=_NUMBER, shown=_TEXT, matched={"type": "boolean"}, text=_TEXT, size=_NUMBER))
+_SCHEMAS = {
+    "Error": _record(error=_TEXT),
+    "Hit": _record(
+        rank=_WHOLE,
+        score=_NUMBER,
+        latent=_maybe(_NUMBER),
+        concept=_maybe(_NUMBER),
+        tags=_list(_record(name=_TEXT, share=_NUMBER)),
+        **_ITEM,
+    ),
+    "Answer": _record(
+        query=_TEXT,
+        scoring=_TEXT,
+        offset=_WHOLE,
+        num_items={**_WHOLE, "description": "items that pass the filters"},
+        next_offset=_maybe(_WHOLE),
+        hits=_list(_known("Hit")),
+    ),
+    "Why": _record(
+        score=_NUMBER,
+        latent=_maybe(_NUMBER),
+        concept=_NUMBER,
+        video=_CLOUD,
+        query=_CLOUD,
+        contributions=_CLOUD,
+        shared=_CLOUD,
+    ),
+    "Item": _record(**_ITEM, why={"oneOf": [_known("Why"), {"type": "null"}]}),
+    "Columns": _record(columns=_list(_record(name=_TEXT, values={"type": ["array", "null"], "items": _TEXT}))),
+    "Health": _record(status={"const": "ok"}, num_items=_WHOLE),
+    "SearchBody": SearchBody.model_json_schema(),
+}
+_FAULTS = {
+    400: "what is asked for is not possible",
+    401: "the token is missing or wrong",
+    403: "the server is not called by this name",
+    413: "the body is too large",
+    429: "too many requests; Retry-After says when",
+}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _operation(
+    summary: str, schema: dict[str, Any], *parameters: dict[str, Any], faults: tuple[int, ...] = (401, 403)
+) -> dict[str, Any]:
+    refused = {
+        str(code): {"description": text, "content": _json(_known("Error"))}
+        for code, text in {**_FAULTS, 404: "there is no such item"}.items()
+        if code in faults
+    }
+    answered = {"200": {"description": summary, "content": _json(schema)}}
+    return {"summary": summary, "parameters": list(parameters), "responses": {**answered, **refused}}
+
+
+def _given(
+    name: str, schema: dict[str, Any], description: str, where: str = "query", required: bool = False
+) -> dict[str, Any]:
+    return {"name": name, "in": where, "required": required, "schema": schema, "description": description}
+
+
+_PAGE = (
+    _given("k", {**_WHOLE, "minimum": 1, "maximum": LARGEST_K, "default": DEFAULT_K}, "hits of a page"),
+    _given("offset", {**_WHOLE, "minimum": 0, "default": 0}, f"hits to leave out; with k at most {FURTHEST}"),
+    _given("filter", _list(_TEXT), "column=value, any number of times; an item passes all of them"),
+)
+_QUERY = _given("q", _TEXT, "the query", required=True)
+_ASKING = (400, 401, 403, 413, 429)
+
+OPENAPI: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "vtr serve", "version": "1", "description": "Search of videos by text."},
+    "paths": {
+        "/api/search": {
+            "get": _operation("the best items for a query", _known("Answer"), _QUERY, *_PAGE, faults=_ASKING),
+            "post": {
+                **_operation("the best items for several queries", _record(answers=_list(_known("Answer")))),
+                "requestBody": {"required": True, "content": _json(_known("SearchBody"))},
+            },
+        },
+        "/api/items/{item_id}": {
+            "get": _operation(
+                "an item and, given a query, why it is found",
+                _known("Item"),
+                _given("item_id", _TEXT, "the item", "path", required=True),
+                _given("q", _TEXT, "the query that is explained"),
+                faults=(400, 401, 403, 404, 429),
+            )
+        },
+        "/api/columns": {"get": _operation("what can be filtered by", _known("Columns"))},
+        "/api/health": {"get": _operation("whether the server answers; needs no token", _known("Health"), faults=())},
+    },
+    "components": {
+        "schemas": _SCHEMAS,
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "with --token alone"}},
+    },
+    "security": [{}, {"token": []}],
+}
