@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from vtr_core.nn.attention import check_heads
+from vtr_core.nn.fan_in import fan_in_linear
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,18 @@ class KeyValues:
 
 
 class TransformerBlock(nn.Module):
-    """x + attention(norm(x)), then x + MLP(norm(x)): the block with the norms first (Xiong et al. 2020)."""
+    """x + attention(norm(x)), then x + MLP(norm(x)): the block with the norms first (Xiong et al. 2020).
+
+    Initial weights: linear layers uniform within ±1/√in, so that a block adds less than it is given; norms 1 and 0.
+    """
 
     def __init__(self, dim: int, heads: int, mlp_dim: int, dropout: float) -> None:
         super().__init__()
         check_heads("hidden_dim", dim, heads)
         self._heads = heads
         self.attention_norm, self.mlp_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.projections, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
-        self.mlp = nn.Sequential(nn.Linear(dim, mlp_dim), nn.GELU(), nn.Linear(mlp_dim, dim))
+        self.projections, self.out = fan_in_linear(dim, 3 * dim), fan_in_linear(dim, dim)
+        self.mlp = nn.Sequential(fan_in_linear(dim, mlp_dim), nn.GELU(), fan_in_linear(mlp_dim, dim))
         self.dropout = nn.Dropout(dropout)
 
     def forward(

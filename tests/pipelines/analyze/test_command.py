@@ -157,7 +157,9 @@ def test_complementarity_compares_ways_of_training(
     alone = [save(f"latent{seed}", seed, model__num_concepts=None) for seed in range(4)]
     both = [save(f"both{seed}", seed) for seed in range(2)]
     second = save("second", loss__concept_weight=0.0)
-    found = _complementarity([*alone, *both, second], sets["test"], tmp_path, "--experiment", "complementarity")
+    concept = save("concept", model__latent_dim=None)
+    models = [*alone, *both, second, concept]
+    found = _complementarity(models, sets["test"], tmp_path, "--experiment", "complementarity")
     ways = {(one["scoring"], one["way"]): one["figures"]["map"]["runs"] for one in found["ensembles"]}
     assert ways == {
         ("latent", "latent 4"): 4,
@@ -165,19 +167,32 @@ def test_complementarity_compares_ways_of_training(
         ("latent", "latent 4 + latent 3, coupled heterogeneous"): 1,
         ("concept", "latent 4 + concept 3, coupled heterogeneous"): 2,
         ("concept", "latent 4 + latent 3, coupled heterogeneous"): 1,
+        ("concept", "concept 3"): 1,
         ("two spaces", "latent 4 + latent 4, independent"): 2,
+        ("two spaces", "latent 4 + concept 3, independent"): 1,
         ("two spaces", "latent 4 + concept 3, coupled heterogeneous"): 2,
         ("two spaces", "latent 4 + latent 3, coupled heterogeneous"): 1,
     }
     tested = {(one["scoring"], one["figure"]) for one in found["differences"]}
     assert tested == {(scoring, figure) for scoring in ("latent", "two spaces") for figure in ("map", "sum_r")}
     fused = [run for run in found["runs"] if run["coupling"] == "independent"]
-    assert [len(run["checkpoints"]) for run in fused] == [2, 2]
+    assert [len(run["checkpoints"]) for run in fused] == [2, 2, 2]
+    by_way = {(run["way"], tuple(run["checkpoints"])): run["figures"] for run in found["runs"]}
+    gains = {one["way"]: one for one in found["gains"]}
+    assert list(gains) == list(dict.fromkeys(run["way"] for run in found["runs"] if "two spaces" in run["figures"]))
+    mixed = by_way["latent 4 + concept 3, independent", (alone[0], concept)]["two spaces"]["map"]
+    single = max(by_way["latent 4", (alone[0],)]["latent"]["map"], by_way["concept 3", (concept,)]["concept"]["map"])
+    assert gains["latent 4 + concept 3, independent"]["map"]["gained"]["mean"] == pytest.approx(mixed - single)
+    way = "latent 4 + concept 3, coupled heterogeneous"
+    runs = [figures for (name, _), figures in by_way.items() if name == way]
+    differences = [one["two spaces"]["map"] - max(one["latent"]["map"], one["concept"]["map"]) for one in runs]
+    assert gains[way]["map"]["gained"]["mean"] == pytest.approx(sum(differences) / 2)
+    assert len(gains[way]["correlation"]) == 2
     assert {curve["side"] for curve in fused[0]["correlations"]} == {"captions", "videos"}
     components = found["runs"][0]["components"]
     assert sum(components["normalised_variances"]) == pytest.approx(1.0)
     assert 100 * components["map"]["4"] == pytest.approx(found["runs"][0]["figures"]["latent"]["map"])
-    for name in ("main", "correlations", "components"):
+    for name in ("main", "gains", "correlations", "components"):
         assert (tmp_path / "figures" / f"{name}.png").exists()
     assert "p (Welch)" in capsys.readouterr().out
     client = MlflowClient(own_tracking_store)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
+from vtr_core.nn.fan_in import normal_embedding
 from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
@@ -32,7 +33,7 @@ class SentenceEncoder(nn.Module):
         self.num_words = num_words
         self._train_vectors = train_vectors
         self._padded_windows = padded_windows
-        self.vectors = nn.Embedding(num_words + NUM_SPECIAL, word_dim, padding_idx=PADDING)
+        self.vectors = normal_embedding(num_words + NUM_SPECIAL, word_dim, PADDING)
         self.levels = TemporalLevels(word_dim, levels, dropout, False, padded_windows)
         self.out_dim = num_words + self.levels.out_dim
 

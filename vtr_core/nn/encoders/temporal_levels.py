@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.nn.fan_in import bidirectional_gru, fan_in_convolution
 
 
 class TemporalLevels(nn.Module):
@@ -24,9 +25,9 @@ class TemporalLevels(nn.Module):
     ) -> None:
         super().__init__()
         self._reads_padding, self._padded_windows = reads_padding, padded_windows
-        self.gru = nn.GRU(in_dim, config.hidden_dim, batch_first=True, bidirectional=True)
+        self.gru = bidirectional_gru(in_dim, config.hidden_dim)
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
+            fan_in_convolution(2 * config.hidden_dim, config.num_filters, width, padding=width - 1)
             for width in config.kernel_sizes
         )
         self.dropout = nn.Dropout(dropout)

@@ -46,6 +46,9 @@ class Captioner(nn.Module):
     so that their states do not depend on the text and are computed once (Li et al. 2023, "LAVENDER"; the mask of Dong
     et al. 2019). Word ids are the vocabulary's, followed by the end token and [MASK]. Raises ConfigError for invalid
     inputs.
+
+    Initial weights: words ~ N(0, 0.02²), positions ~ N(0, 0.01²), the scores' bias 0; frames and times ~ N(0, s²/in) at
+    the size s that they should have, 1 and 0.02; the blocks' as `TransformerBlock` says; norms 1 and 0.
     """
 
     def __init__(self, config: CaptionerConfig) -> None:

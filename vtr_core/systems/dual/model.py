@@ -20,6 +20,10 @@ class HybridEncoder(nn.Module):
     `ranges`: lowest and highest similarity of the latent and of the concept space in training batches, as running
     averages, for rescaling hybrid scores independently of the test set; (0, 0) before training. Raises ConfigError for
     invalid inputs.
+
+    Initial weights: word vectors ~ N(0, 1); GRUs ~ U(±1/√hidden); convolutions ~ U(±1/√(in · width)); the heads' linear
+    layers by Glorot's uniform rule with b = 0 (as published); their normalisation γ = 1, β = 0, or logit(prior) of
+    concepts.
     """
 
     ranges: Tensor

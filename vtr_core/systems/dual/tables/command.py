@@ -12,6 +12,7 @@ from vtr_core.systems.dual.tables.trainings import FUSED, SINGLE, TAGGERS, TRAIN
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import Sweep, TestSet
+    from vtr_core.systems.dual.tables.avs import AvsYear
     from vtr_core.systems.dual.tables.measure import Sets
 
 
@@ -27,6 +28,10 @@ class TablesFlags(PaperTablesFlags):
     """Such folders with part-of-speech tags in words and concepts: treetagger=FOLDER, wordnet=FOLDER, spacy=FOLDER."""
     size: tuple[str, ...] = ()
     """Data sets, or folders of splits, for Table 3.1: tgif=URI, tv2016train=URI, iacc3=URI, v3c1=URI."""
+    topics: tuple[str, ...] = ()
+    """Files of topics for Table 3.1, several of a collection joined by commas: iacc3=FILE,FILE, v3c1=FILE."""
+    avs: tuple[str, ...] = ()
+    """Years of TRECVID's ad-hoc search for Table 3.4: 2016=COLLECTION,TOPICS,JUDGEMENTS, a data set and two files."""
     rows: tuple[str, ...] = ()
     """Train only the rows of these variants, such as concept or concept-pos-spacy (default: all of the tables)."""
     out: str = "runs/tables-thesis"
@@ -46,9 +51,12 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     """Trains and evaluates missing rows, writes `tables.md` and `tables.json` into the folder, and returns the page."""
     from pipelines.tables.page import chosen_tables, variants_of, write_page
     from pipelines.tables.runs import TestSet, read_results
+    from vtr_core.systems.dual.tables.avs import num_topics
 
     chosen = chosen_tables(PAPER, flags)
-    folders, sizes = _folders(flags), _named(flags.size, "--size", [row[5:] for row in _size_rows()])
+    rows = [row[5:] for row in _size_rows()]
+    folders, sizes, topics = _folders(flags), _named(flags.size, "--size", rows), _named(flags.topics, "--topics", rows)
+    years = _years(flags)
     if flags.test or flags.validation:
         raise ConfigError(
             "vtr tables thesis takes val and test of the folders of --data; leave out --test, --validation"
@@ -60,11 +68,15 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
         raise ConfigError(
             f"--rows {' '.join(unknown)}: the tables' rows are {', '.join(repr(name) for name in variants)}"
         )
-    test = [TestSet(SET, "the split test", "thesis")]
+    test = [TestSet(SET, "the split test", "thesis"), *_avs_set(flags)]
     not_run = _run(flags, changes, wanted, folders)
     found = read_results(flags.out, variants, test, flags.seeds)
     figures = {**found.figures, **_sizes({**sizes, **({"msrvtt": flags.data} if flags.data else {})})}
-    results = replace(found, figures=figures, missing=_missing(), not_run=_without_figures(figures, not_run))
+    for variant, counted in num_topics(topics).items():
+        figures[variant] = {**figures.get(variant, {}), **counted}
+    results = replace(
+        found, figures=figures, missing={} if years else _missing(), not_run=_without_figures(figures, not_run)
+    )
     return write_page(PAPER, flags, changes, chosen, results, test)
 
 
@@ -92,8 +104,11 @@ def _sweep(flags: TablesFlags, folder: str) -> "Sweep":
     sets = _sets(folder)
 
     def measured(checkpoint: str, one: "TestSet", place: str, seed: int) -> dict[str, Any]:
+        from vtr_core.systems.dual.tables.avs import NAME, avs_figures
         from vtr_core.systems.dual.tables.measure import flat, measure
 
+        if one.name == NAME:
+            return {"uri": one.uri, "figures": avs_figures(checkpoint, _years(flags)), "chance": {}}
         out = f"{place}/causality"
         found = measure(
             checkpoint,
@@ -107,8 +122,24 @@ def _sweep(flags: TablesFlags, folder: str) -> "Sweep":
         )
         return {"uri": sets.test, "figures": flat(found, one.name), "chance": {}}
 
-    test = [TestSet(SET, sets.test, "thesis")]
+    test = [TestSet(SET, sets.test, "thesis"), *_avs_set(flags)]
     return Sweep(flags.out, folder, None, test, flags.seeds, flags.experiment, measured)
+
+
+def _years(flags: TablesFlags) -> "list[AvsYear]":
+    from vtr_core.systems.dual.tables.avs import parse_year
+
+    years = [parse_year(word) for word in flags.avs]
+    if len({one.year for one in years}) < len(years):
+        raise ConfigError(f"--avs {' '.join(flags.avs)}: a year is given twice")
+    return years
+
+
+def _avs_set(flags: TablesFlags) -> "list[TestSet]":
+    """The years of ad-hoc search as one test set, if there are any."""
+    from pipelines.tables.runs import TestSet
+
+    return [TestSet("avs", " ".join(flags.avs), "thesis")] if flags.avs else []
 
 
 def _fuse(flags: TablesFlags, folder: str) -> None:
@@ -188,8 +219,8 @@ def _sizes(folders: Mapping[str, str]) -> dict[str, dict[str, tuple[float, ...]]
 
 def _missing() -> dict[str, str]:
     return {
-        "avs": "The collections IACC.3 and V3C1 are licensed and not at hand: vtr ingest trecvid …, vtr index, then "
-        "vtr search --topics … --judgements … gives infAP."
+        "avs": "The collections IACC.3 and V3C1 are licensed and not at hand: vtr ingest trecvid …, then "
+        "--avs 2016=COLLECTION,TOPICS,JUDGEMENTS gives infAP."
     }
 
 

@@ -8,9 +8,11 @@ from vtr_core.errors import DatasetError
 from vtr_core.similarity import cosine, hybrid
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet
 from vtr_core.systems.dual.analyze.complementarity.report import (
+    compared_vectors,
     component_curve,
     correlation_curves,
     figures_by_space,
+    fused_correlations,
     fused_figures,
 )
 
@@ -54,8 +56,19 @@ def test_two_latent_spaces_are_fused_with_equal_weights():
     first, second = _set(), _set(1)
     expected = hybrid(first.latent_scores, second.latent_scores, 0.5, "matrix")
     assert fused_figures(first, second)["map"] == pytest.approx(_map(expected, first))
-    with pytest.raises(DatasetError, match="two latent spaces"):
-        fused_figures(first, _set(latent=False))
+
+
+def test_a_model_without_a_latent_space_is_fused_by_its_concepts():
+    first, second = _set(), _set(1, latent=False)
+    space = second.concept_space("cosine")
+    expected = hybrid(first.latent_scores, space.scores(space.identity), 0.7, "matrix")
+    assert fused_figures(first, second, 0.7, "cosine")["map"] == pytest.approx(_map(expected, first))
+    found = fused_correlations(first, second, "cosine", ridge=1e-3, most=9, seed=0)
+    vectors = compared_vectors(space)
+    latent = first.latent_text, first.latent_video
+    direct = correlation_curves(latent, vectors, first.caption_video, ridge=1e-3, most=9, seed=0)
+    for one, other in zip(found, direct, strict=True):
+        np.testing.assert_array_equal(one.held_out, other.held_out)
 
 
 def test_components_of_both_sides_and_the_whole_space_at_the_end():

@@ -1,6 +1,6 @@
 """Entry point of `vtr analyze complementarity`: metrics of every checkpoint, and comparison of related ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.analyze.files import write_analysis
 from pipelines.evaluation_inputs import device, short_names
@@ -21,6 +21,7 @@ from vtr_core.systems.dual.analyze.complementarity.report import (
     component_curve,
     correlation_curves,
     figures_by_space,
+    fused_correlations,
     fused_figures,
 )
 from vtr_core.systems.dual.analyze.complementarity.tables import printed
@@ -70,7 +71,61 @@ def _findings(flags: ComplementarityFlags, models: Sequence[LoadedModel], name: 
     for way in dict.fromkeys(ways):
         group = [model for model, own in zip(models, ways, strict=True) if own == way]
         runs += _runs_of(flags, way, group, name, manifest)
-    return Findings(name, runs)
+    return Findings(name, [*runs, *_mixed(flags, dict(_single(ways, models)), name, manifest)])
+
+
+def _single(
+    ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]
+) -> Iterator[tuple[WayOfTraining, list[LoadedModel]]]:
+    """The ways of training a single space, with their models."""
+    for way in dict.fromkeys(ways):
+        if way.coupling in ("latent", "concept"):
+            yield way, [model for model, own in zip(models, ways, strict=True) if own == way]
+
+
+def _mixed(
+    flags: ComplementarityFlags, single: Mapping[WayOfTraining, list[LoadedModel]], name: str, manifest: Manifest
+) -> list[Run]:
+    """Fusions of independent latent and concept spaces, the n-th trainings of each with the hybrid's weight; none in a
+    dimension study, where one space has several sizes.
+    """
+    latent = [way for way in single if way.coupling == "latent"]
+    concept = [way for way in single if way.coupling == "concept"]
+    if len(latent) != 1 or len(concept) != 1:
+        return []
+    first_way, second_way = latent[0], concept[0]
+    return [
+        _fusion(
+            flags,
+            f"latent {first_way.latent_dim} + concept {second_way.num_concepts}, independent",
+            (first_way.latent_dim, second_way.num_concepts),
+            (first, second),
+            (_read(flags, first, name, manifest), _read(flags, second, name, manifest)),
+            first.config.evaluation.latent_weight,
+        )
+        for first, second in zip(single[first_way], single[second_way], strict=False)
+    ]
+
+
+def _fusion(
+    flags: ComplementarityFlags,
+    way: str,
+    dims: tuple[int | None, int | None],
+    models: tuple[LoadedModel, LoadedModel],
+    sets: tuple[AnalysedSet, AnalysedSet],
+    first_weight: float,
+) -> Run:
+    """Two separately trained spaces whose scores are added."""
+    similarity = dual_encoder(models[1]).config.concept_similarity
+    return Run(
+        way=way,
+        coupling="independent",
+        dims=dims,
+        checkpoints=(models[0].uri, models[1].uri),
+        figures={"two spaces": fused_figures(*sets, first_weight, similarity)},
+        components=None,
+        correlations=fused_correlations(*sets, similarity, ridge=flags.ridge, most=flags.samples, seed=flags.seed),
+    )
 
 
 def _runs_of(
@@ -99,17 +154,8 @@ def _runs_of(
         )
         if way.coupling == "latent" and number % 2:
             assert before is not None
-            runs.append(
-                Run(
-                    way=f"latent {way.latent_dim} + latent {way.latent_dim}, independent",
-                    coupling="independent",
-                    dims=(way.latent_dim, way.latent_dim),
-                    checkpoints=(models[number - 1].uri, model.uri),
-                    figures={"two spaces": fused_figures(before, data)},
-                    components=None,
-                    correlations=_between(flags, before, data),
-                )
-            )
+            way_name, dims = f"latent {way.latent_dim} + latent {way.latent_dim}, independent", (way.latent_dim,) * 2
+            runs.append(_fusion(flags, way_name, dims, (models[number - 1], model), (before, data), 0.5))
         before = data
     return runs
 
@@ -129,19 +175,4 @@ def _correlations(flags: ComplementarityFlags, data: AnalysedSet, encoder: Hybri
     latent = data.latent_text, data.latent_video
     return correlation_curves(
         latent, concepts, data.caption_video, ridge=flags.ridge, most=flags.samples, seed=flags.seed
-    )
-
-
-def _between(flags: ComplementarityFlags, first: AnalysedSet, second: AnalysedSet) -> Sequence[CorrelationCurve]:
-    """Canonical correlations between the latent spaces of two models."""
-    a, b = first.with_captions_of(second), second.with_captions_of(first)
-    assert a.latent_text is not None and a.latent_video is not None  # noqa: PT018
-    assert b.latent_text is not None and b.latent_video is not None  # noqa: PT018
-    return correlation_curves(
-        (a.latent_text, a.latent_video),
-        (b.latent_text, b.latent_video),
-        a.caption_video,
-        ridge=flags.ridge,
-        most=flags.samples,
-        seed=flags.seed,
     )

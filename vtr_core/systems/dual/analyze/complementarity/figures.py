@@ -5,12 +5,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipelines.report.axes import blank_figure, name_axes
-from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
+from vtr_core.systems.dual.analyze.complementarity.findings import TESTED, DimensionStudy, Findings
 
 
 def figures(found: Findings) -> dict[str, Figure]:
-    """Figures by file name: the ensembles, correlations, components and dimension studies, where available."""
+    """Figures by file name: the ensembles, gains, correlations, components and dimension studies, where available."""
     drawn = {"main": _ensembles(found)}
+    if found.gains():
+        drawn["gains"] = _gains(found)
     if any(run.correlations for run in found.runs):
         drawn["correlations"] = _correlations(found)
     if any(run.components for run in found.runs):
@@ -32,6 +34,23 @@ def _ensembles(found: Findings) -> Figure:
     axes.set_yticks(range(len(ensembles)), [f"{one.name} [{scoring}]" for scoring, one in ensembles], fontsize=8)
     axes.set_ylim(len(ensembles) - 0.5, -0.5)
     name_axes(axes, "mean mAP, % (mean ± standard deviation over seeds)", "", found.data)
+    return figure
+
+
+def _gains(found: Findings) -> Figure:
+    """Gain of two spaces over the better one against their correlation: runs, means and standard deviations."""
+    figure = blank_figure(11, 4.5)
+    for axes, metric in zip(figure.subplots(1, 2), TESTED, strict=True):
+        for number, one in enumerate(found.gains()):
+            spread, colour = one.gained.spread(metric), f"C{number % 10}"
+            axes.plot(one.correlation, one.gained.figures[metric], ".", color=colour, markersize=4, alpha=0.5)
+            bar = 0 if spread.runs == 1 else spread.std
+            place = float(np.mean(one.correlation))
+            axes.errorbar(place, spread.mean, yerr=bar, fmt="o", color=colour, capsize=3, label=one.way)
+        axes.axhline(0, color="#9a9a9a", linewidth=0.8)
+        heading = {"map": "mean mAP", "sum_r": "SumR"}[metric]
+        name_axes(axes, "mean canonical correlation, held out", f"gain in {heading}, %", "two spaces − the better one")
+    axes.legend(fontsize=7)
     return figure
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from vtr_core.analysis.dimensions import StableRegion, stable_region
@@ -29,6 +30,20 @@ class Run:
     figures: Mapping[str, Mapping[str, float]]
     components: ComponentCurve | None
     correlations: Sequence[CorrelationCurve]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What two spaces together have over the better one of them, for every run of a way of training, in percent.
+
+    `correlation`: the mean canonical correlation of the two spaces on held-out captions and videos, of each run.
+    """
+
+    way: str
+    better: Ensemble
+    """The better single space by mean mAP of each run."""
+    gained: Ensemble
+    correlation: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,30 @@ class Findings:
                 if scoring == other and test is not None:
                     yield scoring, figure, first.name, second.name, test
 
+    def gains(self) -> list[Gain]:
+        """The complementarity of the two spaces of every way of training, in the order of the runs."""
+        found = []
+        for way in dict.fromkeys(run.way for run in self.runs if "two spaces" in run.figures):
+            runs = [run for run in self.runs if run.way == way and "two spaces" in run.figures]
+            single = [max(self._single(run), key=lambda one: one["map"]) for run in runs]
+            gained = {
+                name: [run.figures["two spaces"][name] - one[name] for run, one in zip(runs, single, strict=True)]
+                for name in TESTED
+            }
+            correlation = tuple(fmean(float(curve.held_out.mean()) for curve in run.correlations) for run in runs)
+            better = {name: [one[name] for one in single] for name in TESTED}
+            found.append(Gain(way, Ensemble(way, better), Ensemble(way, gained), correlation))
+        return found
+
+    def _single(self, run: Run) -> list[Mapping[str, float]]:
+        """The metrics of the two spaces of a run, each alone; of a fusion those of the trainings that it adds."""
+        parts = (
+            [run]
+            if len(run.checkpoints) == 1
+            else [one for one in self.runs for checkpoint in run.checkpoints if one.checkpoints == (checkpoint,)]
+        )
+        return [values for part in parts for scoring, values in part.figures.items() if scoring != "two spaces"]
+
     def dimension_studies(self) -> list[DimensionStudy]:
         """Dimension studies of the spaces that were trained alone in at least three dimensions."""
         found = []
@@ -104,6 +143,20 @@ class Findings:
             "differences": [
                 {"scoring": scoring, "figure": figure, "first": first, "second": second, **_finite(asdict(test))}
                 for scoring, figure, first, second, test in self.differences()
+            ],
+            "gains": [
+                {
+                    "way": one.way,
+                    "correlation": list(one.correlation),
+                    **{
+                        name: {
+                            "better": _finite(asdict(one.better.spread(name))),
+                            "gained": _finite(asdict(one.gained.spread(name))),
+                        }
+                        for name in TESTED
+                    },
+                }
+                for one in self.gains()
             ],
             "dimension_studies": [
                 {**asdict(study), "stable": {**asdict(study.stable), "figure": _finite(asdict(study.stable.figure))}}

@@ -57,14 +57,38 @@ def figures_by_space(data: AnalysedSet, similarity: ConceptSimilarity, latent_we
     return {name: matched_figures(matrix, data.caption_video).values() for name, matrix in scores.items()}
 
 
-def fused_figures(first: AnalysedSet, second: AnalysedSet) -> dict[str, float]:
-    """The metrics of the fusion of two separately trained latent spaces, with equal weights, on captions known
-    to both.
+def fused_figures(
+    first: AnalysedSet, second: AnalysedSet, first_weight: float = 0.5, similarity: ConceptSimilarity = "jaccard"
+) -> dict[str, float]:
+    """The metrics of the fusion of two separately trained spaces, on captions known to both.
+
+    A model's space is its latent one, or, where it has none, its concept space under `similarity`.
     """
     a, b = first.with_captions_of(second), second.with_captions_of(first)
-    if a.latent_scores is None or b.latent_scores is None:
-        raise DatasetError("two latent spaces are fused; a model has none")
-    return matched_figures(hybrid(a.latent_scores, b.latent_scores, 0.5, "matrix"), a.caption_video).values()
+    scores = [_scores(one, similarity) for one in (a, b)]
+    return matched_figures(hybrid(scores[0], scores[1], first_weight, "matrix"), a.caption_video).values()
+
+
+def fused_correlations(
+    first: AnalysedSet, second: AnalysedSet, similarity: ConceptSimilarity, *, ridge: float, most: int, seed: int
+) -> list[CorrelationCurve]:
+    """Canonical correlations between the spaces that `fused_figures` fuses."""
+    a, b = first.with_captions_of(second), second.with_captions_of(first)
+    spaces = [_vectors(one, similarity) for one in (a, b)]
+    return correlation_curves(spaces[0], spaces[1], a.caption_video, ridge=ridge, most=most, seed=seed)
+
+
+def _scores(data: AnalysedSet, similarity: ConceptSimilarity) -> Float[Tensor, "captions videos"]:
+    if data.latent_scores is not None:
+        return data.latent_scores
+    space = data.concept_space(similarity)
+    return space.scores(space.identity)
+
+
+def _vectors(data: AnalysedSet, similarity: ConceptSimilarity) -> tuple[Tensor, Tensor]:
+    if data.latent_text is not None and data.latent_video is not None:
+        return data.latent_text, data.latent_video
+    return compared_vectors(data.concept_space(similarity))
 
 
 def component_curve(data: AnalysedSet) -> ComponentCurve:

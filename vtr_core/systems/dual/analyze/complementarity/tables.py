@@ -1,23 +1,26 @@
 """The tables that `vtr analyze complementarity` prints."""
 
 import math
+from statistics import fmean
 
 from rich.table import Table
 
 from pipelines.report.blank_table import blank_table
 from pipelines.report.printed_page import Printed
 from vtr_core.analysis.ensembles import Spread
-from vtr_core.systems.dual.analyze.complementarity.findings import DimensionStudy, Findings
+from vtr_core.systems.dual.analyze.complementarity.findings import TESTED, DimensionStudy, Findings
 from vtr_core.systems.dual.analyze.matched_figures import FIGURES, HEADS
 
 
 def printed(found: Findings) -> list[Printed]:
-    """The tables: Table 4.1, its tests, canonical correlations, principal components, and dimension studies."""
+    """The tables: Table 4.1, its tests, gains, canonical correlations, principal components, and dimension studies."""
     parts: list[Printed] = [_ensembles(found)]
     if any(True for _ in found.differences()):
         parts.append(_differences(found))
     else:
         parts.append("  no two ways of training have two runs each: nothing can be tested; give more seeds")
+    if found.gains():
+        parts.append(_gains(found))
     if any(run.correlations for run in found.runs):
         parts.append(_correlations(found))
     if any(run.components for run in found.runs):
@@ -63,6 +66,22 @@ def _differences(found: Findings) -> Table:
             f"{test.p_value:.4f}",
             f"{test.welch_p_value:.4f}",
         )
+    return table
+
+
+def _gains(found: Findings) -> Table:
+    """The complementarity of the ensembles: what the second space adds, beside the correlation of the spaces."""
+    table = blank_table(
+        "two spaces over the better one of them, mean ± standard deviation of the differences by run, in percent",
+        "", "runs", "better space mAP", "two spaces", "SumR", "two spaces", "correlation, held out",
+    )  # fmt: skip
+    for one in found.gains():
+        values = [part.spread(name) for name in TESTED for part in (one.better, one.gained)]
+        shown = [
+            ("+" if spread.mean >= 0 and number % 2 else "") + spread_text(spread)
+            for number, spread in enumerate(values)
+        ]
+        table.add_row(one.way, str(values[0].runs), *shown, f"{fmean(one.correlation):.3f}")
     return table
 
 

@@ -1,0 +1,71 @@
+"""Layers whose initial weights are uniform within ±1/√in, the usual choice for recurrent and convolutional encoders.
+
+The rule is torch's own, written out so that a model says what it starts from, and drawn in torch's order, so that a
+seed gives the same weights as before it was written out.
+"""
+
+from collections.abc import Callable, Mapping
+from math import sqrt
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+L = TypeVar("L", bound=nn.Module)
+F = TypeVar("F", nn.Linear, nn.Conv1d)
+
+
+def fan_in_linear(in_dim: int, out_dim: int) -> nn.Linear:
+    """W_ij, b_i ~ U(−1/√in, 1/√in)."""
+    return _filled(_empty(lambda: nn.Linear(in_dim, out_dim)))
+
+
+def fan_in_convolution(in_dim: int, filters: int, width: int, padding: int) -> nn.Conv1d:
+    """W, b ~ U(−1/√(in · width), 1/√(in · width))."""
+    return _filled(_empty(lambda: nn.Conv1d(in_dim, filters, width, padding=padding)))
+
+
+def bidirectional_gru(in_dim: int, hidden_dim: int) -> nn.GRU:
+    """All weights and biases ~ U(−1/√hidden, 1/√hidden), of one layer in both directions; batches come first."""
+    layer = _empty(lambda: nn.GRU(in_dim, hidden_dim, batch_first=True, bidirectional=True))
+    bound = 1 / sqrt(hidden_dim)
+    for values in layer.parameters():
+        nn.init.uniform_(values, -bound, bound)
+    return layer
+
+
+def normal_embedding(num_words: int, dim: int, padding: int) -> nn.Embedding:
+    """Word vectors of standard normal numbers; 0 for padding."""
+    layer = nn.Embedding(num_words, dim, padding_idx=padding, _weight=torch.empty(num_words, dim), _freeze=False)
+    nn.init.normal_(layer.weight)
+    with torch.no_grad():
+        layer.weight[padding].fill_(0)
+    return layer
+
+
+def _empty(make: Callable[[], L]) -> L:
+    """The layer that `make` makes, with weights of any value, and without a draw of torch's random numbers."""
+    with _Undrawn():
+        return make()
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no uniform numbers, with which torch fills new layers."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if func in (nn.init.uniform_, nn.init.kaiming_uniform_, Tensor.uniform_):
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
+
+
+def _filled(layer: F) -> F:
+    """He's uniform rule at slope √5 is U(±1/√in)."""
+    assert layer.bias is not None
+    nn.init.kaiming_uniform_(layer.weight, a=sqrt(5))
+    bound = 1 / sqrt(layer.weight[0].numel())
+    nn.init.uniform_(layer.bias, -bound, bound)
+    return layer
