@@ -130,14 +130,17 @@ def settings_of(config: TrainConfig) -> dict[str, Any]:
 
 
 def check_settings(folder: str, config: TrainConfig) -> None:
-    """RunConflict where the folder's figures were made with other settings; it names the first that differs."""
+    """RunConflict where the folder's figures were made with other settings."""
     place = locate(settings_file(folder))
-    if not storage.exists(place):
-        return
-    changed = sorted(_differing(storage.read_json(place), settings_of(config), ""))
+    check_against(storage.read_json(place) if storage.exists(place) else None, config, folder)
+
+
+def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: str) -> None:
+    """RunConflict, which names what differs, where figures were made with other settings; None: it was not recorded."""
+    changed = [] if made_with is None else sorted(_differing(made_with, settings_of(config), ""))
     if changed:
         raise RunConflict(
-            f"{folder} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
+            f"{where} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
             "settings another --out"
         )
 

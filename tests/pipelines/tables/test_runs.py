@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.tables.runs import Sweep, TestSet, run_folder, settings_file, settings_of
+from pipelines.tables import runs as table_runs
+from pipelines.tables.runs import Sweep, run_folder, settings_file, settings_of
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
@@ -22,7 +23,7 @@ def sweep(out: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> Swe
         raise InterruptedError
 
     monkeypatch.setattr("pipelines.tables.runs.train", train)
-    return Sweep(str(out), "data", None, [TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables")
+    return Sweep(str(out), "data", None, [table_runs.TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables")
 
 
 def test_other_settings_in_the_same_folder_are_refused_before_any_training(
