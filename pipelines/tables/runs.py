@@ -1,5 +1,6 @@
 """Training and evaluation of table rows: one run per row and seed, each done once."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, RunConflict
 from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -72,12 +73,23 @@ class Sweep:
     """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
-        """`run` the preset `base` (the variant "") and its variants, each with `changes`."""
-        for variant in variants:
-            self.run(variant, override(preset(f"{base}-{variant}" if variant else base), changes))
+        """`run` the preset `base` (the variant "") and its variants, each with `changes`.
+
+        RunConflict, before anything is trained, where a row of the folder was made with other settings.
+        """
+        configs = {name: override(preset(f"{base}-{name}" if name else base), changes) for name in variants}
+        for variant, config in configs.items():
+            self._check_settings(variant, config)
+        for variant, config in configs.items():
+            self.run(variant, config)
+
+    def _check_settings(self, variant: str, config: TrainConfig) -> None:
+        for seed in range(self.seeds):
+            check_settings(run_folder(self.out, variant, seed), override(config, {"seed": seed}))
 
     def run(self, variant: str, config: TrainConfig) -> None:
         """Train and evaluate `config` with every seed; finished parts of earlier calls are reused."""
+        self._check_settings(variant, config)
         for seed in range(self.seeds):
             folder = run_folder(self.out, variant, seed)
             missing = [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
@@ -95,6 +107,7 @@ class Sweep:
 
     def train(self, config: TrainConfig, folder: str) -> str:
         """Train, and return the run's checkpoint; interrupted runs are resumed, finished ones reused."""
+        storage.write_json(locate(settings_file(folder)), settings_of(config))
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
         flags = TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
@@ -110,9 +123,44 @@ class Sweep:
                 return _of_a_system(task, checkpoint, one, self.experiment)
 
 
+def settings_of(config: TrainConfig) -> dict[str, Any]:
+    """The configuration that a figure depends on, as JSON; its inputs are those of the data."""
+    settings: dict[str, Any] = json.loads(config.model_dump_json())
+    return settings
+
+
+def check_settings(folder: str, config: TrainConfig) -> None:
+    """RunConflict where the folder's figures were made with other settings."""
+    place = locate(settings_file(folder))
+    check_against(storage.read_json(place) if storage.exists(place) else None, config, folder)
+
+
+def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: str) -> None:
+    """RunConflict, which names what differs, where figures were made with other settings; None: it was not recorded."""
+    changed = [] if made_with is None else sorted(_differing(made_with, settings_of(config), ""))
+    if changed:
+        raise RunConflict(
+            f"{where} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
+            "settings another --out"
+        )
+
+
+def _differing(old: Any, new: Any, name: str) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() | new.keys():
+            yield from _differing(old.get(key), new.get(key), f"{name}.{key}" if name else key)
+    elif old != new:
+        yield f"{name} = {new!r}, was {old!r}"
+
+
 def run_folder(out: str, variant: str, seed: int) -> str:
     """The folder of a run."""
     return f"{out.rstrip('/')}/{variant or 'base'}/seed-{seed}"
+
+
+def settings_file(folder: str) -> str:
+    """The file of the settings that a run's figures were made with."""
+    return f"{folder}.settings.json"
 
 
 def figures_file(folder: str, one: TestSet) -> str:
@@ -125,7 +173,8 @@ def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]
     (result,) = evaluate_retrieval(EvaluateFlags(checkpoint, (one.uri,), experiment=experiment))
     chance = {f"{one.name}/{d.name}/r{k}": 100 * v for d in result.directions for k, v in d.chance.recall.items()}
     chance |= {f"{one.name}/{d.name}/medr": d.chance.median_rank for d in result.directions}
-    return {"uri": one.uri, "figures": metric_values(result.directions, one.name), "chance": chance}
+    similarities = {} if result.protocol is None else result.protocol.flat()
+    return {"uri": one.uri, "figures": metric_values(result.directions, one.name), "chance": chance, **similarities}
 
 
 def _localization(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:

@@ -55,7 +55,7 @@ ALLOWED = (
         "the one token of 8 frames is the farthest from the frames, and both directions share what carries it there",
     ),
     Allowed(
-        "siamese-.*-(lenet|alexnet|resnet-34)",
+        "siamese-.*-(lenet|alexnet|resnet-34|inception-v3)",
         "face: share.*",
         "baselines of Table 1 keep the weights that they were measured with, torch's and He's: after their ReLUs faces "
         "have much in common",

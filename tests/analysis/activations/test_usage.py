@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 
 from vtr_core.analysis.activations.usage import CapsuleUsage, UsageMeter
+from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.systems.capsules.knock_outs import mean_entropy
 
 
 def metered(values: np.ndarray, piece: int = 7) -> CapsuleUsage:
@@ -33,6 +36,17 @@ def test_flat_capsules_and_those_that_never_lead_are_dead() -> None:
     assert usage.led[[0, 3]].tolist() == [50, 0]
     assert usage.flat.tolist() == [True, False, False, False]
     assert usage.dead.tolist() == [True, False, False, True]
+
+
+def test_entropy_is_a_clips_and_not_that_of_all_clips_together() -> None:
+    """A capsule of its own for every clip: each clip has chosen one, although all are used equally."""
+    assert metered(np.eye(4, dtype=np.float32)).entropy == pytest.approx(0)
+    assert metered(np.zeros((2, 4), np.float32)).entropy == 0
+    rows = np.random.default_rng(0).random((5, 4), np.float32)
+    slow = [-sum(p * np.log2(p) for p in row / row.sum()) for row in rows.astype(np.float64)]
+    assert metered(rows).entropy == pytest.approx(np.mean(slow))
+    routed = Capsules(torch.zeros(5, 4, 1), torch.from_numpy(rows))
+    assert mean_entropy(routed) == pytest.approx(metered(rows).entropy)
 
 
 def test_entropy_is_log_of_the_number_used_equally() -> None:

@@ -120,6 +120,16 @@ def test_a_clip_with_sound_alone_is_scored_by_its_area() -> None:
     np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
+def test_audio_alone_is_searched_by_text() -> None:
+    """A model of audio alone has metrics, too: by default none of them is called val/t2v."""
+    audio = {"vectors": [[1, 0], [0, 1]], "present": [True, True]}
+    rows = rows_of([[0, 0], [0, 0]], [[1, 0], [0, 1]], [1, 2], **audio)
+    rows.present["video"][:] = False
+    values = metric_values(evaluate_retrieval(rows, "dot"), "val")
+    assert values["val/t2a/sum_r"] == 600.0
+    assert {name.split("/")[1] for name in values} == {"t2a", "a2t"}
+
+
 def test_metric_names_and_sum() -> None:
     rows = rows_of([[1, 0], [0, 1]], [[1, 0], [0, 1]], [1, 2])
     values = metric_values(evaluate_retrieval(rows, "dot"), "val")

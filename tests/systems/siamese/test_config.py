@@ -34,6 +34,24 @@ def test_variants_of_the_table():
         assert dropout.rate == preset(base).model.tower.dropout.rate
 
 
+@pytest.mark.parametrize("tower", ["", "-drop-caps", "-lenet", "-alexnet", "-resnet-34", "-inception-v3"])
+def test_the_published_recipe_combines_with_every_tower(tower):
+    """α/√t of 1e-3, neither augmentation nor averages of mirror images, dropout of 0.2."""
+    config = preset(f"siamese-att-small-published{tower}")
+    assert config.model.augmentation.is_none
+    assert not config.model.mirror_average
+    assert (config.optimizer.schedule, config.optimizer.learning_rate) == ("inverse_sqrt", 1e-3)
+    plain = preset(f"siamese-att-small{tower}").model.tower
+    assert config.model.tower.kind == plain.kind
+    dropout = config.model.tower.dropout
+    assert (dropout if isinstance(dropout, float) else dropout.rate) == 0.2
+
+
+def test_concrete_dropout_is_published_as_printed():
+    dropout = preset("siamese-lfw-published-drop-caps").model.tower.dropout
+    assert (dropout.kind, dropout.weight_penalty, dropout.compat) == ("concrete", 0.1, "paper")
+
+
 def test_margins_out_of_order_are_refused():
     with pytest.raises(ConfigError, match=r"margin_negative = 0.6 must be below margin_positive = 0.5"):
         override(preset("siamese-att-double-margin"), {"loss.margin_negative": 0.6})

@@ -8,12 +8,14 @@ from vtr_core.config.blocks.towers import (
     AlexNetTower,
     CapsuleTower,
     ConcreteDropout,
+    InceptionTower,
     LeNetTower,
     PlainDropout,
     ResNetTower,
 )
 from vtr_core.data.batches.images import ImageBatch
 from vtr_core.errors import ConfigError
+from vtr_core.nn.towers.inception import InceptionV3
 from vtr_core.run.build import build_model, check_model
 from vtr_core.systems.siamese.config import ImageShape, SiameseConfig
 from vtr_core.systems.siamese.model import Siamese
@@ -54,6 +56,35 @@ def test_resnet_34_has_its_parameters():
     assert learned == 21_797_672 - (512 * 1000 + 1000)
 
 
+def test_inception_v3_has_the_published_channels():
+    """Table 1 of Szegedy et al. 2016: 35 × 35 × 288 before the reduction, 17 × 17 × 768 after it, for 299 × 299."""
+    shapes = check_model(SiameseConfig(tower=InceptionTower(), image=ImageShape(channels=3)))
+    assert shapes["head.weight"] == (20, 768)
+    convolutions = [s for n, s in shapes.items() if n.startswith("tower.") and len(s) == 4]
+    assert len(convolutions) == 5 + 3 * 7 + 4 + 2 * 10
+    tower = InceptionV3(3, 0.0).eval()
+    maps, widths = torch.zeros(1, 3, 299, 299), []
+    for layer in tower.layers[:13]:
+        maps = layer(maps)
+        widths.append(maps.shape[1])
+    assert widths[-6:] == [256, 288, 288, 768, 768, 768]
+    learned = [sum(p.numel() for p in layer.parameters()) for layer in tower.layers[7:13]]
+    a = ((64, 1), (48, 1), (64, 25, 48), (64, 1), (96, 9, 64), (96, 9, 96))
+    reduction = ((384, 9), (64, 1), (96, 9, 64), (96, 9, 96))
+    assert learned[:4] == [
+        *(_learned((*a, (pool, 1)), before) for before, pool in ((192, 32), (256, 64), (288, 64))),
+        _learned(reduction, 288),
+    ]
+    for found, w in zip(learned[4:], (128, 160), strict=True):
+        once, twice = ((w, 7, w), (192, 7, w)), ((w, 7, w), (w, 7, w), (w, 7, w), (192, 7, w))
+        assert found == _learned(((192, 1), (w, 1), *once, (w, 1), *twice, (192, 1)), 768)
+
+
+def _learned(convolutions: tuple[tuple[int, ...], ...], before: int) -> int:
+    """Weights of convolutions, (channels, places of the kernel, channels before), and their norms' scale and shift."""
+    return sum(out * places * (rest[0] if rest else before) + 2 * out for out, places, *rest in convolutions)
+
+
 @pytest.mark.parametrize("size", [33, 42, 50])
 def test_sizes_follow_from_the_images(size):
     model = Siamese(SiameseConfig(tower=SMALL, size=size))
@@ -62,7 +93,7 @@ def test_sizes_follow_from_the_images(size):
     assert model(images(side=30)).vectors.shape == (6, 20)
 
 
-@pytest.mark.parametrize("tower", [SMALL, LeNetTower(), AlexNetTower(hidden_dim=16), ResNetTower()])
+@pytest.mark.parametrize("tower", [SMALL, LeNetTower(), AlexNetTower(hidden_dim=16), ResNetTower(), InceptionTower()])
 def test_images_keep_their_own_shape_without_a_size(tower):
     config = SiameseConfig(tower=tower, size=None, image=ImageShape(height=56, width=46, channels=3))
     pixels = torch.randint(256, (2, 3, 56, 46), dtype=torch.uint8)

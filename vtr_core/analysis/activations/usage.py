@@ -23,6 +23,9 @@ class CapsuleUsage:
     led: Int64[np.ndarray, " capsules"]
     """Clips on which the capsule is among the `LEADING` strongest (half of the capsules, where there are fewer)."""
 
+    entropy: float
+    """Mean over clips of `clip_entropies`, in bits: how evenly a clip's activations are spread over the capsules."""
+
     @property
     def flat(self) -> Bool[np.ndarray, " capsules"]:
         """Whether the activation is about the same whatever the clip shows."""
@@ -33,10 +36,15 @@ class CapsuleUsage:
         """Whether a capsule does not discriminate clips: it is flat, or never among the strongest."""
         return self.flat | (self.led == 0)
 
-    @property
-    def entropy(self) -> float:
-        """Entropy of the mean activations, brought to the sum 1, in bits: log₂ capsules where all are used equally."""
-        return float(entropy(self.mean, base=2))
+
+def clip_entropies(activations: Float32[np.ndarray, "clips capsules"]) -> Float64[np.ndarray, " clips"]:
+    """The entropy of each clip's activations, brought to the sum 1, in bits: log₂ capsules where all are equal.
+
+    The entropy of the mean activations would be as large where every clip has one capsule of its own. 0 for a clip
+    without any activation.
+    """
+    found: Float64[np.ndarray, " clips"] = entropy(activations.astype(np.float64), base=2, axis=1)
+    return np.where(activations.sum(axis=1) > 0, found, 0.0)
 
 
 class UsageMeter:
@@ -49,6 +57,7 @@ class UsageMeter:
         self._total = np.zeros(capsules)
         self._squares = np.zeros(capsules)
         self._led = np.zeros(capsules, np.int64)
+        self._entropy = 0.0
 
     def add(self, activations: Float32[np.ndarray, "clips capsules"]) -> None:
         """Count more clips. Of equally strong capsules those with lower numbers lead."""
@@ -60,6 +69,7 @@ class UsageMeter:
         self.clips += len(activations)
         self._total += shifted.sum(axis=0)
         self._squares += (shifted**2).sum(axis=0)
+        self._entropy += float(clip_entropies(activations).sum())
         leaders = np.argsort(-activations, axis=1, kind="stable")[:, : self._leading]
         self._led += np.bincount(leaders.ravel(), minlength=len(self._led))
 
@@ -68,4 +78,4 @@ class UsageMeter:
         assert self.clips > 0
         shift = self._total / self.clips
         deviation = np.sqrt(np.maximum(self._squares / self.clips - shift**2, 0))
-        return CapsuleUsage(self.clips, self._origin + shift, deviation, self._led.copy())
+        return CapsuleUsage(self.clips, self._origin + shift, deviation, self._led.copy(), self._entropy / self.clips)

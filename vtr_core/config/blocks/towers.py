@@ -95,4 +95,14 @@ class ResNetTower(Settings):
     """Dropout rate of the pooled features."""
 
 
-TowerConfig = Annotated[CapsuleTower | LeNetTower | AlexNetTower | ResNetTower, Field(discriminator="kind")]
+class InceptionTower(Settings):
+    """InceptionV3 (Szegedy et al. 2016) with six inception modules, as the paper's baseline."""
+
+    kind: Literal["inception_v3"] = "inception_v3"
+    dropout: Probability = 0.2
+    """Dropout rate of the pooled features."""
+
+
+TowerConfig = Annotated[
+    CapsuleTower | LeNetTower | AlexNetTower | ResNetTower | InceptionTower, Field(discriminator="kind")
+]

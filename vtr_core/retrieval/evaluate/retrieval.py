@@ -58,11 +58,12 @@ def rankings(rows: EmbeddedRows) -> list[Ranking]:
     Queries and items of text are rows; those of video and audio are clips. Entries of the same clip are relevant to
     each other. Every caption is a query: captions whose clip has no item, and captions without a known word, count as
     failures, so that the number of queries depends on the data set alone. Clips without relevant items are no queries.
+    Where no clip can be seen, text and audio search for each other.
     Video+audio (VAT) averages the similarities to both; a clip without audio is scored with video alone.
     """
     by_modality = _items(rows)
     found = []
-    for name, title, query, item in _DIRECTIONS:
+    for name, title, query, item in _DIRECTIONS if VIDEO in by_modality else _OF_AUDIO_ALONE:
         if item not in by_modality or query not in by_modality:
             continue
         items = by_modality[item]
@@ -99,6 +100,7 @@ _DIRECTIONS = (
     ("v2a", "video → audio", VIDEO, AUDIO),
     ("a2v", "audio → video", AUDIO, VIDEO),
 )
+_OF_AUDIO_ALONE = (("t2a", "text → audio", TEXT, AUDIO), ("a2t", "audio → text", AUDIO, TEXT))
 
 
 def visible(rows: EmbeddedRows) -> list[str]:
@@ -125,7 +127,7 @@ def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, flo
     values: dict[str, float] = {}
     for direction in directions:
         values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})
-    for there, back in (("t2v", "v2t"), ("t2va", "va2t"), ("v2a", "a2v")):
+    for there, back in (("t2v", "v2t"), ("t2va", "va2t"), ("v2a", "a2v"), ("t2a", "a2t")):
         recalls = [values.get(f"{prefix}/{name}/r{k}") for name in (there, back) for k in (1, 5, 10)]
         if None not in recalls:
             values[f"{prefix}/{there}/sum_r"] = sum(value for value in recalls if value is not None)

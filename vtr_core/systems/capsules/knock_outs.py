@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from math import log, log2
+from math import log2
 from typing import Any
 
-import torch
 from torch import nn
 
+from vtr_core.analysis.activations.usage import clip_entropies
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.systems.capsules.model import CapsuleNet
 from vtr_core.systems.knock_out import KnockOuts, Remark
@@ -43,10 +43,8 @@ def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
 
 
 def mean_entropy(capsules: Capsules) -> float:
-    """Mean over rows of the entropy, in bits, of activations normalised to sum 1."""
-    activations = capsules.activations.detach().double()
-    shares = activations / activations.sum(dim=1, keepdim=True).clamp(min=1e-12)
-    return float(torch.special.entr(shares).sum(dim=1).mean()) / log(2)
+    """Mean over rows of `clip_entropies`, in bits, as on the page of vtr explain --capsules."""
+    return float(clip_entropies(capsules.activations.detach().float().cpu().numpy()).mean())
 
 
 def _remark(entropies: list[float], most: float) -> str:
@@ -54,4 +52,4 @@ def _remark(entropies: list[float], most: float) -> str:
         return "every activation is its mean over the batch"
     mean = sum(entropies) / len(entropies)
     share = f" ({mean / most:.0%})" if most else ""
-    return f"every activation is its mean over the batch; their entropy was {mean:.2f} of {most:.2f} bits{share}"
+    return f"every activation is its mean over the batch; a clip's entropy was {mean:.2f} of {most:.2f} bits{share}"

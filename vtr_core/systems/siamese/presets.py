@@ -110,7 +110,7 @@ def _drop_caps(model: SiameseConfig) -> Changes:
     return {"model.tower.dropout": ConcreteDropout(rate=model.tower.dropout.rate).model_dump()}
 
 
-def _tower(kind: Literal["lenet", "alexnet", "resnet34"], model: SiameseConfig) -> Changes:  # noqa: ARG001
+def _tower(kind: Literal["lenet", "alexnet", "resnet34", "inception_v3"], model: SiameseConfig) -> Changes:  # noqa: ARG001
     """A baseline of Table 1, with its own dropout."""
     return {"model.tower.kind": kind}
 
@@ -124,14 +124,30 @@ def _changes(changes: Changes, model: SiameseConfig) -> Changes:  # noqa: ARG001
     return changes
 
 
-def _published(model: SiameseConfig) -> Changes:  # noqa: ARG001
-    """Section 4's optimiser with a learning rate over √t, dropout of 0.2, and no augmentation."""
-    return {
-        "optimizer.schedule": "inverse_sqrt",
-        "optimizer.warmup_steps": 0,
-        "model.augmentation": Augmentation().model_dump(),
-        "model.tower.dropout": PlainDropout().model_dump(),
-    }
+RECIPE: Changes = {
+    "optimizer.learning_rate": 1e-3,
+    "optimizer.schedule": "inverse_sqrt",
+    "optimizer.warmup_steps": 0,
+    "optimizer.weight_decay": 0.0,
+    "model.augmentation": Augmentation().model_dump(),
+    "model.mirror_average": False,
+}
+"""Section 4's training of any tower: AMSGrad at α/√t, no augmentation in training or test."""
+
+
+def _published(tower: Callable[[SiameseConfig], Changes], model: SiameseConfig) -> Changes:
+    """The published recipe on a tower, with dropout of 0.2 below its last layer.
+
+    Concrete dropout is Equations 2 and 3 as printed, with λ = 0.1 of the weights.
+    """
+    changes = tower(model)
+    dropout = changes.get("model.tower.dropout")
+    if dropout is not None:
+        printed = ConcreteDropout(rate=0.2, weight_penalty=0.1, compat="paper").model_dump()
+        return {**changes, **RECIPE, "model.tower.dropout": printed}
+    if "model.tower.kind" in changes:
+        return {**changes, **RECIPE}
+    return {**changes, **RECIPE, "model.tower.dropout": PlainDropout().model_dump()}
 
 
 SIAMESE_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
@@ -148,13 +164,19 @@ SIAMESE_VARIANTS: Mapping[str, Callable[[SiameseConfig], Changes]] = MappingProx
         "lenet": partial(_tower, "lenet"),
         "alexnet": _alexnet,
         "resnet-34": partial(_tower, "resnet34"),
+        "inception-v3": partial(_tower, "inception_v3"),
         "faces-10": partial(_changes, {"model.tower.num_face_capsules": 10}),
         "squash": partial(_changes, {"model.tower.nonlinearity": "squash"}),
         "reconstruction": partial(_changes, {"model.tower.reconstruction_weight": 1e-4}),
         "double-margin": partial(_changes, {"loss.kind": "pair_double_margin"}),
         "manhattan": partial(_changes, {"loss.distance": "manhattan"}),
         "cosine": partial(_changes, {"loss.distance": "cosine"}),
-        "published": _published,
+        "published": partial(_published, partial(_changes, {})),
+        "published-drop-caps": partial(_published, _drop_caps),
+        "published-lenet": partial(_published, partial(_tower, "lenet")),
+        "published-alexnet": partial(_published, partial(_tower, "alexnet")),
+        "published-resnet-34": partial(_published, partial(_tower, "resnet34")),
+        "published-inception-v3": partial(_published, partial(_tower, "inception_v3")),
     }
 )
 """The changes of each row of the paper's table, or of one of its remarks, to the base preset."""

@@ -21,7 +21,8 @@ def judge(
     old_rate: so is the first one without a gain that is at least number `plateau_patience` since the last plateau.
     """
     if metric not in values:
-        raise ConfigError(f"training.metric is {metric!r}; this validation set gives {', '.join(sorted(values))}")
+        given = ", ".join(sorted(values)) or "none: no row of it has a feature that the model takes"
+        raise ConfigError(f"training.metric is {metric!r}; this validation set gives {given}")
     value = values[metric]
     progress = replace(progress, value=float(value), rate_age=progress.rate_age + 1)
     if progress.best_value is None or value > progress.best_value:

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
 from vtr_core.data.sources.source import ClipSource, Drops, VideoSource
@@ -105,6 +106,43 @@ def test_a_videos_rows_are_pooled_and_normalised(world, pool, dim):
     clip = next(plain.clips(plain.videos(Drops())[1], Drops()))
     np.testing.assert_allclose(clip.features["video"], raw, atol=3e-3)
     assert (clip.start, clip.end) == (0, 10.25)
+
+
+def test_two_streams_and_audio_are_those_of_howto100m(world, tmp_path):
+    """The vectors that HowTo100M's loader makes of the same files, so that its models can be tested here."""
+    rng = np.random.default_rng(1)
+    for name in ("deep", "sound"):
+        (tmp_path / name).mkdir()
+    for number in range(4):
+        np.save(tmp_path / "deep" / f"video{number}.npy", 9 * rng.standard_normal((3, 4)).astype(np.float32))
+    for number in (1, 3):
+        np.save(tmp_path / "sound" / f"video{number}.npy", rng.standard_normal((6, 2)).astype(np.float32))
+    folders = {"features_3d": str(tmp_path / "deep"), "audio": str(tmp_path / "sound")}
+    source = world.source(**folders)
+    (tmp_path / "captions.csv").write_text("video_id,caption\n" + "".join(f"video{n},words\n" for n in range(4)))
+    howto = HowTo100M(features_2d=str(world.features), annotations=str(tmp_path / "captions.csv"), **folders)
+    assert source.features() == howto.features()
+    expected = {v.video_id: next(howto.clips(v, Drops())).features for v in howto.videos(Drops())}
+    for entry in source.videos(Drops(strict=True)):
+        for clip in source.clips(entry, Drops(strict=True)):
+            assert clip.features.keys() == expected[entry.video_id].keys()
+            assert ("audio" in clip.features) == (entry.video_id in ("video1", "video3"))
+            for name, values in clip.features.items():
+                assert (values == expected[entry.video_id][name]).all()
+    assert world.source().settings().keys() & folders.keys() == set()  # as data sets that were made before
+
+
+def test_a_damaged_sound_leaves_a_test_video_with_its_pictures(world, tmp_path):
+    (tmp_path / "sound").mkdir()
+    for number in (1, 2):
+        np.save(tmp_path / "sound" / f"video{number}.npy", np.ones((2, 3), np.float32))
+    for number in (0, 3):
+        (tmp_path / "sound" / f"video{number}.npy").write_bytes(b"?")
+    source, drops = world.source(audio=str(tmp_path / "sound")), Drops()
+    clips = {v.video_id: list(source.clips(v, drops)) for v in source.videos(drops)}
+    assert clips["video3"][0].features.keys() == {"video"}
+    assert clips["video0"] == []
+    assert drops.counts == {KEPT: 2, "unreadable_file": 2}
 
 
 def test_videos_without_features_are_not_listed_and_their_rows_counted(world):

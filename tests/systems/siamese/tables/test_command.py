@@ -42,11 +42,14 @@ def test_every_row_and_group_once_and_kept(root: Path, tmp_path: Path, trained: 
     page = tables(flags, {"training.epochs": 1})
     assert [name for name, _ in trained] == [
         "siamese-att-small",
-        *(f"siamese-att-small-{variant}" for variant in ("drop-caps", "lenet", "alexnet", "resnet-34")),
+        *(f"siamese-att-small-{variant}" for variant in ("drop-caps", "lenet", "alexnet", "resnet-34", "inception-v3")),
     ]
-    assert page.count("1 of 3") == 5
-    tables(SiameseTableFlags(faces=str(root), group_size=3, out=str(tmp_path / "out"), only=("scn",)), {})
-    assert len(trained) == 7
+    assert page.count("1 of 3") == 6
+    scn = SiameseTableFlags(faces=str(root), group_size=3, out=str(tmp_path / "out"), only=("scn",))
+    with pytest.raises(RunConflict, match=r"other settings \(training\.epochs = 360, was 1\)"):
+        tables(scn, {})
+    tables(scn, {"training.epochs": 1})
+    assert len(trained) == 8
     saved = json.loads((tmp_path / "out" / "scn" / "group-1" / "figures.json").read_text())
     split = saved["split"]
     assert not set(split["test"]) & {*split["train"], *split["validation"]}

@@ -35,7 +35,7 @@ def test_a_goal_that_is_missed_is_said():
 
 
 def test_the_papers_figures():
-    assert {row.title: row.test_accuracy for row in ROWS} == {
+    assert {row.title: row.test_accuracy for row in ROWS if row.test_accuracy is not None} == {
         "LeNet": 87.09,
         "ResNet-34": 92.05,
         "AlexNet": 91.20,

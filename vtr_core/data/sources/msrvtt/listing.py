@@ -32,7 +32,7 @@ class MsrvttListing(SourceSettings):
     annotations: str
     """Folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
     feature_folder: str
-    """Folder of frame features, <video id>.npy each: (time, dim) or (dim,)."""
+    """Folder of frame features, <video id>.npy each: (time, dim) or (dim,); the 2D stream where there are two."""
     split: Literal["official", "1k-a"] = "official"
     """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
     and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""

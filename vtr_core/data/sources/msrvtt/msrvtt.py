@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import ClassVar
 
+import numpy as np
+from jaxtyping import Float16
+
+from vtr_core import storage
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.frame_folder import FrameFolder
@@ -12,48 +17,84 @@ from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
 from vtr_core.data.sources.msrvtt.listing import Captioned, MsrvttListing
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
+from vtr_core.storage import locate
 
 
 class Msrvtt(MsrvttListing):
-    """All captions of a video share its clip, whose id is the video's; video = L2(pooled frame features).
+    """All captions of a video share its clip, whose id is the video's.
 
+    video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D), audio = the mean of its rows: as
+    `HowTo100M`, so that a model trained there can be tested here. Audio may be missing: then a clip is without.
     Of training and validation only videos with a feature file are listed; the rows of the others are counted as
     missing_file. `keep_missing` controls test videos without one.
     """
 
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"features_3d", "audio"})
+
+    features_3d: str | None = None
+    """Folder of the 3D stream, <video id>.npy each; feature_folder is that of the 2D stream then."""
+    audio: str | None = None
+    """Folder of audio features, pooled by their mean and not normalised."""
     pool: Pool = "max"
-    """How the rows of a video become one vector."""
+    """How the rows of a video become one vector, in both visual streams."""
     normalise: bool = True
-    """Whether the vector is normalised to length 1."""
+    """Whether the vector of each visual stream is normalised to length 1."""
 
     def features(self) -> tuple[FeatureSpec, ...]:
-        """`video`, with the dimension of the first readable files."""
-        return (FeatureSpec("video", self._dim),)
+        """`video` and, where there is a folder of it, `audio`; dimensions of the first readable files."""
+        video = FeatureSpec("video", sum(self._dims))
+        return (video,) if self._sounds is None else (video, FeatureSpec("audio", self._audio_dim))
 
     def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
         """One row per caption, in the order of the annotations."""
         content: Captioned = video.content
+        features: dict[str, Float16[np.ndarray, " dim"]] = {}
         try:
-            vector = self._folder.clip(video.video_id, self._folder.read(video.video_id, self._dim), 0.0, None)
-            features = {"video": to_float16(vector, str(self._folder.file(video.video_id)))}
+            features["video"] = self._seen(video.video_id)
+            heard = self._heard(video.video_id)
+            if heard is not None:
+                features["audio"] = heard
         except UnusableError as fault:
             count_fault(fault, content.keep, len(content.captions), drops)
             if not content.keep:
                 return
-            features = {}
         for caption in content.captions:
             yield Clip(video.video_id, 0.0, content.duration, caption, features)
 
     def _rows(self, video: AnnotatedVideo) -> int:
         return max(1, len(video.captions))
 
-    @cached_property
-    def _folder(self) -> FeatureFolder:
-        return FeatureFolder(self._location, self.pool, normalise=self.normalise)
+    def _seen(self, video_id: str) -> Float16[np.ndarray, " dim"]:
+        parts = [
+            folder.clip(video_id, folder.read(video_id, dim), 0.0, None)
+            for folder, dim in zip(self._streams, self._dims, strict=True)
+        ]
+        return to_float16(np.concatenate(parts), str(self._streams[0].file(video_id)))
+
+    def _heard(self, video_id: str) -> Float16[np.ndarray, " dim"] | None:
+        """The audio of a video; None without a folder of audio, or its file."""
+        if self._sounds is None or not storage.exists(self._sounds.file(video_id)):
+            return None
+        vector = self._sounds.clip(video_id, self._sounds.read(video_id, self._audio_dim), 0.0, None)
+        return to_float16(vector, str(self._sounds.file(video_id)))
 
     @cached_property
-    def _dim(self) -> int:
-        return self._folder.dim(self._feature_ids())
+    def _streams(self) -> list[FeatureFolder]:
+        places = [self._location, *([] if self.features_3d is None else [locate(self.features_3d)])]
+        return [FeatureFolder(place, self.pool, normalise=self.normalise) for place in places]
+
+    @cached_property
+    def _sounds(self) -> FeatureFolder | None:
+        return None if self.audio is None else FeatureFolder(locate(self.audio), "mean", normalise=False)
+
+    @cached_property
+    def _dims(self) -> list[int]:
+        return [folder.dim(self._feature_ids()) for folder in self._streams]
+
+    @cached_property
+    def _audio_dim(self) -> int:
+        assert self._sounds is not None
+        return self._sounds.dim(self._feature_ids())
 
 
 class MsrvttVideos(MsrvttListing):

@@ -141,7 +141,7 @@ def _print(report: "ActivationReport", page: str) -> None:
             print(
                 f"{dataset.name}, {summary.modality}: {summary.named_capsules} of {report.num_capsules} capsules go "
                 f"with a concept, {100 * summary.dead:.0f} % are dead, "
-                f"entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
+                f"a clip's entropy {summary.entropy:.2f} of {summary.max_entropy:.2f} bits"
             )
         for modality in dataset.absent:
             print(f"{dataset.name}: no clip has {modality}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.systems.siamese.tables.margin_choice import MarginChoice
 
 PROG = "vtr tables siamese"
-VARIANTS = ("", "drop-caps", "lenet", "alexnet", "resnet-34")
+VARIANTS = ("", "drop-caps", "lenet", "alexnet", "resnet-34", "inception-v3")
 FILE = "figures.json"
 
 
@@ -27,8 +27,8 @@ class SiameseTableFlags:
     preset: str = "siamese-att-small"
     """Base preset, whose variants are the rows; siamese-att has the published sizes, for a GPU."""
     only: tuple[str, ...] = ()
-    """Rows to train, by variant: scn, drop-caps, lenet, alexnet, resnet-34 (default: all). Finished rows are always
-    shown."""
+    """Rows to train, by variant: scn, drop-caps, lenet, alexnet, resnet-34, inception-v3 (default: all). Finished rows
+    are always shown."""
     groups: tuple[int, ...] = ()
     """Numbers of the test groups to train for, from 0 (default: all)."""
     group_size: int = 5
@@ -76,6 +76,8 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
         splits = [split.without_validation() for split in splits]
     preset(flags.preset)
     _finished_rows(flags, splits)  # refuses a folder of other splits before any training
+    for variant in VARIANTS:
+        _check_settings(flags, variant, _config(flags, changes, variant), len(groups))
     for number in numbers:
         for variant in wanted:
             _run(flags, changes, number, splits[number], variant)
@@ -102,6 +104,7 @@ def _numbers(flags: SiameseTableFlags, count: int) -> Sequence[int]:
 
 def _run(flags: SiameseTableFlags, changes: Mapping[str, Any], number: int, split: "GroupSplit", variant: str) -> None:
     """Metrics of one row on one group, computed if missing."""
+    from pipelines.tables.runs import settings_of
     from vtr_core import storage
     from vtr_core.config.override import override
     from vtr_core.storage import locate
@@ -110,7 +113,7 @@ def _run(flags: SiameseTableFlags, changes: Mapping[str, Any], number: int, spli
     if _finished(flags, variant, number, split) is not None:
         return
     folder = _folder(flags, variant, number)
-    config = _config(flags, changes, variant)
+    config = settings = _config(flags, changes, variant)
     print(f"\n=== {config.preset}, group {number}: {', '.join(split.test)}", flush=True)
     runs = FaceRuns(flags.faces, flags.size, flags.seed, flags.out, flags.experiment)
     if flags.margins:
@@ -121,7 +124,7 @@ def _run(flags: SiameseTableFlags, changes: Mapping[str, Any], number: int, spli
         data, run, threshold = runs.data(f"group-{number}", split), f"{folder}/run", None
     checkpoint = runs.checkpoint(config, data, run)
     figures = _figures(flags, checkpoint, data, threshold)
-    storage.write_json(locate(folder) / FILE, {"split": vars(split), **figures})
+    storage.write_json(locate(folder) / FILE, {"split": vars(split), "settings": settings_of(settings), **figures})
 
 
 def _choice(
@@ -172,6 +175,18 @@ def _finished(flags: SiameseTableFlags, variant: str, number: int, split: "Group
             "--group-size and --margins, or choose another --out"
         )
     return saved["figures"]
+
+
+def _check_settings(flags: SiameseTableFlags, variant: str, config: "TrainConfig", groups: int) -> None:
+    """RunConflict where a row's figures were made with other settings than these."""
+    from pipelines.tables.runs import check_against
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    for number in range(groups):
+        place = locate(_folder(flags, variant, number)) / FILE
+        if storage.exists(place):
+            check_against(storage.read_json(place).get("settings"), config, str(place))
 
 
 def _folder(flags: SiameseTableFlags, variant: str, number: int) -> str:
