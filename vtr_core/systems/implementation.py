@@ -55,5 +55,7 @@ class Implementation:
     """
     events: Callable[[nn.Module, torch.device, torch.dtype], Mapping[str, Mapping[str, str]]] = _no_events
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
+    compiles: bool = False
+    """Whether torch.compile is known to take its models, with the gradients of the plain ones."""
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""
