@@ -61,5 +61,7 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
+    compiles: bool = False
+    """Whether torch.compile is known to take its models, with the gradients of the plain ones."""
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""

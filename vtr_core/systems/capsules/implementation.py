@@ -8,5 +8,11 @@ from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.signature import signature
 
 IMPLEMENTATION = Implementation(
-    build=build, task=clip_task, predict=predict, signature=signature, retrieval=CLIP_SPACE, knock_outs=knock_outs
+    build=build,
+    task=clip_task,
+    predict=predict,
+    signature=signature,
+    retrieval=CLIP_SPACE,
+    knock_outs=knock_outs,
+    compiles=True,
 )

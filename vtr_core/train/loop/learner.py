@@ -25,10 +25,17 @@ class Learner:
     """One worker's copy of everything that changes with a training step.
 
     distribute: wraps the module for data parallel training (DDP) and moves it to the worker's device.
+    compiles: whether training goes through the model as torch.compile has it; validation never does, whose batches have
+    sizes of their own.
     """
 
     def __init__(
-        self, model: nn.Module, objective: nn.Module, config: TrainConfig, distribute: Callable[[nn.Module], nn.Module]
+        self,
+        model: nn.Module,
+        objective: nn.Module,
+        config: TrainConfig,
+        distribute: Callable[[nn.Module], nn.Module],
+        compiles: bool = False,
     ) -> None:
         self._config = config
         self._bare = model
@@ -36,7 +43,8 @@ class Learner:
         if world_size() > 1:  # alone, torch's own is faster
             share_channels(model, sum_shares)
         rows = config.batch.micro_rows
-        self.model = distribute(model if rows is None else MicroBatches(model, rows))
+        called = _compiled(model) if compiles else model
+        self.model = distribute(called if rows is None else MicroBatches(called, rows))
         self.objective = objective.to(next(chain(model.parameters(), model.buffers())).device)
         self._optimizer = build_optimizer(nn.ModuleList([model, self.objective]), config.optimizer)
         decay = config.training.ema_decay
@@ -59,14 +67,15 @@ class Learner:
     def update(self, loss: Tensor) -> Tensor | None:
         """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping.
 
-        None, and nothing changed, where the gradient is not finite; on all workers then, which have the same gradient.
+        None, and nothing changed, where either is not finite; on all workers then, which have the same loss and the
+        same gradient. Both are read at once: that is the one time that a step waits for the device.
         """
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         average_gradients(self.objective)
         parameters = [*self._bare.parameters(), *self.objective.parameters()]
         norm = nn.utils.clip_grad_norm_(parameters, self._config.optimizer.gradient_clip or math.inf)
-        if not torch.isfinite(norm):
+        if not torch.isfinite(loss.detach() + norm):
             self._optimizer.zero_grad(set_to_none=True)
             return None
         self._optimizer.step()
@@ -97,6 +106,12 @@ class Learner:
             "objective": _weights(self.objective),
             "optimizer": self._optimizer.state_dict(),
         }
+
+
+def _compiled(model: nn.Module) -> nn.Module:
+    compiled = torch.compile(model)
+    assert isinstance(compiled, nn.Module)
+    return compiled
 
 
 def _weights(module: nn.Module) -> dict[str, Tensor]:

@@ -24,13 +24,17 @@ class Meter:
         yield
         self._waited += time.perf_counter() - begin
 
+    def elapsed(self) -> float:
+        """Seconds since the last reading."""
+        return time.perf_counter() - self._begin
+
     def step(self) -> None:
         """One more step is done."""
         self._steps += 1
 
     def read(self) -> dict[str, float]:
         """Rows per second of the whole job and the share of time spent waiting, since the last reading."""
-        elapsed = time.perf_counter() - self._begin
+        elapsed = self.elapsed()
         rate, share = self._steps * self._rows / elapsed, self._waited / elapsed
         self._reset()
         return {"train/samples_per_s": rate, "train/data_wait": share}

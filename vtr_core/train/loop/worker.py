@@ -31,6 +31,7 @@ from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
 from vtr_core.train.loop.bad_shards import BadShards
 from vtr_core.train.loop.collapse import CollapseWatch
 from vtr_core.train.loop.context import WorkerContext
+from vtr_core.train.loop.device_choices import compiles, uses_bf16
 from vtr_core.train.loop.early_stopping import judge
 from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.meter import Meter
@@ -89,6 +90,7 @@ class Worker:
         torch.manual_seed(self._config.seed)  # what the loss learns begins alike in all workers
         self._task = build_task(self._config, self._rank, self._world, table, self._information())
         self._build()
+        self._compiled = False
 
     def _information(self) -> InformationTable | None:
         """The information content of the training captions, for a loss with a granularity margin."""
@@ -105,7 +107,8 @@ class Worker:
         torch.manual_seed(self._config.seed)
         model = build_model(self._config.model, self._words.vectors, statistics)
         self._fitting = self._given_weights(model) if found is None else None
-        self._learner = Learner(model, self._task.objective, self._config, self._context.distribute)
+        self._compiles = compiles(self._config, self._system.implementation(), self._device)
+        self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
             require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
@@ -152,9 +155,15 @@ class Worker:
 
     def _report_choices(self, recorder: Recorder) -> None:
         """Report the choices that the model makes on this device, such as a backend."""
-        dtype = torch.bfloat16 if self._uses_bf16() else torch.float32
+        dtype = torch.bfloat16 if uses_bf16(self._config, self._device) else torch.float32
         for name, values in self._system.implementation().events(self._learner.bare, self._device, dtype).items():
             recorder.event(name, **values)
+
+    def _report_compilation(self, meter: Meter) -> None:
+        """After the first step of a compiled model, how long it took: the others take none of it."""
+        if self._recorder is not None and self._compiles and not self._compiled:
+            self._compiled = True
+            self._recorder.event("compiled", first_step_s=round(meter.elapsed(), 1))
 
     def _loop(self) -> None:
         meter = Meter(self._config.batch.rows)
@@ -167,12 +176,13 @@ class Worker:
                 self._count_replaced(bad_shards.look(columns))
             metrics = self._step(columns)
             meter.step()
+            self._report_compilation(meter)
             not_finite = not_finite + 1 if metrics is None else 0
             self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
             if metrics is None:
                 self._skip(columns, not_finite)
             elif self._is_due(self._config.training.log_every):
-                self._report({**metrics, **meter.read(), **self._counts()})
+                self._report({**_numbers(metrics), **meter.read(), **self._counts()})
             self._validate_and_save()
         if self._recorder is not None:
             self._recorder.save_last(self._progress.step, self._checkpoint)
@@ -192,10 +202,11 @@ class Worker:
         total = sum_all(mine, self._device)
         self._progress = replace(self._progress, replaced_rows=self._progress.replaced_rows + total)
 
-    def _step(self, columns: Columns) -> dict[str, float] | None:
+    def _step(self, columns: Columns) -> dict[str, float | Tensor] | None:
         """One optimiser step; None, and nothing done, where the loss or its gradient is not finite.
 
-        Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn.
+        Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn. Values stay on
+        the device: reading one waits for the step, which only those that are logged are worth.
         """
         step = self._progress.step
         assert int(columns["step"][0]) == step
@@ -203,15 +214,13 @@ class Worker:
         plateaus, epoch = self._progress.plateaus, self._plan.steps_per_epoch
         rate = learning_rate_at(self._config.optimizer, step, self._total, epoch, plateaus)
         self._learner.set_learning_rate(rate)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._uses_bf16()):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=uses_bf16(self._config, self._device)):
             output = self._task.step(self._learner.model, columns, step, self._device)
-        if not agree_all(bool(torch.isfinite(output.loss)), self._device):
-            return None
         norm = self._learner.update(output.loss)
         if norm is None:
             return None
         values = {"train/loss": output.loss, "train/gradient_norm": norm, **output.metrics}
-        return {**_numbers(values), **self._watched(output), "train/learning_rate": rate}
+        return {**values, **self._watched(output), "train/learning_rate": rate}
 
     def _watched(self, output: StepOutput) -> dict[str, float]:
         """Collapse metrics at the steps that are logged; a warning event where embeddings have collapsed."""
@@ -225,15 +234,6 @@ class Worker:
         if self._watch.at_chance is not None and was_at_chance is None:
             self._recorder.event("at_chance", step=step, loss=loss, chance=self._watch.at_chance)
         return values
-
-    def _uses_bf16(self) -> bool:
-        match self._config.training.precision:
-            case "bf16":
-                return True
-            case "float32":
-                return False
-            case "auto":
-                return self._device.type == "cuda" and torch.cuda.is_bf16_supported()
 
     def _skip(self, columns: Columns, in_row: int) -> None:
         """Count the step, say what its batch held, and stop after too many in a row; on all workers alike."""

@@ -1,0 +1,75 @@
+"""A compiled model trains as the plain one does; which runs compile; how often a step waits for the device."""
+
+import multiprocessing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.train.loop.test_learner import LearntScale, batch, config, learner, step
+from vtr_core.config.override import override
+from vtr_core.run.build import build_model
+from vtr_core.run.models import system_of
+from vtr_core.run.presets import preset
+from vtr_core.train.loop.device_choices import compiles
+from vtr_core.train.loop.learner import Learner
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def test_auto_compiles_on_a_gpu_what_is_known_to_compile() -> None:
+    capsules = preset("capsule-howto-tiny")
+    system = system_of(capsules.model).implementation()
+    unknown = replace(system, compiles=False)
+    assert compiles(capsules, system, GPU)
+    assert not compiles(capsules, system, CPU)
+    assert not compiles(capsules, unknown, GPU)
+    assert compiles(override(capsules, {"training.compile": "on"}), unknown, CPU)
+    assert not compiles(override(capsules, {"training.compile": "off"}), system, GPU)
+
+
+def _train_both(rows: int | None, file: Path) -> None:
+    """Losses and weights of the plain and of the compiled model after three steps."""
+    settings = config(**{"batch.micro_rows": rows, "training.ema_decay": 0.9})
+    plain = learner(settings)
+    torch.manual_seed(0)
+    compiled = Learner(build_model(settings.model), LearntScale(), settings, lambda model: model, compiles=True)
+    losses = [torch.stack([step(trained) for _ in range(3)]) for trained in (plain, compiled)]
+    torch.save((losses, [trained.state()["trained"] for trained in (plain, compiled)]), file)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rows", [None, 4])
+def test_a_compiled_model_trains_as_the_plain_one(rows: int | None, tmp_path: Path) -> None:
+    """In a process of its own, without the checks of shapes, which torch.compile does not take."""
+    file = tmp_path / "both.pt"
+    worker = multiprocessing.get_context("forkserver").Process(target=_train_both, args=(rows, file))
+    worker.start()
+    worker.join()
+    (plain_losses, losses), (plain, compiled) = torch.load(file, weights_only=True)
+    torch.testing.assert_close(losses, plain_losses, rtol=1e-5, atol=1e-6)
+    for name, weight in plain.items():
+        torch.testing.assert_close(compiled[name], weight, rtol=1e-4, atol=1e-5)
+
+
+class Reads(TorchDispatchMode):
+    """Counts the values that are read from the device: each waits for all that was begun before it."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+def test_an_update_reads_one_value() -> None:
+    trained = learner(config())
+    embeddings = trained.model(batch(extra=0))
+    loss: Tensor = trained.objective(embeddings.vectors["text"], embeddings.vectors["video"])
+    with Reads() as reads:
+        assert trained.update(loss) is not None
+    assert reads.count == 1
