@@ -12,11 +12,11 @@ from vtr_core.config.override import override
 from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.losses.objectives.build import build_objective
+from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.run.build import check_model
 from vtr_core.run.parts import check_parts
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
-from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.systems.muse.model import Muse
 from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
 
