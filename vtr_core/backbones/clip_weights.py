@@ -44,7 +44,7 @@ def load_clip(clip: Clip, file: str) -> None:
     if words is not None and len(words) != len(clip.token_embedding.weight):
         raise CheckpointError(
             f"{file} has {len(words)} tokens, the data set's vocabulary has {len(clip.token_embedding.weight)} with "
-            "those of start and end; make the data set with CLIP's own tokens: --clip-bpe FILE"
+            "those of start and end; give weights that were trained with the data set's vocabulary"
         )
     load_state(clip, state, file)
 

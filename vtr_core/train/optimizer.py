@@ -49,7 +49,7 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
             (base, 1.0),
             (learning, config.learner_factor),
             (scaling, config.temperature_factor),
-            *((factor, [p for p in layer if p.requires_grad]) for factor, layer in backbone),
+            *(([p for p in layer if p.requires_grad], factor) for factor, layer in backbone),
         )
         for decays in (True, False)
         for width_factor, chosen in _by_width(

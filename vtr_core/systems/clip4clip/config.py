@@ -40,6 +40,12 @@ class MuseFrames(Settings):
     norm: NormPlace = "before"
     """The LayerNorm of each layer: before Mamba, as in the published code, or after it, as in the paper's Eq. 7."""
 
+    @model_validator(mode="after")
+    def _keeps_cls(self) -> "MuseFrames":
+        if 1 not in self.scales or len(set(self.scales)) < len(self.scales):
+            raise ValueError(f"scales = {self.scales} must hold 1, the [CLS] tokens that are kept, and each scale once")
+        return self
+
 
 FramesConfig = Annotated[MeanPooling | SequenceTransformer | MuseFrames, Field(discriminator="kind")]
 
@@ -59,17 +65,10 @@ class Clip4ClipConfig(Settings):
 
     @model_validator(mode="after")
     def _frames_fit(self) -> "Clip4ClipConfig":
-        size, grid = self.backbone.image_size, self.backbone.grid
+        size = self.backbone.image_size
         if self.stored_size < size:
             raise ValueError(
                 f"frames of {self.stored_size} pixels are smaller than backbone.image_size = {size}; extract them with "
                 f"--frame-size {size}"
             )
-        if isinstance(self.frames, MuseFrames):
-            wrong = [scale for scale in self.frames.scales if scale > grid and scale not in (2 * grid, 4 * grid)]
-            if wrong or 1 not in self.frames.scales:
-                raise ValueError(
-                    f"frames.scales = {self.frames.scales} must hold 1 and may hold up to {grid}, {2 * grid} and "
-                    f"{4 * grid}, of pictures of {grid} × {grid} patches"
-                )
         return self

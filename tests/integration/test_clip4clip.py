@@ -1,0 +1,100 @@
+"""CLIP4Clip from video files to search: extraction of frames, training, resumption, workers, evaluation, index."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.cli import run
+from pipelines.demo.films import render
+from pipelines.train.command import TrainFlags, resume, train
+from tests.drills.runs import losses, weights
+from vtr_core.config.override import override
+from vtr_core.errors import ConfigError, SchemaMismatch
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
+
+pytestmark = pytest.mark.integration
+FILMS, STEPS = 32, 8
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of frames of rendered films, as `vtr extract` makes it."""
+    folder = tmp_path_factory.mktemp("films")
+    table = render(folder / "videos", FILMS, 0)
+    words = ["--captions", str(table), "--records", "frames", "--frame-size", "36", "--frame-rate", "1"]
+    run("extract", [str(folder / "videos"), *words, "--out", str(folder / "data"), "--workers", "0"])
+    return folder / "data" / "test"
+
+
+def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) -> TrainConfig:
+    small = {
+        "batch.videos": 16,
+        "training.epochs": STEPS * 16 // FILMS,
+        "training.log_every": 1,
+        "training.keep_checkpoints": STEPS,
+        "training.validate_every": 1,
+        "model.random_crop": True,
+        "optimizer.backbone_factor": 0.5,
+        "optimizer.layer_decay": 0.9,
+        "optimizer.warmup_steps": 0,
+        "scaling.workers": workers,
+    }
+    return override(preset(name), {**small, **changes})
+
+
+def test_it_is_trained_resumed_evaluated_indexed_and_searched(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    finished = train(config(), TrainFlags(data=str(films), validation=str(films), out=str(out)))
+    found = losses(out)
+    assert len(found) == STEPS
+    assert sum(found[-3:]) < sum(found[:3])
+
+    cut = shutil.copytree(out, tmp_path / "cut")
+    record = json.loads((cut / "run.json").read_text())
+    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
+    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[2:]:
+        shutil.rmtree(checkpoint)
+    resume(str(cut))
+    expected, again = weights(out, STEPS), weights(cut, STEPS)
+    assert all(torch.equal(expected[name], again[name]) for name in expected)
+
+    run("evaluate", [finished.checkpoint, "--data", str(films)])
+    run("index", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "index")])
+    run("search", ["a red circle grows", "--index", str(tmp_path / "index"), "--k", "2"])
+    said = capsys.readouterr().out
+    assert "text → video" in said
+    assert f"all of {FILMS}" in said
+    assert "0:00–0:03" in said
+
+
+def test_data_of_another_kind_or_size_is_refused(films: Path, tmp_path: Path) -> None:
+    flags = TrainFlags(data=str(films), out=str(tmp_path / "x"))
+    with pytest.raises(SchemaMismatch, match="this model reads videos/1"):
+        train(preset("muse-msrvtt-tiny"), flags)
+    with pytest.raises(ConfigError, match=r"frames of 36 pixels are smaller than backbone\.image_size = 64"):
+        train(config(**{"model.stored_size": 64, "model.backbone.image_size": 64}), flags)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["clip4clip-tiny-seq-transf", "muse-clip-tiny"])
+def test_two_workers_train_what_the_process_itself_does(
+    name: str, films: Path, tmp_path: Path, local_ray: None
+) -> None:
+    for workers in (0, 2):
+        train(config(name, workers), TrainFlags(data=str(films), out=str(tmp_path / str(workers))))
+    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
+
+
+@pytest.mark.long
+def test_a_frozen_clip_and_micro_batches_train(films: Path, tmp_path: Path) -> None:
+    changes = {"batch.micro_rows": 8, "model.backbone.freeze": "all"}
+    train(config(**changes), TrainFlags(data=str(films), out=str(tmp_path / "run")))
+    before, after = weights(tmp_path / "run", 2), weights(tmp_path / "run", STEPS)
+    changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"temporal"}
