@@ -42,8 +42,8 @@ def extended(index: VideoIndex, added: VideoIndex, both: Manifest) -> VideoIndex
         graph = None if again.any() else index.candidates
         candidates = build_graph(searched(tensors)) if graph is None else extended_graph(graph, searched(second))
     table = pa.concat_tables([_table(kept), _table(added)], promote_options="default")
-    changes = {"data": both.uri, "data_fingerprint": both.fingerprint}
-    return _changed(replace(index, record=replace(index.record, **changes)), tensors, Items(table), candidates)
+    record = replace(index.record, data=both.uri, data_fingerprint=both.fingerprint)
+    return _changed(replace(index, record=record), tensors, Items(table), candidates)
 
 
 def without(index: VideoIndex, ids: Collection[str]) -> VideoIndex:
