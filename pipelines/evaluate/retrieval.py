@@ -133,7 +133,7 @@ def _embedded(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str]) ->
     for uri in stored:
         found = load_embeddings(uri)
         if found.data_fingerprint == manifest.fingerprint:
-            found.check_model(model_fingerprint(loaded.model), uri)
+            found.check(model_fingerprint(loaded.model), manifest, uri)
             return read_embeddings(found, uri)
     return embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
 

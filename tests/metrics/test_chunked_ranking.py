@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.reference import ranking as reference
 from vtr_core.errors import VtrError
+from vtr_core.metrics import standing
 from vtr_core.metrics.ranking import chunked_retrieval_metrics, retrieval_metrics
 from vtr_core.metrics.relevance import from_labels, from_matrix
 
@@ -21,6 +23,29 @@ def _labelled_scores(draw):
 
 
 TIES = st.sampled_from(["expected", "optimistic", "pessimistic"])
+
+
+@settings(max_examples=60)
+@given(_labelled_scores(), st.integers(1, 13), st.sampled_from([0, 2, 16]), st.sampled_from([0, 20, 2**25]), TIES)
+def test_neither_the_way_of_counting_nor_the_kept_blocks_matter(labelled, item_chunk, few, kept, ties):
+    scores, query_labels, item_labels = labelled
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(standing, "FEW", few)
+        patched.setattr(standing, "KEPT_SCORES", kept)
+        found = chunked_retrieval_metrics(
+            lambda queries, items: scores[queries, items],
+            from_labels(query_labels, item_labels),
+            ties=ties,
+            missing="count_as_failure",
+            query_chunk=5,
+            item_chunk=item_chunk,
+        )
+    relevant = query_labels[:, None] == item_labels
+    asked = relevant.any(axis=1)
+    ranks = [*reference.ranks(scores[asked], relevant[asked], ties), *[float(len(item_labels))] * int((~asked).sum())]
+    assert (found.median_rank, found.mean_rank) == (np.median(ranks), np.mean(ranks))
+    recall = reference.recall(scores[asked], relevant[asked], 1, ties) if asked.any() else 0.0
+    assert found.recall[1] == pytest.approx(recall * asked.mean(), abs=1e-12)
 
 
 @settings(max_examples=60)

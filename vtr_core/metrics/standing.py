@@ -12,6 +12,12 @@ from jaxtyping import Float64, Int, Real
 
 from vtr_core.metrics.relevance import MetricError, Relevance
 
+FEW = 16
+"""Up to this number of relevant items their scores are compared with all others; more are searched in sorted scores,
+which costs as much as about thirty comparisons."""
+KEPT_SCORES = 2**25
+"""Scores of blocks with relevant items that are kept for counting, 128 MiB of float32."""
+
 ScoreChunk = Callable[[slice, slice], np.ndarray]
 """(queries, items) → their scores, higher is better; the same slices must give the same scores every time."""
 
@@ -33,8 +39,9 @@ class Standing:
 def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, item_chunk: int) -> Standing:
     """The standing of every relevant item.
 
-    Holds one (query_chunk, item_chunk) block of scores at a time. A block with relevant items is computed twice: once
-    for the scores to count against, once to count. Raises MetricError for a score that is not finite, with its query.
+    Holds one (query_chunk, item_chunk) block of scores at a time, and at most KEPT_SCORES of blocks with relevant
+    items, whose scores are needed before the first is counted; further such blocks are computed twice. Raises
+    MetricError for a score that is not finite, with its query.
     """
     parts = [
         _standing_of(score_chunk, relevance.slice(queries), queries, item_chunk)
@@ -50,11 +57,14 @@ def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, it
 
 def _standing_of(score_chunk: ScoreChunk, relevance: Relevance, queries: slice, item_chunk: int) -> Standing:
     """`standing` of the queries of one chunk, whose relevance is `relevance`."""
-    scores = _relevant_scores(score_chunk, relevance, queries, item_chunk)
+    kept: dict[int, np.ndarray] = {}
+    scores = _relevant_scores(score_chunk, relevance, queries, item_chunk, kept)
     higher, equal = np.zeros((2, len(scores)), np.int64)
     finite = np.ones(relevance.num_queries, bool)
     for items in _slices(relevance.num_items, item_chunk):
-        block = score_chunk(queries, items)
+        block = kept.pop(items.start, None)
+        if block is None:
+            block = score_chunk(queries, items)
         finite &= np.isfinite(block).all(axis=1)
         more_higher, more_equal = _count(block, scores, relevance)
         higher += more_higher
@@ -65,15 +75,21 @@ def _standing_of(score_chunk: ScoreChunk, relevance: Relevance, queries: slice, 
 
 
 def _relevant_scores(
-    score_chunk: ScoreChunk, relevance: Relevance, queries: slice, item_chunk: int
+    score_chunk: ScoreChunk, relevance: Relevance, queries: slice, item_chunk: int, kept: dict[int, np.ndarray]
 ) -> Float64[np.ndarray, " pairs"]:
-    """The scores of the relevant items, best first within a query; float64 holds every float exactly."""
+    """The scores of the relevant items, best first within a query; float64 holds every float exactly.
+
+    kept: takes the first blocks with relevant items, by their first item.
+    """
     rows = np.repeat(np.arange(relevance.num_queries), relevance.counts)
     scores = np.empty(len(rows))
     for items in _slices(relevance.num_items, item_chunk):
         inside = (relevance.items >= items.start) & (relevance.items < items.stop)
         if inside.any():
-            scores[inside] = score_chunk(queries, items)[rows[inside], relevance.items[inside] - items.start]
+            block = score_chunk(queries, items)
+            scores[inside] = block[rows[inside], relevance.items[inside] - items.start]
+            if sum(other.size for other in kept.values()) + block.size <= KEPT_SCORES:
+                kept[items.start] = block
     return scores[np.lexsort((-scores, rows))]
 
 
@@ -81,10 +97,15 @@ def _count(
     block: Real[np.ndarray, "queries items"], scores: Float64[np.ndarray, " pairs"], relevance: Relevance
 ) -> Int[np.ndarray, "2 pairs"]:
     """Items of the block with a higher score, and with an equal one, for every pair."""
-    ordered = np.sort(block, axis=1)
     counts = np.zeros((2, len(scores)), np.int64)
-    for row, own in enumerate(_pairs_by_query(relevance)):
-        counts[:, own] = _higher_and_equal(ordered[row], scores[own])
+    wanted = scores.astype(block.dtype)
+    for row, own in zip(block, _pairs_by_query(relevance), strict=True):
+        if own.stop - own.start > FEW:
+            counts[:, own] = _higher_and_equal(np.sort(row), scores[own])
+            continue
+        for pair in range(own.start, own.stop):
+            counts[0, pair] = np.count_nonzero(row > wanted[pair])
+            counts[1, pair] = np.count_nonzero(row == wanted[pair])
     return counts
 
 

@@ -147,7 +147,7 @@ def test_other_models_and_data_are_refused(data: Manifest, checkpoint: str, tmp_
         embed(replace(flags, checkpoint=dual_checkpoint(tmp_path / "dual", videos), data=videos.uri))
     found = load_embeddings(flags.out)
     with pytest.raises(VtrError, match="holds embeddings by the model"):
-        found.check_model("0" * 64, flags.out)
+        found.check("0" * 64, data, flags.out)
     if again.fingerprint != data.fingerprint:
         with pytest.raises(VtrError, match="already holds other embeddings"):
             embed(replace(flags, checkpoint=other, data=again.uri))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from vtr_core import storage
 from vtr_core.config.record import record
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.binary_columns import as_rows, fixed_size_binary
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint, short
@@ -56,8 +57,13 @@ class EmbeddingSet:
         value = {**asdict(self), "shards": [asdict(shard) for shard in self.shards]}
         return {**value, "fingerprint": fingerprint(value)}
 
-    def check_model(self, found: str, uri: str) -> None:
-        """DatasetError unless they are of the model with the fingerprint `found`."""
+    def check(self, found: str, manifest: Manifest, uri: str) -> None:
+        """DatasetError unless the set, at `uri`, is of `manifest` by the model with the fingerprint `found`."""
+        if manifest.fingerprint != self.data_fingerprint:
+            raise DatasetError(
+                f"{uri} holds embeddings of {self.data} as it was ({short(self.data_fingerprint)}), {manifest.uri} is "
+                f"{short(manifest.fingerprint)}; run vtr embed again"
+            )
         if found != self.model_fingerprint:
             raise DatasetError(
                 f"{uri} holds embeddings by the model {short(self.model_fingerprint)}, the checkpoint is "

@@ -7,7 +7,9 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import key64
+from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.retrieval.index.change import searched
 from vtr_core.retrieval.index.clips import joint_clips
 from vtr_core.retrieval.index.faiss import build_graph
 from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, VideoIndex, model_fingerprint, sizes
@@ -17,17 +19,22 @@ from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
 
 
-def build_index(loaded: TrainedModel, manifest: Manifest, backend: Backend) -> VideoIndex:
+def build_index(
+    loaded: TrainedModel, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None = None
+) -> VideoIndex:
     """The index of `manifest`, of the whole videos or clips that the model reads.
 
-    Raises ConfigError for a model without vectors to search and for a faiss index of a space that has no inner product,
-    DatasetError for data without the model's features, and whatever embedding raises.
+    stored: the embeddings of the data set, where they are already computed. Raises ConfigError for a model without
+    vectors to search and for a faiss index of a space that has no inner product, DatasetError for data without the
+    model's features, and whatever embedding raises.
     """
     match spaces_of(loaded, "an index"):
         case DualSpaces() as spaces:
+            if stored is not None:
+                raise ConfigError("--embeddings is for models of one joint space, not for dual encoders; leave it out")
             return _dual(loaded, spaces, manifest, backend)
         case JointSpace() as space:
-            return _joint(loaded, space, manifest, backend)
+            return _joint(loaded, space, manifest, backend, stored)
 
 
 def _dual(loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend) -> VideoIndex:
@@ -42,25 +49,26 @@ def _dual(loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend:
         tensors=tensors,
         items=described(manifest, np.array([key64(name) for name in videos.video_id], np.int64)),
         concepts=videos.concepts,
-        candidates=build_graph(tensors["latent"]) if backend == "faiss" else None,
+        candidates=build_graph(searched(tensors)) if backend == "faiss" else None,
     )
 
 
-def _joint(loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend: Backend) -> VideoIndex:
+def _joint(
+    loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None
+) -> VideoIndex:
     config = loaded.config
     space.check(config, manifest)
     similarity = config.evaluation.similarity
     if backend == "faiss" and similarity != "cosine":
         raise ConfigError(f"--backend faiss finds candidates by cosine, the model compares by {similarity}; use exact")
-    rows = space.rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
+    rows = stored or space.rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     clips = joint_clips(rows, manifest)
     tensors = {**clips.vectors, **{f"has_{name}": present for name, present in clips.present.items()}}
-    whole = np.stack(list(clips.vectors.values())).sum(axis=0, dtype=np.float32)
     return VideoIndex(
         record=_record(loaded, manifest, "joint", tensors, similarity, backend),
         tensors=tensors,
         items=clips.items,
-        candidates=build_graph(whole) if backend == "faiss" else None,
+        candidates=build_graph(searched(tensors)) if backend == "faiss" else None,
     )
 
 

@@ -25,6 +25,14 @@ def build_graph(vectors: Float32[np.ndarray, "videos dim"]) -> bytes:
     return bytes(faiss.serialize_index(graph).tobytes())
 
 
+def extended_graph(content: bytes, vectors: Float32[np.ndarray, "added dim"]) -> bytes:
+    """The graph `content`, from `build_graph`, with more vectors after its own."""
+    faiss = _faiss()
+    graph = faiss.deserialize_index(np.frombuffer(content, np.uint8))
+    graph.add(normalized(vectors))
+    return bytes(faiss.serialize_index(graph).tobytes())
+
+
 class Graph:
     """A graph from `build_graph`. Its bytes must come from an index whose hashes were checked."""
 

@@ -120,7 +120,7 @@ def _store_array(location: Location, name: str, tensor: np.ndarray) -> StoredFil
     header = io.BytesIO()
     array = np.ascontiguousarray(tensor)
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    return _store(location, name, "npy", header.getvalue(), memoryview(array.reshape(-1)).cast("B"))
+    return _store(location, name, "npy", header.getvalue(), array.reshape(-1).view(np.uint8).data)
 
 
 def _store(location: Location, name: str, suffix: str, *parts: bytes | memoryview) -> StoredFile:

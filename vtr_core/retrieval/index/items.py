@@ -81,7 +81,7 @@ class Items(Sequence[Item]):
 
     def _item(self, row: dict[str, Any]) -> Item:
         metadata = {name: row[kept_column(name)] or "" for name in self._kept}
-        return Item(*(row[name] for name in _COLUMNS.names), metadata=metadata)
+        return Item(row["item_id"], row["video_id"], row["start"], row["end"], row["caption"], metadata)
 
     def to_bytes(self) -> bytes:
         """The table as a file of Arrow IPC."""

@@ -1,0 +1,1 @@
+"""Evaluation and index of as many clips as a machine holds."""
