@@ -13,8 +13,8 @@ from pipelines.arguments import parse, print_help, wants_help
 class SearchFlags:
     """Flags of `vtr search`."""
 
-    query: Annotated[str | None, tyro.conf.Positional] = None
-    """Text query; in batch mode give --topics instead."""
+    query: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """One or more text queries, each in quotes; in batch mode give --topics instead."""
     index: str = tyro.MISSING
     """Index made by vtr index."""
     k: int | None = None
@@ -29,6 +29,14 @@ class SearchFlags:
     """Range by which the scores of each space are rescaled: all scores of the query, or training scores."""
     transform: str | None = None
     """transform.json of vtr analyze causality, applied to concept scores."""
+    filter: tuple[str, ...] = ()
+    """Only items that meet these conditions on kept columns, item_id, video_id, start, end or caption, such as
+    category=cooking, category!=news, caption~dog, year>=2015."""
+    link: str | None = None
+    """Address of each hit, with names in braces: "https://example.org/{video_id}?t={start}", {item_id}, {end} or a kept
+    column (default: the kept column url or link)."""
+    thumbnails: str | None = None
+    """Write the hits' thumbnails to this folder, where the data set has them."""
     checkpoint: str | None = None
     """Checkpoint of the model, if it is no longer where the index says."""
     topics: str | None = None
@@ -41,6 +49,8 @@ class SearchFlags:
     """Also write the results to this HTML file, with thumbnails where the data set has them."""
     json: bool = False
     """Print JSON."""
+    csv: bool = False
+    """Print CSV, a row for each hit."""
 
 
 def main(argv: Sequence[str]) -> None:

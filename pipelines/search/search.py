@@ -1,25 +1,22 @@
-"""Search of an index for one query or for a file of topics, printed as a table or as JSON."""
+"""Search of an index for queries or for a file of topics."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-
-from rich.table import Table
-from rich.text import Text
 
 from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device
 from pipelines.report.links import print_link
-from pipelines.report.printed_page import show
 from pipelines.search.command import SearchFlags
+from pipelines.search.results import Found, as_json, places_of, plain, print_csv, print_json, print_tables
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.errors import ConfigError, InputError, one_line
+from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_hits
 from vtr_core.retrieval.index.index import IndexRecord, load_index
+from vtr_core.retrieval.search.filters import parse_conditions
 from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions, check_data, searcher
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.runs import (
@@ -32,8 +29,7 @@ from vtr_core.retrieval.search.runs import (
 )
 from vtr_core.retrieval.search.topics import parse_topics
 from vtr_core.retrieval.spaces import dual_spaces_of
-from vtr_core.storage import locate
-from vtr_core.time_span import time_span
+from vtr_core.storage import check_writable, locate
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 _DEPTH = 1000
@@ -54,12 +50,18 @@ def search(flags: SearchFlags) -> None:
 
 
 def _check(flags: SearchFlags) -> None:
-    if (flags.query is None) == (flags.topics is None):
-        raise ConfigError("vtr search: give one query in quotes, or --topics FILE for many")
-    if flags.query is not None and not flags.query.strip():
-        raise ConfigError("vtr search: the query is empty; say what the video shows")
-    if flags.topics is not None and flags.page is not None:
-        raise ConfigError("vtr search: --page is for one query; leave it out in batch mode")
+    if bool(flags.query) == (flags.topics is not None):
+        raise ConfigError("vtr search: give queries, each in quotes, or --topics FILE")
+    if not all(query.strip() for query in flags.query):
+        raise ConfigError("vtr search: a query is empty; say what the video shows")
+    if flags.page is not None and len(flags.query) != 1:
+        raise ConfigError("vtr search: --page is for one query; leave it out for several and in batch mode")
+    if flags.topics is not None and (flags.csv or flags.link is not None or flags.thumbnails is not None):
+        raise ConfigError("vtr search: --csv, --link and --thumbnails are not for batch mode; it has --run and --json")
+    if flags.csv and flags.json:
+        raise ConfigError("vtr search: give --json or --csv")
+    if flags.thumbnails is not None:
+        check_writable(locate(flags.thumbnails))
     if flags.topics is None and (flags.run is not None or flags.judgements is not None):
         raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
     check_counts("vtr search", k=flags.k, candidates=flags.candidates)
@@ -76,6 +78,7 @@ def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
         normalise=flags.normalise,
         transform=transform,
         candidates=max(flags.candidates, _k(flags)),
+        filters=parse_conditions(flags.filter),
     )
 
 
@@ -86,25 +89,35 @@ def _k(flags: SearchFlags) -> int:
 def _answer(
     flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: Searcher, manifest: Manifest | None
 ) -> None:
-    assert flags.query is not None
-    (hits,) = ready.search([flags.query], _k(flags))
-    if hits is None:
-        raise unknown_words(flags.query, loaded)
+    """Answer the queries of the command line."""
+    hits = ready.search(flags.query, _k(flags))
+    found = [Found(query, answer) for query, answer in zip(flags.query, hits, strict=True)]
+    if all(one.hits is None for one in found):
+        raise unknown_words(flags.query[0], loaded)
+    thumbnails = None if manifest is None else Thumbnails(manifest)
+    folder = None if flags.thumbnails is None else locate(flags.thumbnails)
+    places = places_of(found, flags.link, folder, thumbnails)
     if flags.page is not None:
-        page = _page(flags.query, record, ready.description, hits, manifest)
+        page = _page(found[0].query, record, ready.description, found[0].hits or (), thumbnails)
         storage.write_bytes(locate(flags.page), page.encode())
     if flags.json:
-        _print_json({**_head(record, ready), "query": flags.query, "hits": [hit.to_json() for hit in hits]})
+        answers = as_json(found, places)
+        print_json({**_head(record, ready), **(answers[0] if len(answers) == 1 else {"queries": answers})})
         return
-    print(f"{ready.description}")
-    _print_hits(hits, record.kind == "joint")
+    if flags.csv:
+        print_csv(found, places)
+        return
+    print(ready.description)
+    print_tables(found, places, record.kind == "joint")
+    if flags.thumbnails is not None:
+        print(f"thumbnails  {len(places.thumbnails)} in {flags.thumbnails}")
     if flags.page is not None:
         print(f"page        {flags.page}")
         print_link(locate(flags.page))
 
 
-def _page(query: str, record: IndexRecord, scoring: str, hits: Sequence[Hit], manifest: Manifest | None) -> str:
-    pictures = read_pictures(None, [hit.item_id for hit in hits], None if manifest is None else Thumbnails(manifest))
+def _page(query: str, record: IndexRecord, scoring: str, hits: Sequence[Hit], thumbnails: Thumbnails | None) -> str:
+    pictures = read_pictures(None, [hit.item_id for hit in hits], thumbnails)
     return render_hits(query, scoring, record.data, hits, pictures)
 
 
@@ -123,7 +136,7 @@ def _batch(flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: 
         storage.write_bytes(locate(flags.run), run_lines(rankings, _RUN_NAME).encode())
     scores = None if pools is None else inferred_scores(rankings, pools, _DEPTH)
     if flags.json:
-        _print_json({**_head(record, ready), **_batch_json(rankings, scores)})
+        print_json({**_head(record, ready), **_batch_json(rankings, scores)})
         return
     print(ready.description)
     _print_batch(rankings, scores)
@@ -144,46 +157,14 @@ def _head(record: IndexRecord, ready: Searcher) -> dict[str, object]:
     return {"checkpoint": record.checkpoint, "data": record.data, "scoring": ready.description}
 
 
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=1))
-
-
-def _print_hits(hits: Sequence[Hit], joint: bool) -> None:
-    """Print ranks, ids, scores and tags; ids and tags are not interpreted as markup."""
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    both = any(hit.latent is not None and hit.concept is not None for hit in hits)
-    tags = any(hit.tags for hit in hits)
-    times = any(time_span(hit.start, hit.end) for hit in hits)
-    table.add_column("rank", justify="right")
-    table.add_column("clip" if joint else "video", overflow="fold")
-    if times:
-        table.add_column("time")
-    for name in ("score", "latent", "concept") if both else ("score",):
-        table.add_column(name, justify="right")
-    if tags:
-        table.add_column("contributes", overflow="fold")
-    for hit in hits:
-        cells: list[str | Text] = [str(hit.rank), Text(_plain(hit.item_id))]
-        cells += [*([time_span(hit.start, hit.end)] if times else []), f"{hit.score:.4f}"]
-        cells += [f"{hit.latent:.4f}", f"{hit.concept:.4f}"] if both else []
-        cells += [Text(_plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags)))] if tags else []
-        table.add_row(*cells)
-    show([table])
-
-
-def _plain(text: str) -> str:
-    """Text without control characters, which could control the terminal."""
-    return one_line(text)
-
-
 def _print_batch(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] | None) -> None:
     for ranking in rankings:
         if not ranking.items:
             topic = ranking.topic
-            print(f"topic {_plain(topic.topic_id)}: no word of {_plain(topic.text)!r} is known; nothing found")
+            print(f"topic {plain(topic.topic_id)}: no word of {plain(topic.text)!r} is known; nothing found")
     print(f"{len(rankings)} topics, {sum(len(ranking.items) for ranking in rankings)} results")
     for score in scores or ():
-        print(f"{_plain(score.topic_id):>12}  infAP {score.value:.4f}  ({score.num_relevant:.1f} relevant, estimated)")
+        print(f"{plain(score.topic_id):>12}  infAP {score.value:.4f}  ({score.num_relevant:.1f} relevant, estimated)")
     if scores:
         print(f"{'mean':>12}  infAP {mean_score(scores):.4f}  over {len(scores)} topics")
 

@@ -82,7 +82,7 @@ def test_scores_are_those_of_the_evaluation(
         ("latent", latent[0]),
         ("concept", concept[0]),
     ):
-        hits = found(capsys, SearchFlags(QUERY, index=place, k=4, space=space))["hits"]  # type: ignore[arg-type]
+        hits = found(capsys, SearchFlags((QUERY,), index=place, k=4, space=space))["hits"]  # type: ignore[arg-type]
         order = np.argsort(-expected.numpy(), kind="stable")[:4]
         names = [name for name, has in zip(rows.video_id, kept, strict=True) if has]
         assert [hit["video_id"] for hit in hits] == [names[i] for i in order]
@@ -90,8 +90,8 @@ def test_scores_are_those_of_the_evaluation(
 
 
 def test_candidates_and_k(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = found(capsys, SearchFlags(QUERY, index=place))
-    few = found(capsys, SearchFlags(QUERY, index=place, k=2, candidates=3))
+    whole = found(capsys, SearchFlags((QUERY,), index=place))
+    few = found(capsys, SearchFlags((QUERY,), index=place, k=2, candidates=3))
     assert len(whole["hits"]) == 7
     assert "3 candidates from latent space of 7" in few["scoring"]
     assert len(few["hits"]) == 2
@@ -103,8 +103,8 @@ def test_candidates_and_k(place: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_transform_sharpens_concepts_alone(place: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Transform("jaccard", 5.0, 0.0, 2.0).write(str(home / "transform.json"))
-    plain = found(capsys, SearchFlags(QUERY, index=place))["hits"]
-    sharp = found(capsys, SearchFlags(QUERY, index=place, transform=str(home / "transform.json")))["hits"]
+    plain = found(capsys, SearchFlags((QUERY,), index=place))["hits"]
+    sharp = found(capsys, SearchFlags((QUERY,), index=place, transform=str(home / "transform.json")))["hits"]
     latent = {hit["video_id"]: hit["latent"] for hit in plain}
     assert all(hit["latent"] == latent[hit["video_id"]] for hit in sharp)
     assert {hit["video_id"]: hit["concept"] for hit in sharp} != {hit["video_id"]: hit["concept"] for hit in plain}
@@ -128,7 +128,7 @@ def test_models_of_one_space(
 ) -> None:
     place = str(tmp_path / "i")
     index(IndexFlags(dual_checkpoint(tmp_path / "c", data, changes), data.uri, place))
-    hits = found(capsys, SearchFlags(QUERY, index=place))["hits"]
+    hits = found(capsys, SearchFlags((QUERY,), index=place))["hits"]
     scores = [hit["score"] for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert (hits[0]["latent"] is None, hits[0]["concept"] is None) == (
@@ -137,7 +137,7 @@ def test_models_of_one_space(
     )
     assert bool(hits[0]["tags"]) == ("model.latent_dim" in changes)
     with pytest.raises(ConfigError, match="the model has no hybrid space"):
-        search(SearchFlags(QUERY, index=place, space="hybrid"))
+        search(SearchFlags((QUERY,), index=place, space="hybrid"))
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "neg_volume"])
@@ -148,7 +148,7 @@ def test_clips_of_a_joint_space_have_the_scores_of_the_evaluation(
     checkpoint = capsule_checkpoint(tmp_path / "c", clips, similarity)
     record = index(IndexFlags(checkpoint, clips.uri, str(tmp_path / "i")))
     assert (record.kind, record.num_items, record.similarity) == ("joint", 10, similarity)
-    hits = found(capsys, SearchFlags("video number3", index=str(tmp_path / "i"), k=10))["hits"]
+    hits = found(capsys, SearchFlags(("video number3",), index=str(tmp_path / "i"), k=10))["hits"]
     loaded = load_model(checkpoint)
     config = loaded.config
     rows = embed(loaded.model, config.model.inputs.features, clips, loaded.vocabulary, row_groups(clips), 100)
@@ -158,7 +158,7 @@ def test_clips_of_a_joint_space_have_the_scores_of_the_evaluation(
     assert hits[0]["item_id"] in {f"v{v}:{c}" for v in range(4) for c in range(4)}
     assert hits[0]["item_id"].split(":")[0] == hits[0]["video_id"]
     assert all(hit["start"] == float(hit["item_id"].split(":")[1]) == hit["end"] - 1 for hit in hits)
-    search(SearchFlags("video number3", index=str(tmp_path / "i"), k=3, page=str(tmp_path / "hits.html")))
+    search(SearchFlags(("video number3",), index=str(tmp_path / "i"), k=3, page=str(tmp_path / "hits.html")))
     said = capsys.readouterr().out
     assert all(f"{hit['item_id']}  0:0{hit['start']:.0f}–0:0{hit['end']:.0f}" in said for hit in hits[:3])
     page = (tmp_path / "hits.html").read_text()
@@ -166,12 +166,12 @@ def test_clips_of_a_joint_space_have_the_scores_of_the_evaluation(
     with pytest.raises(ConfigError, match="--page is for one query"):
         search(SearchFlags(index=str(tmp_path / "i"), topics="t.txt", page="p.html"))
     with pytest.raises(ConfigError, match="which has one space and no concepts"):
-        search(SearchFlags("video number3", index=str(tmp_path / "i"), space="latent"))
+        search(SearchFlags(("video number3",), index=str(tmp_path / "i"), space="latent"))
 
 
 def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "topics.txt").write_text("501 Find shots of video number2\n502 zzz\n503 caption number1\n")
-    best = found(capsys, SearchFlags("video number2", index=place, k=7))["hits"]
+    best = found(capsys, SearchFlags(("video number2",), index=place, k=7))["hits"]
     lines = [f"1501 0 {hit['video_id']} 1 {int(hit['rank'] == 2)}" for hit in best]
     (tmp_path / "qrels.txt").write_text("\n".join([*lines, "1502 0 v1 1 1"]) + "\n")
     flags = SearchFlags(
@@ -199,8 +199,8 @@ def test_faiss_finds_the_same(
     optional("faiss", "faiss")
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="faiss"))
     assert "candidates" in record.files
-    near = found(capsys, SearchFlags(QUERY, index=str(tmp_path / "i"), k=3, candidates=7))
-    exact = found(capsys, SearchFlags(QUERY, index=place, k=3, candidates=7))
+    near = found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i"), k=3, candidates=7))
+    exact = found(capsys, SearchFlags((QUERY,), index=place, k=3, candidates=7))
     assert near["hits"] == exact["hits"]
     assert "(faiss)" in near["scoring"]
 
@@ -209,9 +209,9 @@ def test_faiss_finds_the_same(
     ("words", "message"),
     [
         (["{q}"], "--index"),
-        (["--index", "{index}"], "give one query in quotes, or --topics FILE"),
-        (["{q}", "--index", "{index}", "--topics", "t"], "give one query in quotes, or --topics FILE"),
-        (["  ", "--index", "{index}"], "the query is empty"),
+        (["--index", "{index}"], "give queries, each in quotes, or --topics FILE"),
+        (["{q}", "--index", "{index}", "--topics", "t"], "give queries, each in quotes, or --topics FILE"),
+        (["  ", "--index", "{index}"], "a query is empty"),
         (["{q}", "--index", "{index}", "--k", "0"], "--k is 0; it must be 1 or more"),
         (["{q}", "--index", "{index}", "--run", "r"], "belong to batch mode"),
         (["zzz qqq", "--index", "{index}"], "no word of the query 'zzz qqq' is among the"),
@@ -245,13 +245,13 @@ def test_data_that_was_ingested_anew_is_noticed(tmp_path: Path, capsys: pytest.C
     manifest = tmp_path / "w" / "manifest.json"
     moved = manifest.read_text()
     manifest.unlink()
-    assert found(capsys, SearchFlags(QUERY, index=str(tmp_path / "i")))["hits"]  # an index needs no data set
+    assert found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i")))["hits"]  # an index needs no data set
     manifest.write_text(moved)
     for file in (tmp_path / "w").iterdir():
         file.unlink()
     toy_videos(tmp_path / "w", frames_of=(1, 1, 1))
     with pytest.raises(VtrError, match="was ingested again since it was indexed"):
-        search(SearchFlags(QUERY, index=str(tmp_path / "i")))
+        search(SearchFlags((QUERY,), index=str(tmp_path / "i")))
 
 
 @pytest.mark.parametrize(

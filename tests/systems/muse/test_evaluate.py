@@ -90,7 +90,7 @@ def test_an_index_holds_every_video_once_and_finds_it(
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "index")))
     assert (record.num_items, record.sizes) == (11, {"video": 8})
     capsys.readouterr()
-    search(SearchFlags(query="Caption number1 of video number4", index=str(tmp_path / "index"), json=True, k=11))
+    search(SearchFlags(query=("Caption number1 of video number4",), index=str(tmp_path / "index"), json=True, k=11))
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert sorted(hit["video_id"] for hit in hits) == sorted(f"v{v}" for v in range(12) if v != 6)
     assert all(hit["item_id"] == hit["video_id"] for hit in hits)
@@ -101,7 +101,7 @@ def test_given_text_vectors_cannot_be_searched_with_words(data: Manifest, tmp_pa
     place = saved(tmp_path / "c", data)
     index(IndexFlags(place, data.uri, str(tmp_path / "index")))
     with pytest.raises(CheckpointError, match="has no encoder of words"):
-        search(SearchFlags(query="a dog", index=str(tmp_path / "index")))
+        search(SearchFlags(query=("a dog",), index=str(tmp_path / "index")))
 
 
 def test_a_served_model_embeds_captions(data: Manifest, checkpoint: str, tmp_path: Path) -> None:

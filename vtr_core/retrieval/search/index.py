@@ -1,8 +1,8 @@
 """Search of an index, for all kinds of models."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, assert_never, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ from vtr_core.retrieval.explain.values import HitExplanation
 from vtr_core.retrieval.index.faiss import Graph
 from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
+from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.joint import joint_scores
 from vtr_core.retrieval.search.search import (
     DualQuery,
@@ -52,6 +53,8 @@ class SearchOptions:
     normalise: Normalise = "query"
     transform: Transform | None = None
     candidates: int = 200
+    filters: tuple[Condition, ...] = ()
+    """Conditions that hits meet; all items that meet them are searched, without a graph of candidates."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,10 @@ class Hit:
     start: float | None = None
     end: float | None = None
     """Start and end of a clip in its video, in seconds; None where unknown."""
+    caption: str | None = None
+    """The first caption of the item in the data set."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the columns that ingest kept."""
 
     def to_json(self) -> dict[str, Any]:
         """The hit as JSON; a tag consists of name and share."""
@@ -155,15 +162,17 @@ class DualSearcher(Searcher):
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self._prepared = prepare(videos, scoring)
-        self._graph = _graph(index, "latent")
-        self.description = _described(scoring, len(index.items), self._graph is not None)
+        self._kept = meeting(index.items, options.filters)
+        self._graph = _graph(index, "latent") if self._kept is None else None
+        self.description = _described(scoring, len(index.items), self._graph is not None) + _filtered(self._kept)
 
     def search(
         self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
     ) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
+        chosen = self._kept if among is None else among
         queries = self._spaces.queries(self._loaded, texts)
-        return [None if query is None else self._hits(query, k, among) for query in queries]
+        return [None if query is None else self._hits(query, k, chosen) for query in queries]
 
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:
         """See `Searcher`."""
@@ -190,8 +199,9 @@ class DualSearcher(Searcher):
         """The items to rank; the graph does not know of `among`, for which all of latent space is compared."""
         count = self._prepared.scoring.candidates
         if among is None:
-            usable = self._graph is not None and count is not None and query.latent is not None
-            return self._graph.candidates(query.latent.numpy(), count) if usable else None
+            if self._graph is None or count is None or query.latent is None:
+                return None
+            return self._graph.candidates(query.latent.numpy(), count)
         if count is None or scores.latent is None:
             return among
         return among[best(scores.latent.numpy()[among], count)]
@@ -201,11 +211,10 @@ class DualSearcher(Searcher):
         scores = self._prepared.score(query)
         chosen = self._chosen(query, scores, among)
         return tuple(
-            Hit(
-                rank=rank,
-                item_id=self._index.items[position].item_id,
-                video_id=self._index.items[position].video_id,
-                score=float(scores.total[position]),
+            _hit(
+                rank,
+                self._index.items[int(position)],
+                float(scores.total[position]),
                 latent=None if scores.latent is None else float(scores.latent[position]),
                 concept=None if scores.concept is None else float(scores.concept[position]),
                 tags=contributing_tags(self._prepared, query, int(position), NUM_TAGS),
@@ -261,9 +270,11 @@ class JointSearcher(Searcher):
         names = list(index.record.sizes)
         self._vectors = {name: index.tensors[name] for name in names}
         self._present = {name: index.tensors[f"has_{name}"] for name in names}
-        self._graph = _graph(index, names[0])
+        self._kept = meeting(index.items, options.filters)
+        self._graph = _graph(index, names[0]) if self._kept is None else None
         how = f"{options.candidates} candidates (faiss)" if self._graph is not None else "all"
-        self.description = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
+        scored = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
+        self.description = scored + _filtered(self._kept)
 
     def search(
         self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
@@ -273,9 +284,10 @@ class JointSearcher(Searcher):
         vectors, known = self._space.queries(loaded.model, loaded.config, loaded.vocabulary, texts)
         places = np.flatnonzero(known)
         found: list[tuple[Hit, ...] | None] = [None] * len(texts)
-        if self._graph is None or among is not None:
-            scored = self._scores(vectors[places], among)
-            hits = [self._hits(scores, among, k) for scores in scored]
+        chosen = self._kept if among is None else among
+        if self._graph is None or chosen is not None:
+            scored = self._scores(vectors[places], chosen)
+            hits = [self._hits(scores, chosen, k) for scores in scored]
         else:
             hits = [self._near(vectors[place], k, self._graph) for place in places]
         for place, one in zip(places, hits, strict=True):
@@ -299,13 +311,25 @@ class JointSearcher(Searcher):
         found = order if chosen is None else chosen[order]
         items = self._index.items
         return tuple(
-            _clip_hit(rank, items[position], float(scores[place]))
+            _hit(rank, items[int(position)], float(scores[place]))
             for rank, (place, position) in enumerate(zip(order, found, strict=True), start=1)
         )
 
 
-def _clip_hit(rank: int, item: Item, score: float) -> Hit:
-    return Hit(rank, item.item_id, item.video_id, score, start=item.start, end=item.end)
+def _hit(
+    rank: int,
+    item: Item,
+    score: float,
+    latent: float | None = None,
+    concept: float | None = None,
+    tags: tuple[Tag, ...] = (),
+) -> Hit:
+    told = item.caption, item.metadata
+    return Hit(rank, item.item_id, item.video_id, score, latent, concept, tags, item.start, item.end, *told)
+
+
+def _filtered(kept: np.ndarray | None) -> str:
+    return "" if kept is None else f"; {len(kept)} meet the filter"
 
 
 def _graph(index: VideoIndex, name: str) -> Graph | None:

@@ -1,0 +1,106 @@
+"""Conditions on the columns of an index's items, such as `category=cooking`, that hits have to meet."""
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Int64
+
+from vtr_core.data.records.schema import kept_column
+from vtr_core.errors import InputError
+from vtr_core.retrieval.index.items import Item, Items
+
+_SYNTAX = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<relation>!=|<=|>=|=|<|>|~)(?P<value>.*)", re.DOTALL)
+_ORDERS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = MappingProxyType(
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A column, how its values are compared, and with what."""
+
+    name: str
+    relation: str
+    """`=` and `!=` compare texts, or numbers where both sides are numbers; `~` is true where the value is part of the
+    text, in whatever case; `<`, `<=`, `>` and `>=` compare numbers, and are false where there is none.
+    """
+    value: str
+
+
+def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
+    """The conditions of `--filter`; InputError for a text that is none."""
+    found = []
+    for text in texts:
+        parts = _SYNTAX.fullmatch(text.strip())
+        if parts is None:
+            raise InputError(f"--filter {text!r} is no condition; write name=value, or one of != ~ < <= > >= for =")
+        condition = Condition(parts["name"], parts["relation"], parts["value"].strip())
+        if condition.relation in _ORDERS and _number(condition.value) is None:
+            raise InputError(f"--filter {text!r} compares numbers, and {condition.value!r} is none")
+        found.append(condition)
+    return tuple(found)
+
+
+def meeting(items: Sequence[Item], conditions: Sequence[Condition]) -> Int64[np.ndarray, " found"] | None:
+    """The positions, ascending, of the items that meet all conditions; None for no condition.
+
+    Columns are those that ingest kept, and item_id, video_id, start, end, caption. InputError for another column.
+    """
+    if not conditions:
+        return None
+    table = (items if isinstance(items, Items) else Items.of(items)).table
+    masks = [_mask(_column(table, one), one) for one in conditions]
+    return np.flatnonzero(np.logical_and.reduce(masks)).astype(np.int64)
+
+
+def _column(table: pa.Table, condition: Condition) -> pa.ChunkedArray:
+    for name in (condition.name, kept_column(condition.name)):
+        if name in table.column_names:
+            return table.column(name)
+    known = ", ".join(name.removeprefix(kept_column("")) for name in table.column_names)
+    raise InputError(
+        f"--filter {condition.name}{condition.relation}{condition.value}: the index has no column {condition.name!r}; "
+        f"it has {known} (--keep-columns of vtr ingest and vtr extract keeps more)"
+    )
+
+
+def _mask(column: pa.ChunkedArray, condition: Condition) -> np.ndarray:
+    wanted = _number(condition.value)
+    if condition.relation in _ORDERS:
+        assert wanted is not None, "checked when it was parsed"
+        return _ORDERS[condition.relation](_numbers(column), wanted)
+    texts = pc.fill_null(column.cast(pa.string()), "")
+    if condition.relation == "~":
+        return _array(pc.match_substring(texts, condition.value, ignore_case=True))
+    same = _array(pc.equal(texts, condition.value))
+    if wanted is not None:
+        same = same | (_numbers(column) == wanted)
+    return same if condition.relation == "=" else ~same
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """The numbers of a column; NaN where a value is none."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(pc.fill_null(column, np.nan).to_numpy(), np.float64)
+    distinct = pc.dictionary_encode(column.combine_chunks())
+    values = [_number(text or "") for text in distinct.dictionary.to_pylist()]
+    known = np.array([np.nan if value is None else value for value in values] + [np.nan], np.float64)
+    places = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
+    return np.asarray(known[places])
+
+
+def _array(mask: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(mask.to_numpy(), np.bool_)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
