@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help
 from pipelines.train.events import counts_line, event_line
+from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import JOINED
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
@@ -102,6 +103,7 @@ def _new(argv: Sequence[str]) -> None:
     config, prog, rest = _starting_point(argv)
     if wants_help(rest):
         print_help(prog, TrainFlags, config)
+        print("\n".join(variant_lines(config)))
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
     _print_end(train(override(config, changes), flags))
@@ -137,6 +139,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """Start a new run."""
+    from pipelines.train.intention import intention, require_memory
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
@@ -150,8 +153,9 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     _check_register(flags.register)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
-    check_model(config.model)
-    Plan(data, config.batch, config.seed)
+    shapes = check_model(config.model)
+    require_memory(config, shapes)
+    plan = Plan(data, config.batch, config.seed)
     concepts = usable_concepts(config, data, flags.data, flags.concepts)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
@@ -166,6 +170,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         started=time.time(),
         concepts=concepts,
     )
+    print("\n".join(intention(config, data, validation, plan, shapes)), flush=True)
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
         folder.claim(record, config)
