@@ -4,12 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from pipelines.examples import EXAMPLES
+
 _HEAD = """\
 vtr: distributed training for video-text retrieval on Ray
 
-usage: vtr <command> [flags]      vtr <command> --help
-
+usage: vtr <command> [flags]      vtr <command> --help      vtr --version      vtr --quiet <command> [flags]
 """
+_GROUPS = {
+    "train": ("train", "evaluate", "sweep", "runs"),
+    "data": ("ingest", "extract", "concepts", "tagger", "data"),
+    "use a model": ("embed", "index", "search", "serve", "export", "caption", "verify"),
+    "understand a model": ("explain", "analyze", "tables"),
+    "machines": ("doctor", "submit", "completion", "demo"),
+}
+"""The commands by what they are for, the most used first."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,9 @@ COMMANDS = (
     Command("import", "published checkpoints of others, by the names of their weights, as checkpoints of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
+    Command("runs", "the runs in a folder: list, show, compare, delete what never finished; --json"),
+    Command("data", "a data set: list, show rows, check every page, count words, lengths and missing features; --json"),
+    Command("completion", "what bash, zsh or fish need to complete commands, presets, sources and flags"),
     Command("submit", "run any of these commands as a job on a Ray cluster: vtr submit -- train <preset> --data URI"),
     Command("doctor", "check packages, hardware and services on this machine, with remedies; --json"),
     Command("demo", "the whole pipeline on synthetic data, in minutes on a laptop"),
@@ -60,5 +72,24 @@ COMMANDS = (
 
 def help_text() -> str:
     """The text of `vtr --help`."""
-    lines = [f"  {command.name:11}" + command.summary.replace("\n", "\n" + " " * 13) for command in COMMANDS]
-    return _HEAD + "\n".join([*lines, ""])
+    grouped = [name for names in _GROUPS.values() for name in names]
+    others = tuple(command.name for command in COMMANDS if command.name not in grouped)
+    parts = [_group(title, names) for title, names in {**_GROUPS, "others": others}.items()]
+    return _HEAD + "".join(parts) + examples_text("")
+
+
+def _group(title: str, names: Sequence[str]) -> str:
+    """The lines of those commands that there are; nothing without any."""
+    lines = [
+        f"  {command.name:11}" + command.summary.replace("\n", "\n" + " " * 13)
+        for name in names
+        for command in COMMANDS
+        if command.name == name
+    ]
+    return "\n".join(["", f"{title}:", *lines, ""]) if lines else ""
+
+
+def examples_text(name: str) -> str:
+    """Examples of a command, or of all together for ""; nothing where there are none."""
+    lines = EXAMPLES.get(name, ())
+    return "\n".join(["", "examples:", *(f"  {line}" for line in lines), ""]) if lines else ""

@@ -16,7 +16,9 @@ import tyro
 from pipelines.analyze.command import ANALYSES
 from pipelines.cli import run
 from pipelines.commands import COMMANDS
+from pipelines.data.command import ACTIONS as DATA_ACTIONS
 from pipelines.evaluate.command import TASKS
+from pipelines.runs.command import ACTIONS as RUN_ACTIONS
 from pipelines.tables.command import PAPERS
 from tune_spaces.build import SPACES
 from vtr_core.config.settings import Settings
@@ -29,9 +31,11 @@ from vtr_core.systems.all import SYSTEMS
 FILE = Path(__file__).with_suffix(".txt")
 _INNER: Mapping[str, list[list[str]]] = {
     "analyze": [[analysis.name] for analysis in ANALYSES],
+    "data": [[action] for action in DATA_ACTIONS],
     "evaluate": [["--task", task.name] for task in TASKS],
     "import": [[one.name] for system in SYSTEMS for one in system.imports],
     "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
+    "runs": [[action] for action in RUN_ACTIONS],
     "sweep": [[next(iter(SPACES))], ["--resume"]],
     "tables": [[paper.name] for paper in PAPERS],
     "tagger": [["train"], ["evaluate"]],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
 from pipelines.train.events import counts_line, event_line
+from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
@@ -106,6 +107,7 @@ def _new(argv: Sequence[str]) -> None:
     config, prog, rest = _starting_point(argv)
     if wants_help(rest):
         print_help(prog, TrainFlags, config)
+        print("\n".join(variant_lines(config)))
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
     _print_end(train(override(config, changes), flags))
@@ -130,6 +132,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """Start a new run."""
+    from pipelines.train.intention import intention, require_memory
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
@@ -143,8 +146,9 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     _check_register(flags.register)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
-    check_model(config.model)
-    Plan(data, config.batch, config.seed)
+    shapes = check_model(config.model)
+    require_memory(config, shapes)
+    plan = Plan(data, config.batch, config.seed)
     concepts = usable_concepts(config, data, flags.data, flags.concepts)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
@@ -160,6 +164,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         concepts=concepts,
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
     )
+    print("\n".join(intention(config, data, validation, plan, shapes)), flush=True)
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
         folder.claim(record, config)

@@ -1,6 +1,8 @@
 """Command lines: help is instant, and every fault is one line with exit code 2."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +12,17 @@ import pytest
 from pipelines.arguments import dotted_changes, parse
 from pipelines.cli import main, run
 from pipelines.evaluate.flags import EvaluateFlags
+from pipelines.examples import EXAMPLES
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset, toy_videos
+from tests.cluster.quoted_commands import check
+from vtr_core import __version__
 from vtr_core.errors import ConfigError
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = [
     *("ingest", "concepts", "tagger", "train", "sweep", "evaluate", "analyze", "explain", "index", "search"),
-    *("tables", "submit", "doctor", "demo", "extract"),
+    *("tables", "submit", "doctor", "demo", "extract", "runs", "data", "completion"),
 ]
 SOURCES = [
     *(
@@ -75,7 +81,17 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 FAULTS = [
-    (["nothing"], "there is no command 'nothing'"),
+    (["nothing"], "there is no command 'nothing'; vtr --help lists them"),
+    (["trian"], "there is no command 'trian'; did you mean train?"),
+    (["runs", "lst"], "did you mean list?"),
+    (["runs", "show", "none"], "none holds no run"),
+    (["runs", "compare", "none", "none"], "none holds no run"),
+    (["runs", "delete", "none"], "none holds no run"),
+    (["runs", "list", "--jsn"], "did you mean --json?"),
+    (["data", "sho", "d"], "did you mean show?"),
+    (["data", "show", "none"], "is not a data set"),
+    (["data", "show", "d", "--rows", "0"], "--rows is 0; it must be 1 or more"),
+    (["completion", "bsh"], "did you mean bash?"),
     (["ingest", "nothing", "--out", "x"], "there is no source 'nothing'; sources: "),
     (["ingest", "synthetic"], "--out"),
     (["ingest", "synthetic", "--out", "x", "--num-clisp", "3"], "did you mean --num-clips?"),
@@ -213,3 +229,51 @@ def test_dotted_flags() -> None:
 def test_several_data_sets() -> None:
     flags = parse(EvaluateFlags, ["run", "--data", "a", "b"], "vtr evaluate")
     assert (flags.checkpoint, flags.data) == ("run", ("a", "b"))
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
+    main()
+    assert capsys.readouterr().out == f"vtr {__version__}\n"
+
+
+def test_a_reader_that_ends_ends_the_command() -> None:
+    """As `vtr train … --help | head -1`: more text than a pipe holds, whose reader is gone."""
+    words = [sys.executable, "-m", "pipelines.cli", "train", "capsule-howto-tiny", "--help"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_quiet_command_prints_errors_alone(tmp_path: Path) -> None:
+    assert vtr("--quiet", "completion", "bash", cwd=ROOT).stdout == ""
+    failed = vtr("--quiet", "runs", "show", "none", cwd=ROOT)
+    assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if command not in ("tagger",):
+        run(command, ["--help"])
+        assert f"examples:\n  vtr {command}" in capsys.readouterr().out
+
+
+EXAMPLES_GIVEN = [shlex.split(line.partition(" > ")[0])[1:] for lines in EXAMPLES.values() for line in lines]
+
+
+@pytest.mark.parametrize("words", EXAMPLES_GIVEN, ids=" ".join)
+def test_every_example_is_understood(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    check(words, monkeypatch)
+
+
+def test_help_names_what_each_variant_brings(capsys: pytest.CaptureFixture[str]) -> None:
+    run("train", ["capsule-howto-tiny", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--loss.kind" in said
+    assert "info_nce: InfoNCE on L2-normalised embeddings with a temperature. (" in said
+    assert "temperature, learnable-temperature, max-scale)" in said
+    assert "dual_triplet" not in said, "which this model cannot take"
+    run("train", ["hybrid-msrvtt-tiny", "--help"])
+    assert "mil_nce" not in capsys.readouterr().out

@@ -131,6 +131,12 @@ def is_released(run: Location) -> bool:
     return number == 0 or (holder is not None and holder.released)
 
 
+def may_be_held(run: Location) -> bool:
+    """Whether a driver holds the run folder at `run`, unless it is known to be gone; no wait for a sign of life."""
+    number = _newest(run / "owner")
+    return number > 0 and _is_gone(_file(run / "owner", number)) is not True
+
+
 _ADVICE = "wait for its end or stop it, or choose another --out"
 
 

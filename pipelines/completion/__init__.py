@@ -1,0 +1,4 @@
+"""`vtr completion`.
+
+May import all of vtr_core.
+"""

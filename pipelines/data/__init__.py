@@ -1,0 +1,4 @@
+"""`vtr data`.
+
+May import all of vtr_core.
+"""

@@ -1,0 +1,156 @@
+"""`vtr data list|show|check|statistics`: what a data set holds, without a model."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated
+
+import tyro
+
+from pipelines.arguments import check_counts, parse, print_help, wants_help
+from vtr_core.errors import ConfigError
+
+HELP = """\
+usage: vtr data list [FOLDER] [--json]                the data sets below a folder
+       vtr data show DATA [--rows N] [--json]         the first rows: captions, times, features
+       vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
+       vtr data statistics DATA [--top N] [--json]    captions, words, lengths, missing features
+"""
+ACTIONS = ("list", "show", "check", "statistics")
+
+
+@dataclass(frozen=True)
+class ListFlags:
+    """Flags of `vtr data list`."""
+
+    folder: Annotated[str, tyro.conf.Positional] = "data"
+    """Folder or URI; data sets directly in it, and splits in those, are listed."""
+    json: bool = False
+    """Print JSON."""
+
+
+@dataclass(frozen=True)
+class ShowFlags:
+    """Flags of `vtr data show`."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """Data set."""
+    rows: int = 10
+    """Number of rows."""
+    json: bool = False
+    """Print JSON lines."""
+
+
+@dataclass(frozen=True)
+class CheckFlags:
+    """Flags of `vtr data check`."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """Data set, or a folder of splits."""
+    json: bool = False
+    """Print JSON."""
+
+
+@dataclass(frozen=True)
+class StatisticsFlags:
+    """Flags of `vtr data statistics`."""
+
+    data: Annotated[str, tyro.conf.Positional]
+    """Data set."""
+    top: int = 20
+    """Number of most frequent words."""
+    json: bool = False
+    """Print JSON."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(HELP, end="")
+        return
+    action, rest = argv[0], argv[1:]
+    match action:
+        case "list":
+            _run(ListFlags, "list", rest)
+        case "show":
+            _run(ShowFlags, "show", rest)
+        case "check":
+            _run(CheckFlags, "check", rest)
+        case "statistics":
+            _run(StatisticsFlags, "statistics", rest)
+        case _:
+            raise unknown_action("data", action, ACTIONS)
+
+
+def unknown_action(command: str, action: str, known: Sequence[str]) -> ConfigError:
+    """The error of an action that a command does not have, with the nearest one."""
+    close = get_close_matches(action, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"give {', '.join(known)}"
+    return ConfigError(f"vtr {command}: there is no {action!r}; {hint}")
+
+
+def _run(flags: type, action: str, argv: Sequence[str]) -> None:
+    prog = f"vtr data {action}"
+    if wants_help(argv):
+        print_help(prog, flags)
+        return
+    given = parse(flags, argv, prog)
+    match given:
+        case ListFlags():
+            _list(given)
+        case ShowFlags():
+            check_counts(prog, rows=given.rows)
+            _show(given)
+        case CheckFlags():
+            _check(given)
+        case StatisticsFlags():
+            check_counts(prog, top=given.top)
+            _statistics(given)
+
+
+def _list(flags: ListFlags) -> None:
+    from pipelines.data.listing import data_sets, listing_table
+    from pipelines.report.printed_page import show
+
+    found = data_sets(flags.folder)
+    if flags.json:
+        print(json.dumps([one.as_json() for one in found], indent=1))
+    else:
+        show([listing_table(found) if found else f"there is no data set in {flags.folder}"])
+
+
+def _show(flags: ShowFlags) -> None:
+    from pipelines.data.rows import first_rows, rows_table
+    from pipelines.report.printed_page import show
+    from vtr_core.data.manifest import Manifest
+
+    manifest = Manifest.load(flags.data)
+    found = first_rows(manifest, flags.rows)
+    if flags.json:
+        for row in found:
+            print(json.dumps(row, ensure_ascii=False))
+    else:
+        show([rows_table(manifest, found)])
+
+
+def _check(flags: CheckFlags) -> None:
+    from pipelines.data.checking import check_data
+
+    found = check_data(flags.data)
+    if flags.json:
+        print(json.dumps([one.as_json() for one in found], indent=1))
+    else:
+        for one in found:
+            print("\n".join(one.lines()))
+    if any(one.faults for one in found):
+        sys.exit(1)
+
+
+def _statistics(flags: StatisticsFlags) -> None:
+    from pipelines.data.statistics import as_lines, statistics
+    from vtr_core.data.manifest import Manifest
+
+    found = statistics(Manifest.load(flags.data), flags.top)
+    print(json.dumps(found, ensure_ascii=False, indent=1) if flags.json else "\n".join(as_lines(found)))

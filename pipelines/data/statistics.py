@@ -1,0 +1,106 @@
+"""Statistics of a data set: captions, their words and lengths, seconds of clips, missing features."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pipelines.data.rows import Row, all_rows
+from vtr_core.data.manifest import Manifest
+
+Statistics = dict[str, Any]
+_BAR = 30
+"""Letters of the longest bar."""
+
+
+def statistics(manifest: Manifest, top: int = 20) -> Statistics:
+    """Counts over all rows, as JSON.
+
+    Words are what white space separates in a caption, in lower case. `present` is the share of rows with a feature.
+    """
+    rows = list(all_rows(manifest))
+    captions = [caption for row in rows for caption in _captions(row)]
+    words = [caption.lower().split() for caption in captions]
+    counts = Counter(word for one in words for word in one)
+    return {
+        "data": manifest.uri,
+        "kind": manifest.schema.label(),
+        "rows": manifest.rows,
+        "videos": manifest.videos,
+        "rows_per_video": _spread(count for shard in manifest.shards for group in shard.row_groups for count in group),
+        "captions": len(captions),
+        "different_captions": len(set(captions)),
+        "different_words": len(counts),
+        "words_per_caption": _spread(map(len, words)),
+        "seconds": _spread(row["end"] - row["start"] for row in rows if "start" in row),
+        "present": {
+            feature.name: _present(rows, feature.presence, feature.count) for feature in manifest.schema.features
+        },
+        "frequent_words": dict(counts.most_common(top)),
+        "dropped": dict(manifest.dropped),
+    }
+
+
+def _captions(row: Row) -> Sequence[str]:
+    """The texts of a row: one caption, several, or the names of steps."""
+    if "caption" in row:
+        return [row["caption"]]
+    return row.get("captions") or row.get("steps") or []
+
+
+def _present(rows: Sequence[Row], flag: str, count: str) -> float:
+    held = [bool(row[flag] if flag in row else row.get(count)) for row in rows]
+    return sum(held) / len(held) if held else 0.0
+
+
+def _spread(values: Iterable[float]) -> dict[str, float] | None:
+    """Smallest, quartiles, largest and mean of finite values; None without any."""
+    array = np.fromiter(values, dtype=np.float64)
+    array = array[np.isfinite(array)]
+    if not len(array):
+        return None
+    least, low, median, high, most = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return {
+        "least": least,
+        "quarter": low,
+        "median": median,
+        "three_quarters": high,
+        "most": most,
+        "mean": float(array.mean()),
+    }
+
+
+def as_lines(found: Statistics) -> list[str]:
+    """For a terminal."""
+    lines = [f"{found['data']}: {found['rows']:,} rows, {found['videos']:,} videos, {found['kind']}"]
+    for name, title in (
+        ("rows_per_video", "rows per video"),
+        ("words_per_caption", "words per caption"),
+        ("seconds", "seconds"),
+    ):
+        if found[name] is not None:
+            lines.append(f"  {title:18} {_spread_line(found[name])}")
+    texts = f"{found['captions']:,}, {found['different_captions']:,} different; {found['different_words']:,} words"
+    lines.append(f"  {'captions':18} {texts}")
+    lines += [f"  {name:18} present in {share:.1%} of the rows" for name, share in found["present"].items()]
+    lines += [f"  dropped            {count:,} {reason}" for reason, count in found["dropped"].items()]
+    return [*lines, *_bars(found["frequent_words"])]
+
+
+def _spread_line(spread: dict[str, float]) -> str:
+    order = ("least", "quarter", "median", "three_quarters", "most")
+    return (
+        " · ".join(f"{spread[name]:g}" for name in order) + f"   mean {spread['mean']:.1f}   (least, quartiles, most)"
+    )
+
+
+def _bars(counts: dict[str, int]) -> list[str]:
+    if not counts:
+        return []
+    most = max(counts.values())
+    return [
+        "",
+        "  most frequent words",
+        *(f"  {word[:20]:20} {'█' * max(1, _BAR * count // most)} {count:,}" for word, count in counts.items()),
+    ]

@@ -1,0 +1,4 @@
+"""`vtr runs`.
+
+May import all of vtr_core.
+"""

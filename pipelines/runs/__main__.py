@@ -1,0 +1,5 @@
+"""`python -m pipelines.runs` is `vtr runs`."""
+
+from pipelines.cli import main
+
+main("runs")

@@ -1,0 +1,100 @@
+"""`vtr runs list|show|compare|delete`: the runs in a folder, without MLflow."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
+from pipelines.data.command import unknown_action
+
+HELP = """\
+usage: vtr runs list [FOLDER] [--json]           the runs in a folder: preset, state, steps, best validation
+       vtr runs show RUN [--json]                one run: data, settings that differ from its preset, events
+       vtr runs compare RUN RUN… [--json]        the settings in which runs differ, and their last validations
+       vtr runs delete RUN                       remove a run that never finished, and that nobody writes
+"""
+ACTIONS = ("list", "show", "compare", "delete")
+
+
+@dataclass(frozen=True)
+class ListFlags:
+    """Flags of `vtr runs list`."""
+
+    folder: Annotated[str, tyro.conf.Positional] = "runs"
+    """Folder or URI with runs directly in it."""
+    json: bool = False
+    """Print JSON."""
+
+
+@dataclass(frozen=True)
+class ShowFlags:
+    """Flags of `vtr runs show`."""
+
+    run: Annotated[str, tyro.conf.Positional]
+    """Run folder or URI."""
+    json: bool = False
+    """Print JSON."""
+
+
+@dataclass(frozen=True)
+class CompareFlags:
+    """Flags of `vtr runs compare`."""
+
+    runs: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Run folders or URIs."""
+    json: bool = False
+    """Print JSON."""
+
+
+@dataclass(frozen=True)
+class DeleteFlags:
+    """Flags of `vtr runs delete`."""
+
+    run: Annotated[str, tyro.conf.Positional]
+    """Run folder or URI."""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(HELP, end="")
+        return
+    action, rest = argv[0], argv[1:]
+    flags: dict[str, type] = {"list": ListFlags, "show": ShowFlags, "compare": CompareFlags, "delete": DeleteFlags}
+    if action not in flags:
+        raise unknown_action("runs", action, ACTIONS)
+    prog = f"vtr runs {action}"
+    if wants_help(rest):
+        print_help(prog, flags[action])
+        return
+    _run(parse(flags[action], rest, prog))
+
+
+def _run(given: object) -> None:
+    from pipelines.runs.printing import compared, listed, shown
+    from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
+
+    match given:
+        case ListFlags(folder=folder):
+            _print(listed(runs_in(folder), folder), given.json)
+        case ShowFlags(run=run):
+            _print(shown(stored_run(run)), given.json)
+        case CompareFlags(runs=runs):
+            _print(compared([stored_run(run) for run in runs]), given.json)
+        case DeleteFlags(run=run):
+            delete_unfinished(run)
+            print(f"deleted {run}")
+
+
+def _print(found: "tuple[object, list[object]]", as_json: bool) -> None:
+    """The values as JSON, or the tables and lines."""
+    from pipelines.report.printed_page import show
+
+    values, parts = found
+    if as_json:
+        print(json.dumps(values, indent=1))
+    else:
+        show(parts)  # type: ignore[arg-type]

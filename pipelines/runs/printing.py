@@ -1,0 +1,108 @@
+"""Runs as tables for people and as values for programs."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.report.blank_table import blank_table
+from pipelines.report.printed_page import Printed
+from pipelines.runs.stored_run import StoredRun
+from pipelines.train.events import event_line
+from vtr_core.errors import ConfigError
+from vtr_core.run.presets import PRESETS
+from vtr_core.tracking.flatten import flatten
+
+Found = tuple[Any, list[Printed]]
+"""What JSON holds, and what a terminal shows."""
+_TOLD_BY_DATA = ("model.inputs.", "model.words.")
+"""Settings that come from the training data and not from the user."""
+
+
+def listed(runs: Sequence[StoredRun], folder: str) -> Found:
+    """One row for each run."""
+    values = [_summary(run) for run in runs]
+    if not runs:
+        return values, [f"there is no run in {folder}"]
+    table = blank_table("", "run", "preset", "state", "began", "step", "best")
+    for run in runs:
+        table.add_row(Text(run.uri), Text(run.preset), run.state, _began(run), f"{run.step:,}", _best(run))
+    return values, [table]
+
+
+def shown(run: StoredRun) -> Found:
+    """One run: inputs, settings that differ from its preset, the last validation, events."""
+    changed, validation = changes(run), run.last_validation
+    values = {**_summary(run), "data": run.record.get("data"), "changed": changed, "validation": validation}
+    lines: list[Printed] = [
+        f"{run.uri}: {run.preset}, {run.state} at step {run.step:,}, began {_began(run)}, best {_best(run)}",
+        f"data        {run.record.get('data')}",
+        f"validation  {run.record.get('validation')}",
+        *(f"  {name} = {value}" for name, value in changed.items()),
+        *(f"  {name:32} {value:10.3f}" for name, value in validation.items()),
+        *(f"  {_when(line['time'])}  {_event(line)}" for line in run.events),
+    ]
+    return {**values, "events": list(run.events)}, lines
+
+
+def compared(runs: Sequence[StoredRun]) -> Found:
+    """The settings in which runs differ, then the metrics of their last validations, a column for each run."""
+    if len(runs) < 2:
+        raise ConfigError("vtr runs compare: give two runs or more")
+    differing = {name: [run.config.get(name) for run in runs] for name in _all_names([run.config for run in runs])}
+    settings = {name: values for name, values in differing.items() if any(value != values[0] for value in values)}
+    names = _all_names([run.last_validation for run in runs])
+    metrics = {name: [run.last_validation.get(name) for run in runs] for name in names}
+    values = {"runs": [run.uri for run in runs], "settings": settings, "validation": metrics}
+    return values, [_side_by_side("settings", runs, settings), _side_by_side("last validation", runs, metrics)]
+
+
+def changes(run: StoredRun) -> dict[str, Any]:
+    """The settings that differ from those of the run's preset, but for what its data says; all of an unknown preset."""
+    plain = flatten(PRESETS[run.preset]().model_dump(mode="json")) if run.preset in PRESETS else {}
+    told = {name: value for name, value in run.config.items() if not name.startswith(_TOLD_BY_DATA)}
+    return {name: value for name, value in told.items() if plain.get(name) != value}
+
+
+def _summary(run: StoredRun) -> dict[str, Any]:
+    best = {"metric": run.metric, "value": run.best}
+    return {
+        "run": run.uri,
+        "preset": run.preset,
+        "state": run.state,
+        "started": run.record.get("started"),
+        "step": run.step,
+        "best": best,
+    }
+
+
+def _all_names(parts: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def _side_by_side(title: str, runs: Sequence[StoredRun], rows: dict[str, list[Any]]) -> Table:
+    table = blank_table(title, "", *(run.uri.rstrip("/").rpartition("/")[2] for run in runs))
+    for name, values in rows.items():
+        table.add_row(
+            Text(name), *(Text(f"{value:.3f}" if isinstance(value, float) else str(value)) for value in values)
+        )
+    return table
+
+
+def _best(run: StoredRun) -> str:
+    return "-" if run.best is None else f"{run.best:.2f} {run.metric.removeprefix('val/')}"
+
+
+def _began(run: StoredRun) -> str:
+    return _when(float(run.record.get("started", 0.0)))
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M") + " UTC"
+
+
+def _event(line: dict[str, Any]) -> str:
+    details = {name: value for name, value in line.items() if name not in ("time", "event")}
+    return event_line(line["event"], details)

@@ -1,0 +1,75 @@
+"""`vtr data`: what it says of a data set is what is in it, and a damaged page is found."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import run
+from pipelines.data.checking import check_data
+from pipelines.data.listing import data_sets
+from pipelines.data.rows import all_rows, first_rows
+from pipelines.data.statistics import statistics
+from tests.builders.toy import Toy, toy_dataset, toy_videos
+from vtr_core.data.manifest import Manifest
+
+CLIPS = Toy().clips_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    toy_dataset(tmp_path / "clips")
+    toy_videos(tmp_path / "split" / "train")
+    return tmp_path
+
+
+def test_data_sets_and_splits_are_listed(folder: Path) -> None:
+    found = {Path(one.uri).name: one for one in data_sets(str(folder))}
+    assert set(found) == {"clips", "train"}
+    assert (found["clips"].kind, found["clips"].rows, found["clips"].videos) == ("clips/1", sum(CLIPS), len(CLIPS))
+    assert found["train"].features == {"video": 3, "audio": 2}
+
+
+def test_rows_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = first_rows(Manifest.load(str(folder / "clips")), 100)
+    assert len(rows) == sum(CLIPS)
+    assert {row["clip_id"]: row["has_audio"] for row in rows} == {
+        f"v{v}:{c}": c % 3 == 0 for v, count in enumerate(CLIPS) for c in range(count)
+    }
+    run("data", ["show", str(folder / "clips"), "--rows", "2", "--json"])
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows[:2]
+
+
+def test_captions_that_look_like_markup_are_shown_as_they_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.data.rows._cell", lambda _: "[b]x[/i]")
+    run("data", ["show", str(folder / "clips"), "--rows", "1"])
+    assert "[b]x[/i]" in capsys.readouterr().out
+
+
+def test_statistics_are_those_of_the_rows(folder: Path) -> None:
+    manifest = Manifest.load(str(folder / "clips"))
+    found, rows = statistics(manifest, top=2), list(all_rows(manifest))
+    words = Counter(word for row in rows for word in row["caption"].split())
+    assert found["frequent_words"] == dict(words.most_common(2))
+    assert found["different_words"] == len(words)
+    assert found["present"]["audio"] == sum(c % 3 == 0 for count in CLIPS for c in range(count)) / sum(CLIPS)
+    assert found["rows_per_video"]["most"] == max(CLIPS)
+    assert found["seconds"]["mean"] == 1.0
+
+
+def test_a_damaged_page_is_found_and_the_rest_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (good,) = check_data(str(folder / "clips"))
+    assert (good.faults, good.rows) == ((), sum(CLIPS))
+    shard = next((folder / "clips").glob("*.parquet"))
+    content = bytearray(shard.read_bytes())
+    content[40] ^= 0xFF
+    shard.write_bytes(bytes(content))
+    with pytest.raises(SystemExit) as end:
+        run("data", ["check", str(folder / "clips"), "--json"])
+    (found,) = json.loads(capsys.readouterr().out)
+    assert end.value.code == 1
+    assert len(found["faults"]) == 1
+    assert 0 < found["rows"] < sum(CLIPS)

@@ -1,0 +1,71 @@
+"""`vtr runs`: what it says of runs is what their folders hold, and nothing that finished or lives is deleted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import run
+from pipelines.runs.printing import changes
+from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
+from vtr_core.config.override import override
+from vtr_core.errors import RunConflict
+from vtr_core.run.presets import preset
+from vtr_core.storage import locate
+from vtr_core.train.fleet.lease import Lease
+
+PRESET = "capsule-howto-tiny"
+
+
+def _write(folder: Path, started: float, seed: int, values: list[float], *events: str) -> None:
+    config = override(preset(PRESET), {"seed": seed})
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config.model_dump(mode="json")))
+    (folder / "run.json").write_text(json.dumps({"data": "data/mine", "validation": "data/val", "started": started}))
+    points = [{"step": 10 * step, "time": 0.0, config.training.metric: value} for step, value in enumerate(values, 1)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+    lines = [{"time": 0.0, "event": event, "workers": 1, "step": 20, "at_chance": False} for event in events]
+    (folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    _write(tmp_path / "b", 1.0, 0, [3.0, 5.0, 4.0], "started", "finished")
+    _write(tmp_path / "a", 2.0, 7, [6.0], "started")
+    return tmp_path
+
+
+def test_they_are_listed_in_the_order_of_their_beginning(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("runs", ["list", str(runs), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [Path(one["run"]).name for one in found] == ["b", "a"]
+    assert [one["state"] for one in found] == ["finished", "interrupted"]
+    assert [one["best"]["value"] for one in found] == [5.0, 6.0]
+    assert [one["step"] for one in found] == [30, 10]
+    run("runs", ["list", str(runs)])
+    assert PRESET in capsys.readouterr().out
+
+
+def test_one_shows_what_was_changed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert changes(stored_run(str(runs / "a"))) == {"seed": 7}
+    run("runs", ["show", str(runs / "b")])
+    assert "finished at step 20" in capsys.readouterr().out
+
+
+def test_a_comparison_has_what_differs(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("runs", ["compare", str(runs / "a"), str(runs / "b"), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"] == {"seed": [7, 0]}
+    assert list(found["validation"].values()) == [[6.0, 4.0]]
+
+
+def test_only_what_never_finished_and_nobody_writes_is_deleted(runs: Path) -> None:
+    with pytest.raises(RunConflict, match="finished at step"):
+        delete_unfinished(str(runs / "b"))
+    with Lease.take(locate(str(runs / "a"))):
+        assert stored_run(str(runs / "a")).state == "running"
+        with pytest.raises(RunConflict, match="is being written"):
+            delete_unfinished(str(runs / "a"))
+    delete_unfinished(str(runs / "a"))
+    assert not (runs / "a").exists()
+    assert [Path(one.uri).name for one in runs_in(str(runs))] == ["b"]
