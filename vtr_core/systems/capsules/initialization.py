@@ -71,11 +71,12 @@ def _embedding_layers(layers: nn.Sequential | GatedUnit, embedding_dim: int) -> 
 def _attention(attention: TokenAttention, embedding_dim: int) -> None:
     """Initialises attention such that its output has the size of the tokens that it is added to.
 
-    Queries and keys have half that size: the logits of low-dimensional tokens have long tails.
+    Queries and keys have half that size, less with several heads: the logits of low-dimensional tokens have long tails,
+    and those of a head's few dimensions longer ones.
     """
     keep_size(attention.embed)
     keep_size(attention.query_key_value)
-    attention.query_key_value.weight.data[: 2 * attention.embed.out_features] *= 0.5
+    attention.query_key_value.weight.data[: 2 * attention.embed.out_features] *= 0.5 * attention.num_heads**-0.25
     keep_size(attention.attended, given=1 / sqrt(attention.num_tokens))
     keep_size(attention.linear, given=sqrt(2), wanted=contrasted_size(embedding_dim))
 
