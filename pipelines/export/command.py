@@ -4,11 +4,15 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+
+if TYPE_CHECKING:
+    from vtr_core.storage import Location
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class ExportFlags:
     """Licence of the training data, in words (default: not stated)."""
     trained_on: str | None = None
     """The training data, in words (default: not described)."""
+    onnx: bool = False
+    """Also write the towers of a model of clips as ONNX, compared with torch (pip install 'vtr-ray[onnx]')."""
     public: bool = False
     """A repository on the hub that anyone can read; without it a new one is private."""
 
@@ -63,17 +69,35 @@ def _export(flags: ExportFlags, folder: str) -> None:
     from vtr_core.exchange.card import CardText, model_card
     from vtr_core.exchange.export import export_model
     from vtr_core.exchange.figures import card_figures
+    from vtr_core.exchange.onnx import check_onnx
     from vtr_core.storage import locate
     from vtr_core.train.checkpoint.load import located_model
 
     with located_model(flags.checkpoint, device()) as (loaded, checkpoint):
+        if flags.onnx:
+            check_onnx(loaded)
         figures = [card_figures(loaded, uri) for uri in flags.data]
         name = flags.name or loaded.config.preset
         text = CardText(name, flags.licence, flags.data_licence, flags.trained_on)
         export_model(checkpoint, locate(folder), model_card(loaded, text, figures))
+        differences = _write_onnx(loaded, locate(folder)) if flags.onnx else {}
     print(f"model       {loaded.uri}")
     for one in figures:
         for direction in one.directions:
             recalls = f"{100 * direction.metrics.recall[10]:.1f} (chance {100 * direction.chance.recall[10]:.1f})"
             print(f"figures     {one.data}  {direction.title}  R@10 {recalls}")
+    for tower, difference in differences.items():
+        print(f"onnx        {tower}.onnx, within {difference:.1e} of torch")
     print(f"exported    {folder}")
+
+
+def _write_onnx(loaded: "LoadedModel", place: "Location") -> dict[str, float]:
+    """Make the towers in a folder of this machine, and put them where the model is; see `export_onnx`."""
+    from vtr_core import storage
+    from vtr_core.exchange.onnx import export_onnx
+
+    with tempfile.TemporaryDirectory(prefix="vtr-onnx-") as folder:
+        differences = export_onnx(loaded, Path(folder))
+        for file in sorted(Path(folder).iterdir()):
+            storage.write_bytes(place / file.name, file.read_bytes())
+    return differences

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32
-from torch import nn
+from torch import Tensor, nn
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
@@ -33,4 +33,8 @@ class JointSpace:
     arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded] | None = None
     """Returns the vectors, by modality, of features given by name: an array or None for each clip or video; InputError
     for arrays of another shape. None: the system's models encode stored data sets alone.
+    """
+    towers: Callable[[TrainedModel], Mapping[str, tuple[nn.Module, Tensor]]] | None = None
+    """Returns a network from a matrix to vectors for each modality, with an example of its input, for ONNX; None where
+    the models have none.
     """

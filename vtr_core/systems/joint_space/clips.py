@@ -16,6 +16,7 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.joint_space.served import encode_features
 from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.joint_space.towers import clip_towers
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -48,4 +49,4 @@ def _queries(
     return embed_captions(model, inputs.features, vocabulary, captions, inputs.max_words, max_rows)
 
 
-CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features)
+CLIP_SPACE = JointSpace(check=_check, rows=_rows, queries=_queries, arrays=encode_features, towers=clip_towers)
