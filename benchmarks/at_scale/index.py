@@ -132,9 +132,7 @@ def page(values: dict[str, Any], argv: list[str]) -> str:
     told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
     return f"""# An index of {values["clips"]:,} clips
 
-Generated unit vectors of {
-        values["dim"]
-    } dimensions, no data set; exact search of all clips for one query at a time,
+Generated unit vectors of {values["dim"]} dimensions, no data set; exact search of all clips for one query at a time,
 the ten best with their items. Opening and searching in a process of its own, with the files in the page cache.
 
 | | |

@@ -36,6 +36,10 @@ class EvaluateFlags:
     queries: Literal["all", "ambiguous"] = "all"
     """Dual encoders: ambiguous also reports metrics of the captions with a word that the corpus uses as several parts
     of speech, against their videos only (subset C of the thesis; from the concept table)."""
+    sample_queries: int | None = None
+    """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
+    sample_seed: int = 0
+    """Random seed of that sample."""
     concepts: str | None = None
     """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
     normalize: tuple[Normalization, ...] = ()
