@@ -22,8 +22,6 @@ class EvaluateFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
-    embeddings: tuple[str, ...] = ()
-    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video"] = "none"
@@ -36,10 +34,6 @@ class EvaluateFlags:
     queries: Literal["all", "ambiguous"] = "all"
     """Dual encoders: ambiguous also reports metrics of the captions with a word that the corpus uses as several parts
     of speech, against their videos only (subset C of the thesis; from the concept table)."""
-    sample_queries: int | None = None
-    """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
-    sample_seed: int = 0
-    """Random seed of that sample."""
     concepts: str | None = None
     """Concept table with the ambiguous captions of all data sets (default: the folder concepts beside the first)."""
     normalize: tuple[Normalization, ...] = ()
@@ -64,6 +58,12 @@ class EvaluateFlags:
     """MLflow experiment."""
     json: str | None = None
     """Also write the metrics to this JSON file."""
+    embeddings: tuple[str, ...] = ()
+    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
+    sample_queries: int | None = None
+    """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
+    sample_seed: int = 0
+    """Random seed of that sample."""
 
 
 @dataclass(frozen=True)
