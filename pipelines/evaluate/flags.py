@@ -25,8 +25,6 @@ class EvaluateFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...]
     """One or more data sets."""
-    embeddings: tuple[str, ...] = ()
-    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video"] = "none"
@@ -63,6 +61,12 @@ class EvaluateFlags:
     """MLflow experiment."""
     json: str | None = None
     """Also write the metrics to this JSON file."""
+    embeddings: tuple[str, ...] = ()
+    """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
+    sample_queries: int | None = None
+    """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
+    sample_seed: int = 0
+    """Random seed of that sample."""
 
 
 @dataclass(frozen=True)

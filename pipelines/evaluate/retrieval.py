@@ -11,6 +11,7 @@ from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
+from vtr_core.metrics.interval import wilson_interval
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.embeddings import load_embeddings, read_embeddings
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
@@ -19,7 +20,7 @@ from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_capt
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
 from vtr_core.retrieval.evaluate.protocol import Protocol
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
+from vtr_core.retrieval.evaluate.retrieval import Direction, QuerySample, evaluate_retrieval, rankings
 from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
@@ -40,8 +41,11 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
-        if flags.embeddings:
-            raise ConfigError("vtr evaluate: --embeddings is for models of one joint space, not for dual encoders")
+        if flags.embeddings or flags.sample_queries is not None:
+            raise ConfigError(
+                "vtr evaluate: --embeddings and --sample-queries are for models of one joint space, not for dual "
+                "encoders; leave them out"
+            )
         return evaluate_dual_spaces(loaded, space, flags)
     if flags.queries != "all":
         raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
@@ -82,7 +86,12 @@ def _check(flags: EvaluateFlags) -> None:
             "vtr evaluate: --normalize query_bank and --query-bank URI go together; "
             "the URI is a data set that is not evaluated, such as the training data"
         )
+    if flags.sample_queries is not None and (flags.normalize or flags.aggregate != "none" or flags.knock_out):
+        raise ConfigError(
+            "vtr evaluate: --sample-queries is for plain retrieval; leave out --normalize, --aggregate and --knock-out"
+        )
     for name, value in (
+        ("sample-queries", 1 if flags.sample_queries is None else flags.sample_queries),
         ("dual-softmax-temperature", flags.dual_softmax_temperature),
         ("query-bank-temperature", flags.query_bank_temperature),
         ("bank-size", flags.bank_size),
@@ -162,6 +171,9 @@ def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, miss
 
 def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
     """The plain metrics, then whole-video retrieval, then test-time normalisation."""
+    if flags.sample_queries is not None:
+        directions = evaluate_retrieval(rows, kind, QuerySample(flags.sample_queries, flags.sample_seed))
+        return [Variant(kind, "plain", "sampled queries", _intervals(directions), directions)]
     found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
@@ -182,6 +194,17 @@ def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, ba
     return found
 
 
+def _intervals(directions: Sequence[Direction]) -> str:
+    """The intervals of the recalls of a sample of queries, in percent."""
+    told = []
+    for direction in directions:
+        figures = direction.metrics
+        ends = {k: wilson_interval(recall, figures.num_queries) for k, recall in figures.recall.items()}
+        spans = ", ".join(f"R@{k} {100 * low:.1f} to {100 * high:.1f}" for k, (low, high) in ends.items())
+        told.append(f"{direction.title} {spans}")
+    return f"95 % intervals: {'; '.join(told)}"
+
+
 def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:
     """The settings that the metrics depend on beside checkpoint and data, for the tracked run."""
     settings: dict[str, object] = {
@@ -191,6 +214,8 @@ def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str
         "average_checkpoints": flags.average_checkpoints,
         "normalize": " ".join(flags.normalize) or "none",
     }
+    if flags.sample_queries is not None:
+        settings.update(sample_queries=flags.sample_queries, sample_seed=flags.sample_seed)
     if "dual_softmax" in flags.normalize:
         settings["dual_softmax_temperature"] = flags.dual_softmax_temperature
     if flags.query_bank is not None:

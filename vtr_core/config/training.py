@@ -33,7 +33,7 @@ class TrainingConfig(Settings):
     """Number of consecutive steps with a non-finite loss that ends the run."""
     ema_decay: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
-    compile: Literal["auto", "on", "off"] = "auto"
+    compile: Literal["auto", "on", "off"] = "off"
     """Compile the model with torch.compile, which takes a minute or more at the first step. `auto`: on a GPU, of
     systems whose models are known to compile."""
     precision: Literal["auto", "bf16", "float32"] = "auto"

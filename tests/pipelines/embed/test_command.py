@@ -20,6 +20,7 @@ from vtr_core.retrieval.embed import job
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.embeddings import FILE, load_embeddings, read_embeddings
 from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.evaluate.retrieval import QuerySample, evaluate_retrieval, figures, rankings
 from vtr_core.train.checkpoint.load import load_model
 
 
@@ -107,6 +108,32 @@ def test_evaluation_reads_them(
     monkeypatch.setattr("pipelines.evaluate.retrieval.embed_rows", None)
     read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
     assert read[0].metrics() == computed[0].metrics()
+
+
+def test_sampled_queries_rank_against_all_items(data: Manifest, checkpoint: str) -> None:
+    rows = _expected(checkpoint, data)
+    whole, some = evaluate_retrieval(rows, "dot"), evaluate_retrieval(rows, "dot", QuerySample(4, seed=3))
+    assert evaluate_retrieval(rows, "dot", QuerySample(10**6)) == whole
+    assert [d.metrics.num_queries for d in some] == [min(4, d.metrics.num_queries) for d in whole]
+    assert [d.metrics.num_items for d in some] == [d.metrics.num_items for d in whole]
+    assert evaluate_retrieval(rows, "dot", QuerySample(4, seed=3)) == some
+    ranking = rankings(rows)[0]
+    every = [QuerySample(1, seed).of(ranking) for seed in range(200)]
+    assert {int(one.queries.key[0]) for one in every} == set(ranking.queries.key.tolist())
+    ranks = [figures(one, one.scores("dot")).metrics.mean_rank for one in every]
+    assert min(ranks) <= whole[0].metrics.mean_rank <= max(ranks)
+
+
+def test_sampled_queries_are_told_with_intervals(
+    data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "4"])
+    assert "95 % intervals: text" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(VtrError, match="is for plain retrieval"):
+        run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "4", "--aggregate", "video"])
+    with pytest.raises(VtrError, match="--sample-queries is 0"):
+        run("evaluate", [checkpoint, "--data", data.uri, "--sample-queries", "0"])
 
 
 @pytest.mark.parametrize(

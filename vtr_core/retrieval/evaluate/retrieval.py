@@ -47,9 +47,29 @@ class Ranking:
         return block_scores(self.queries, self.items, similarity)
 
 
-def evaluate_retrieval(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
-    """The metrics of all directions that the data set's modalities allow, see `rankings`."""
-    return [figures(ranking, ranking.scores(similarity)) for ranking in rankings(rows)]
+@dataclass(frozen=True)
+class QuerySample:
+    """At most `count` queries of every direction, drawn without replacement."""
+
+    count: int
+    seed: int = 0
+
+    def of(self, ranking: Ranking) -> Ranking:
+        """The sampled queries, in their order, against all items."""
+        total = len(ranking.queries.key)
+        if total <= self.count:
+            return ranking
+        drawn = np.random.default_rng(self.seed).choice(total, self.count, replace=False)
+        queries = ranking.queries.select(np.sort(drawn))
+        return Ranking(ranking.name, ranking.title, queries, ranking.items, match(queries, ranking.items))
+
+
+def evaluate_retrieval(
+    rows: EmbeddedRows, similarity: SimilarityKind, sample: QuerySample | None = None
+) -> list[Direction]:
+    """The metrics of all directions that the data set's modalities allow, see `rankings`; or of sampled queries."""
+    asked = [ranking if sample is None else sample.of(ranking) for ranking in rankings(rows)]
+    return [figures(ranking, ranking.scores(similarity)) for ranking in asked]
 
 
 def rankings(rows: EmbeddedRows) -> list[Ranking]:
