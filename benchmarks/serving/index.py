@@ -28,9 +28,7 @@ def generated_index(folder: Path, num_clips: int, dim: int) -> tuple[str, tuple[
     The model has the size of its preset but for `dim`, with random weights: what a search costs does not depend on
     them.
     """
-    plan = plan_ingest(
-        Synthetic(num_clips=_DATA_CLIPS), locate(str(folder / "data")), None, IngestOptions()
-    )
+    plan = plan_ingest(Synthetic(num_clips=_DATA_CLIPS), locate(str(folder / "data")), None, IngestOptions())
     for task in begin(plan):
         do(plan, task)
     data = finish(plan).manifests[0]
