@@ -1,7 +1,7 @@
 """The search app, served until Ctrl-C."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pipelines.evaluation_inputs import device
@@ -9,7 +9,8 @@ from pipelines.serve.command import ServeFlags
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.page import render_interface, render_search
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
-from vtr_core.retrieval.index.index import IndexRecord, Item, load_index
+from vtr_core.retrieval.index.index import IndexRecord, load_index
+from vtr_core.retrieval.index.items import Item
 from vtr_core.serving.address import is_loopback
 from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Engine, LocalEngine
@@ -53,7 +54,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
 
 
 @contextmanager
-def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, tuple[Item, ...]]]:
+def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Sequence[Item]]]:
     if not flags.ray:
         shard = source.shard()
         yield LocalEngine(shard), shard.record, shard.catalogue.items

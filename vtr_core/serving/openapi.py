@@ -29,6 +29,7 @@ _ITEM = {
     "start": _maybe(_NUMBER),
     "end": _maybe(_NUMBER),
     "when": {**_TEXT, "description": "the time span, for display; empty where unknown"},
+    "caption": {**_maybe(_TEXT), "description": "the first caption of the item in the data set"},
     "metadata": {"type": "object", "additionalProperties": _TEXT},
 }
 _CLOUD = _list(_record(name=_TEXT, value=_NUMBER, shown=_TEXT, matched={"type": "boolean"}, text=_TEXT, size=_NUMBER))

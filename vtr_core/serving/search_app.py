@@ -15,11 +15,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vtr_core.errors import InputError, one_line
-from vtr_core.retrieval.index.index import Item
+from vtr_core.retrieval.explain.frames import Picture
+from vtr_core.retrieval.index.items import Item
 from vtr_core.retrieval.search.index import Hit
 from vtr_core.serving.address import Address
 from vtr_core.serving.batching import Batcher
-from vtr_core.serving.catalogue import Catalogue, columns_of
+from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Asked, Engine, Hits
 from vtr_core.serving.explorer import picture_response
 from vtr_core.serving.guard import FAULTS, Guard, Limits, fault, policy
@@ -33,6 +34,7 @@ RATED = ("/api/search", "/api/items/")
 OPEN = frozenset({"/api/health"})
 """What a load balancer asks for without a token."""
 _KEPT_S = 3600
+_ICON = Picture(0, "icon")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def search_app(site: SearchSite, address: Address, token: str | None, rate: floa
     pages = {"/": site.page, "/api": site.reference}
     routes = [
         *(Route(path, partial(_page, page)) for path, page in pages.items()),
+        Route("/favicon.ico", lambda _request: picture_response(_ICON)),
         Route("/thumbnail", answers.thumbnail),
         Route("/api/search", answers.search),
         Route("/api/search", answers.search_many, methods=["POST"]),
@@ -140,8 +143,13 @@ class _Answers:
 
 
 def _described(item: Item) -> dict[str, Any]:
-    columns = {name: value for name, value in columns_of(item).items() if name != "video_id"}
-    return {"start": item.start, "end": item.end, "when": time_span(item.start, item.end), "metadata": columns}
+    return {
+        "start": item.start,
+        "end": item.end,
+        "when": time_span(item.start, item.end),
+        "caption": item.caption,
+        "metadata": item.metadata,
+    }
 
 
 def _no_item(item_id: str) -> Response:
