@@ -50,7 +50,7 @@ def _export(file: Path, name: str, tower: nn.Module, example: Tensor) -> float:
                 verbose=False,
             )  # fmt: skip
         assert program is not None
-        content = io.BytesIO()
+        content: Any = io.BytesIO()  # which it takes as well as the path that its types name
         program.save(content)
     except Exception as error:  # whatever the exporter meets in a network
         raise CheckpointError(f"{name} cannot be exported as ONNX: {' '.join(str(error).split())[:300]}") from error
