@@ -111,15 +111,14 @@ def ray_engine(source: Source, shards: int, replicas: int) -> Iterator[RayEngine
 
 
 def _deployed(name: str, source: Source, number: int, shards: int, replicas: int) -> DeploymentHandle:
-    deployment = serve.deployment(
-        Replica,
+    deployed = serve.deployment(
         num_replicas=replicas,
         max_ongoing_requests=_ONGOING,
         ray_actor_options={"num_cpus": 1, "num_gpus": 0},
         logging_config={"log_level": "ERROR", "enable_access_log": False},
     )
     try:
-        return serve.run(deployment.bind(source, number, shards), name=name, route_prefix=None)
+        return serve.run(deployed(Replica).bind(source, number, shards), name=name, route_prefix=None)
     except RuntimeError as error:  # Serve's, for a deployment that fails
         raise ClusterError(f"shard {number} was not loaded: {one_line(str(error))}") from error
 
