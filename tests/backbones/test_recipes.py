@@ -133,7 +133,7 @@ def test_windows_of_sixteen_frames_the_last_one_filled_with_black() -> None:
     rows = seen(frames)
     assert rows.shape == (2, 24)
     black = np.concatenate([frames[WINDOW:], np.zeros((WINDOW - 3, 32, 32, 3), np.uint8)])
-    assert rows == pytest.approx(np.concatenate([seen(frames[:WINDOW]), seen(black)]), abs=1e-6)
+    assert rows == pytest.approx(np.concatenate([seen(frames[:WINDOW]), seen(black)]), rel=1e-5, abs=1e-6)
 
 
 def test_davenet_of_a_checkpoint_of_all_of_avlnet(tmp_path: Path) -> None:

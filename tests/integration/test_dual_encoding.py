@@ -105,8 +105,9 @@ def test_the_checkpoint_names_its_concepts(trained: Path) -> None:
 
 def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:
     flags = TrainFlags(data=str(described / "train"), out=str(tmp_path / "x"))
+    shutil.copytree(described / "train", tmp_path / "alone")  # no concept table in it or beside it
     with pytest.raises(DatasetError, match="make one with vtr concepts"):
-        train(config(), flags)
+        train(config(), TrainFlags(data=str(tmp_path / "alone"), out=str(tmp_path / "x")))
     with pytest.raises(ConfigError, match=r"batch\.micro_rows with model\.kind = 'hybrid_encoder'"):
         train(config(**{"batch.micro_rows": 8}), flags)
     with pytest.raises(ConfigError, match=r"'hybrid_encoder' and 'dual_triplet' go together"):

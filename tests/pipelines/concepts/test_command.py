@@ -71,7 +71,7 @@ def test_a_folder_of_splits_is_its_splits(tmp_path: Path, capsys: pytest.Capture
     ("words", "kind", "message"),
     [
         (["none"], DatasetError, "none is not a data set"),
-        (["d", "--tagger", "nltk"], ConfigError, "there is no tagger 'nltk'; give one of default, "),
+        (["d", "--tagger", "x"], ConfigError, "there is no tagger 'x'; give one of default, "),
         (["d", "--tagger", "spacy:en_core_web_none"], ConfigError, "leave out --tagger"),
         (["d", "--tagger", "wordnet:none"], ConfigError, "none is not a WordNet dictionary"),
         (["d", "--tagger", "treetagger:none"], ConfigError, "TreeTagger is not in none"),
