@@ -6,8 +6,10 @@ from tests.reference import losses as reference
 from tests.reference.volume import volume
 from vtr_core.similarity import (
     cosine,
+    cosine_to,
     dot,
     generalized_jaccard,
+    lengths,
     most_similar_by_jaccard,
     neg_euclidean,
     similarity_function,
@@ -21,6 +23,18 @@ GOLDEN_B = torch.sin(0.9 * torch.arange(20, dtype=torch.float64) + 0.5).abs().re
 def _pair(dtype=torch.float64):
     generator = torch.Generator().manual_seed(0)
     return torch.rand(7, 5, generator=generator).to(dtype), torch.rand(4, 5, generator=generator).to(dtype)
+
+
+def test_cosines_with_known_lengths_are_those_of_normalised_vectors():
+    a, b = _pair()
+    b[1] = 0
+    b[2] = b[0]
+    found = cosine_to(a, b, lengths(b))
+    expected = [[float(x @ y) / (float(x.norm() * y.norm()) or 1) for y in b] for x in a]
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+    torch.testing.assert_close(found, cosine(a, b))
+    assert torch.equal(found[:, 2], found[:, 0])
+    assert not found[:, 1].any()
 
 
 def test_jaccard_golden():

@@ -56,6 +56,19 @@ def cosine(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Fl
 
 
 @full_precision
+def cosine_to(
+    a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"], lengths_b: Float[Tensor, " items"]
+) -> Float[Tensor, "queries items"]:
+    """`cosine`, but for rounding, where the `lengths` of the items are known: no copy of b is made."""
+    return normalize(a, dim=1) @ b.T / lengths_b
+
+
+def lengths(b: Float[Tensor, "items dim"]) -> Float[Tensor, " items"]:
+    """‖b_j‖, at least 1e-12, as vectors are divided by in `cosine`."""
+    return torch.linalg.vector_norm(b, dim=1).clamp(min=1e-12)
+
+
+@full_precision
 def neg_euclidean(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:
     """−‖a_i − b_j‖, as √(‖a_i‖² + ‖b_j‖² − 2 a_i·b_j) in float64: in float32 it would cancel for near neighbours."""
     distance = torch.cdist(a.double(), b.double(), compute_mode="use_mm_for_euclid_dist")

@@ -46,7 +46,8 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet":
     from pipelines.evaluation_inputs import device
     from vtr_core.retrieval.embed.embeddings import load_embeddings
     from vtr_core.retrieval.embed.job import begin, finish, is_complete, plan_embedding
-    from vtr_core.retrieval.spaces import joint_space_of
+    from vtr_core.retrieval.search.dual_spaces import DualSpaces
+    from vtr_core.retrieval.spaces import spaces_of
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.load import load_model
@@ -55,10 +56,12 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet":
     check_writable(out)
     here = flags.workers == 0
     loaded = load_model(flags.checkpoint, device() if here else "cpu")
-    space = joint_space_of(loaded, "vtr embed")
+    space = spaces_of(loaded, "vtr embed")
     manifest = usable_data(loaded.config.model, flags.data)
     space.check(loaded.config, manifest)
-    plan = plan_embedding(loaded, manifest, out)
+    config = loaded.config
+    similarity = space.concept_similarity(config) if isinstance(space, DualSpaces) else config.evaluation.similarity
+    plan = plan_embedding(loaded, manifest, out, similarity)
     if is_complete(plan):
         print("  it is there already, complete")
         return load_embeddings(out.uri)

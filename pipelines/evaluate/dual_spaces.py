@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, log, printed, write_json
+from pipelines.evaluate.stored import check_stored, stored_rows
 from pipelines.evaluation_inputs import short_names
 from pipelines.report.printed_page import show
 from vtr_core import storage
@@ -30,10 +31,14 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         spaces.check(loaded.config, manifest)
+    check_stored(flags.embeddings, manifests)
     subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        results.append(_result(loaded, spaces, name, manifest, evaluation, subset))
+        rows = stored_rows(loaded, manifest, flags.embeddings)
+        figures = spaces.figures(loaded, manifest, evaluation, subset, rows)
+        variants = [_variant(one, evaluation) for one in figures]
+        results.append(Result(name, manifest, variants[0].similarity, variants, {}))
         show(printed(results[-1], loaded.uri))
     settings = {
         "latent_weight": evaluation.latent_weight,
@@ -76,19 +81,6 @@ def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubs
     for manifest in manifests:
         table.require_dataset(manifest.uri, manifest.fingerprint)
     return QuerySubset("ambiguous", table.ambiguous_captions)
-
-
-def _result(
-    loaded: LoadedModel,
-    spaces: DualSpaces,
-    name: str,
-    manifest: Manifest,
-    evaluation: EvaluationConfig,
-    subset: QuerySubset | None,
-) -> Result:
-    """All metrics of one data set, embedded once."""
-    variants = [_variant(one, evaluation) for one in spaces.figures(loaded, manifest, evaluation, subset)]
-    return Result(name, manifest, variants[0].similarity, variants, {})
 
 
 def _variant(figures: SpaceFigures, evaluation: EvaluationConfig) -> Variant:

@@ -5,16 +5,14 @@ from collections.abc import Sequence
 from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
 from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import Result, Variant, log, printed, write_json
+from pipelines.evaluate.stored import check_stored, stored_rows
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.fingerprint import short
 from vtr_core.metrics.interval import wilson_interval
 from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.embed.embeddings import load_embeddings, read_embeddings
-from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
@@ -41,18 +39,15 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
-        if flags.embeddings or flags.sample_queries is not None:
-            raise ConfigError(
-                "vtr evaluate: --embeddings and --sample-queries are for models of one joint space, not for dual "
-                "encoders; leave them out"
-            )
+        if flags.sample_queries is not None:
+            raise ConfigError("vtr evaluate: --sample-queries is for models of one joint space, not for dual encoders")
         return evaluate_dual_spaces(loaded, space, flags)
     if flags.queries != "all":
         raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         space.check(loaded.config, manifest)
-    _check_embeddings(flags.embeddings, manifests)
+    check_stored(flags.embeddings, manifests)
     kinds = similarities(flags.similarity, loaded.config.evaluation.similarity)
     missing = asked_knock_outs(loaded, flags.knock_out)
     bank = None if bank_data is None else _bank(loaded, bank_data, flags)
@@ -128,34 +123,15 @@ def _evaluate_one(
 ) -> Result:
     """All metrics of one data set, embedded once."""
     config = loaded.config
-    rows = _embedded(loaded, manifest, flags.embeddings)
+    rows = stored_rows(loaded, manifest, flags.embeddings)
+    if rows is None:
+        rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
     variants += _without(loaded, manifest, kinds[0], missing)
     protocol = Protocol.of(config, kinds[0])
     return Result(name, manifest, kinds[0], variants, best_possible_recall(manifest), protocol)
-
-
-def _embedded(loaded: LoadedModel, manifest: Manifest, stored: Sequence[str]) -> EmbeddedRows:
-    """The data set's embeddings, read from those that are of it, else computed."""
-    for uri in stored:
-        found = load_embeddings(uri)
-        if found.data_fingerprint == manifest.fingerprint:
-            found.check(model_fingerprint(loaded.model), manifest, uri)
-            return read_embeddings(found, uri)
-    return embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
-
-
-def _check_embeddings(stored: Sequence[str], manifests: Sequence[Manifest]) -> None:
-    """DatasetError for embeddings of none of the evaluated data sets."""
-    for uri in stored:
-        found = load_embeddings(uri)
-        if all(manifest.fingerprint != found.data_fingerprint for manifest in manifests):
-            raise DatasetError(
-                f"{uri} holds embeddings of {found.data} ({short(found.data_fingerprint)}), which is none of --data or "
-                "was ingested again; run vtr embed again"
-            )
 
 
 def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, missing: KnockOuts) -> list[Variant]:

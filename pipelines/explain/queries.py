@@ -110,7 +110,7 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     spaces.check(loaded.config, manifest)
     kind = spaces.concept_similarity(loaded.config)
     improved = None if flags.transform is None else read_transform(flags.transform, kind)
-    embedded = spaces.videos(loaded, manifest)
+    embedded = spaces.videos(loaded, manifest, None)
     videos = embedded.videos
     weight = loaded.config.evaluation.latent_weight if flags.latent_weight is None else flags.latent_weight
     scoring = Scoring(flags.space or videos.default_space, Transform(kind), weight)

@@ -24,14 +24,6 @@ def clip_space_of(loaded: TrainedModel, what: str) -> JointSpace:
     return found
 
 
-def joint_space_of(loaded: TrainedModel, what: str) -> JointSpace:
-    """The joint space of a model of clips or of whole videos; ConfigError for other models."""
-    found = _spaces(system_of(loaded.config.model))
-    if not isinstance(found, JointSpace):
-        raise lacking(loaded, what, lambda system: isinstance(_spaces(system), JointSpace))
-    return found
-
-
 def dual_spaces_of(loaded: TrainedModel, what: str) -> DualSpaces:
     """The latent and concept space of a dual encoder; ConfigError for other models."""
     found = _spaces(system_of(loaded.config.model))

@@ -1,7 +1,7 @@
 """`vtr embed`: the vectors are those of evaluation bit for bit, an interrupted job resumes, and faults are named."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from pipelines.cli import run
 from pipelines.embed.command import EmbedFlags, embed
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
+from pipelines.index.command import IndexFlags, index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
@@ -21,6 +22,7 @@ from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.embeddings import FILE, load_embeddings, read_embeddings
 from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.retrieval import QuerySample, evaluate_retrieval, figures, rankings
+from vtr_core.systems.dual.rows import DualRows, embed_dual
 from vtr_core.train.checkpoint.load import load_model
 
 
@@ -110,6 +112,40 @@ def test_evaluation_reads_them(
     assert read[0].metrics() == computed[0].metrics()
 
 
+@pytest.mark.parametrize("changes", [{}, {"model.latent_dim": None}, {"model.num_concepts": None}], ids=str)
+def test_evaluation_and_index_of_a_dual_encoder_read_them_bit_for_bit(
+    changes: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    videos = toy_videos(tmp_path / "videos", frames_of=(3, 1, 4, 0, 5, 2, 2, 6))
+    checkpoint, out = dual_checkpoint(tmp_path / "dual", videos, changes), str(tmp_path / "e")
+    found = embed(EmbedFlags(checkpoint, videos.uri, out, workers=0))
+    assert len(found.shards) > 1
+    loaded = load_model(checkpoint)
+    computed, read = embed_dual(loaded, videos), embed_dual(loaded, videos, read_embeddings(found, out))
+    for field in fields(DualRows):
+        ours, theirs = getattr(read, field.name), getattr(computed, field.name)
+        assert (ours is None) == (theirs is None)
+        assert ours is None or np.asarray(ours).tobytes() == np.asarray(theirs).tobytes(), field.name
+    assert read.captions == computed.captions
+    assert read.video_id == computed.video_id
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'runs.db'}")
+    monkeypatch.chdir(tmp_path)
+    flags = EvaluateFlags(checkpoint, (videos.uri,))
+    expected, built = evaluate(flags)[0].metrics(), index(IndexFlags(checkpoint, videos.uri, str(tmp_path / "i")))
+    monkeypatch.setattr("vtr_core.systems.dual.rows.embed_dual_rows", None)
+    assert evaluate(replace(flags, embeddings=(out,)))[0].metrics() == expected
+    from_stored = index(IndexFlags(embeddings=out, out=str(tmp_path / "j")))
+    assert from_stored.files == built.files
+
+
+def test_embeddings_of_other_rows_are_refused(tmp_path: Path) -> None:
+    videos = toy_videos(tmp_path / "videos", frames_of=(3, 1, 4))
+    loaded = load_model(dual_checkpoint(tmp_path / "dual", videos))
+    rows = embed_rows(loaded.model, loaded.config, videos, loaded.vocabulary, row_groups(videos))
+    with pytest.raises(VtrError, match="have other rows than"):
+        embed_dual(loaded, videos, replace(rows, clip_key=rows.clip_key[::-1]))
+
+
 def test_sampled_queries_rank_against_all_items(data: Manifest, checkpoint: str) -> None:
     rows = _expected(checkpoint, data)
     whole, some = evaluate_retrieval(rows, "dot"), evaluate_retrieval(rows, "dot", QuerySample(4, seed=3))
@@ -170,8 +206,9 @@ def test_other_models_and_data_are_refused(data: Manifest, checkpoint: str, tmp_
     again = toy_dataset(tmp_path / "clips")[-1]
     with pytest.raises(VtrError, match="holds no embeddings"):
         run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", str(tmp_path / "none")])
-    with pytest.raises(VtrError, match="vtr embed needs one of"):
-        embed(replace(flags, checkpoint=dual_checkpoint(tmp_path / "dual", videos), data=videos.uri))
+    with pytest.raises(VtrError, match="which is none of --data"):
+        dual = dual_checkpoint(tmp_path / "dual", videos)
+        run("evaluate", [dual, "--data", videos.uri, "--embeddings", flags.out])
     found = load_embeddings(flags.out)
     with pytest.raises(VtrError, match="holds embeddings by the model"):
         found.check("0" * 64, data, flags.out)

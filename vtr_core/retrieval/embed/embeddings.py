@@ -42,8 +42,9 @@ class EmbeddingSet:
     data: str
     data_fingerprint: str
     similarity: str
+    """Of the vectors; of a dual encoder's concept scores, while its latent vectors are compared by cosine."""
     dims: dict[str, int]
-    """Dimensions by modality."""
+    """Dimensions by modality, or by space of a dual encoder."""
     shards: tuple[EmbeddingShard, ...]
     version: int = VERSION
 

@@ -56,10 +56,9 @@ class EmbedPlan:
         return self.out / RECORDS / f"{task.index:05d}.json"
 
 
-def plan_embedding(loaded: TrainedModel, manifest: Manifest, out: Location) -> EmbedPlan:
-    """The shard tasks of a data set, planned by its row groups."""
+def plan_embedding(loaded: TrainedModel, manifest: Manifest, out: Location, similarity: str) -> EmbedPlan:
+    """The shard tasks of a data set, planned by its row groups; similarity: by which its vectors are compared."""
     tasks = tuple(EmbedTask(index, tuple(places)) for index, places in enumerate(_shards(manifest)))
-    similarity = loaded.config.evaluation.similarity
     return EmbedPlan(out, loaded.uri, model_fingerprint(loaded.model), manifest, similarity, tasks)
 
 

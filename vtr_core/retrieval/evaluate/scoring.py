@@ -1,5 +1,6 @@
 """Scores of a block of queries and items under a configured similarity."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
@@ -27,24 +28,24 @@ def block_scores(queries: Entries, items: Entries, similarity: SimilarityKind) -
         case "dot" | "cosine" | "neg_euclidean" | "generalized_jaccard":
             score = similarity_function(similarity)
             return lambda query_part, item_part: mean_scores(
-                queries.select(query_part), items.select(item_part), score
+                queries.select(query_part), items.select(item_part), [score] * len(items.parts)
             ).numpy()
         case _:
             assert_never(similarity)
 
 
-def mean_scores(queries: Entries, items: Entries, score: Similarity) -> Float[Tensor, "queries items"]:
-    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item.
+def mean_scores(queries: Entries, items: Entries, scores: Sequence[Similarity]) -> Float[Tensor, "queries items"]:
+    """(1/n) Σ score(q, v) over the n pairs of a modality q of the query and a modality v of the item, by v's score.
 
     Modalities that either of them lacks are not averaged, so that clips with and without sound compare: a sum of
     vectors or of similarities would rank an item by how many modalities it has. Of an entry without any, 0.
     """
     if len(queries.parts) == len(items.parts) == 1:
-        return score(queries.parts[0], items.parts[0])
+        return scores[0](queries.parts[0], items.parts[0])
     total = queries.parts[0].new_zeros(len(queries.key), len(items.key))
     count = total.clone()
     for query, asked in zip(queries.parts, queries.present, strict=True):
-        for item, shown in zip(items.parts, items.present, strict=True):
+        for score, item, shown in zip(scores, items.parts, items.present, strict=True):
             both = torch.from_numpy(asked[:, None] & shown)
             total += torch.where(both, score(query, item), 0)
             count += both

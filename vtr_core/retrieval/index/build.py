@@ -30,18 +30,18 @@ def build_index(
     """
     match spaces_of(loaded, "an index"):
         case DualSpaces() as spaces:
-            if stored is not None:
-                raise ConfigError("--embeddings is for models of one joint space, not for dual encoders; leave it out")
-            return _dual(loaded, spaces, manifest, backend)
+            return _dual(loaded, spaces, manifest, backend, stored)
         case JointSpace() as space:
             return _joint(loaded, space, manifest, backend, stored)
 
 
-def _dual(loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend) -> VideoIndex:
+def _dual(
+    loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None
+) -> VideoIndex:
     spaces.check(loaded.config, manifest)
     if backend == "faiss" and not spaces.has_latent(loaded.config):
         raise ConfigError("--backend faiss finds candidates in latent space, which the model does not have")
-    videos = spaces.videos(loaded, manifest).videos
+    videos = spaces.videos(loaded, manifest, stored).videos
     vectors: dict[str, Tensor | None] = {"latent": videos.latent, "concept": videos.concept}
     tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
     return VideoIndex(

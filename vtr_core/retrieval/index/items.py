@@ -42,6 +42,24 @@ class Item:
     """The texts of the columns that ingest kept, see --keep-columns."""
 
 
+class VideoIds(Sequence[str]):
+    """The video ids of items, each made when it is asked for."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> "VideoIds": ...
+    def __getitem__(self, position: int | slice) -> "str | VideoIds":
+        found = self._items[position]
+        return found.video_id if isinstance(found, Item) else VideoIds(found)
+
+
 class Items(Sequence[Item]):
     """The items of an index; an Item is made when it is asked for."""
 

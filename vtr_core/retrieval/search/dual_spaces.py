@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.evaluate.retrieval import Direction
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.search import DualQuery, DualVideos
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,17 @@ class DualSpaces:
     """The similarity of concept scores."""
     ranges: Callable[[TrainedModel], Float32[Tensor, "2 2"]]
     """The score ranges of training batches: rows latent and concept, columns lowest and highest."""
-    videos: Callable[[TrainedModel, Manifest], EmbeddedVideos]
-    """The embedded videos of a data set; DatasetError where none has frames."""
+    rows: Callable[[nn.Module, TrainConfig, Manifest, Vocabulary, Sequence[RowGroup]], EmbeddedRows]
+    """The videos and captions of some row groups by space, in file order, for storage; the model's mode is restored."""
+    videos: Callable[[TrainedModel, Manifest, EmbeddedRows | None], EmbeddedVideos]
+    """The embedded videos of a data set, from its stored `rows` where given; DatasetError where none has frames."""
     queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
     """The embedded texts; None for a text without a known word."""
-    figures: Callable[[TrainedModel, Manifest, EvaluationConfig, QuerySubset | None], list[SpaceFigures]]
-    """Retrieval metrics on a data set, then on a given subset of its captions; DatasetError where there are no queries
-    or no items."""
+    figures: Callable[
+        [TrainedModel, Manifest, EvaluationConfig, QuerySubset | None, EmbeddedRows | None], list[SpaceFigures]
+    ]
+    """Retrieval metrics on a data set, from its stored `rows` where given, then on a given subset of its captions;
+    DatasetError where there are no queries or no items."""
     texts: Callable[[TrainedModel, Sequence[str]], Encoded]
     """The encoded texts, in each space; those without a known word are not present."""
     arrays: Callable[[TrainedModel, Mapping[str, Sequence[Any]]], Encoded]

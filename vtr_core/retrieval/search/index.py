@@ -20,9 +20,10 @@ from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.explain.values import HitExplanation
 from vtr_core.retrieval.index.faiss import Graph
 from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint
+from vtr_core.retrieval.index.items import VideoIds
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.search.filters import Condition, meeting
-from vtr_core.retrieval.search.joint import joint_scores
+from vtr_core.retrieval.search.joint import JointItems
 from vtr_core.retrieval.search.search import (
     DualQuery,
     DualVideos,
@@ -147,7 +148,7 @@ class DualSearcher(Searcher):
     def __init__(self, index: VideoIndex, loaded: TrainedModel, spaces: DualSpaces, options: SearchOptions) -> None:
         kind = spaces.concept_similarity(loaded.config)
         latent, concept = (as_tensor(index.tensors.get(name)) for name in ("latent", "concept"))
-        videos = DualVideos(tuple(item.video_id for item in index.items), latent, concept, index.concepts, kind)
+        videos = DualVideos(VideoIds(index.items), latent, concept, index.concepts, kind)
         weight = index.record.latent_weight if options.latent_weight is None else options.latent_weight
         space = options.space or videos.default_space
         if space == "latent" and options.transform is not None:
@@ -268,8 +269,8 @@ class JointSearcher(Searcher):
             raise DatasetError(f"the index compares by {index.record.similarity!r}, which this code does not know")
         self._loaded, self._space, self._index, self._candidates = loaded, space, index, options.candidates
         names = list(index.record.sizes)
-        self._vectors = {name: index.tensors[name] for name in names}
-        self._present = {name: index.tensors[f"has_{name}"] for name in names}
+        vectors = {name: index.tensors[name] for name in names}
+        self._items = JointItems(vectors, {name: index.tensors[f"has_{name}"] for name in names})
         self._kept = meeting(index.items, options.filters)
         self._graph = _graph(index, names[0]) if self._kept is None else None
         how = f"{options.candidates} candidates (faiss)" if self._graph is not None else "all"
@@ -298,7 +299,7 @@ class JointSearcher(Searcher):
         self, queries: Float32[np.ndarray, "queries dim"], chosen: Int64[np.ndarray, " chosen"] | None
     ) -> Float32[np.ndarray, "queries scored"]:
         assert self._kind is not None
-        return joint_scores(self._vectors, self._present, queries, self._kind, chosen)
+        return self._items.scores(queries, self._kind, chosen)
 
     def _near(self, query: Float32[np.ndarray, " dim"], k: int, graph: Graph) -> tuple[Hit, ...]:
         chosen = np.sort(graph.candidates(query, max(self._candidates, k)))

@@ -1,31 +1,50 @@
 """Scores of clips in one joint space under the similarity of training."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 import torch
-from jaxtyping import Float32
+from jaxtyping import Bool, Float32, Int64
+from torch import Tensor
 
 from vtr_core.retrieval.evaluate.entries import Entries
-from vtr_core.retrieval.evaluate.scoring import block_scores
-from vtr_core.similarity import SimilarityKind
+from vtr_core.retrieval.evaluate.scoring import block_scores, mean_scores
+from vtr_core.similarity import SimilarityKind, cosine_to, lengths
 
 
-def joint_scores(
-    vectors: dict[str, np.ndarray],
-    present: dict[str, np.ndarray],
-    queries: Float32[np.ndarray, "queries dim"],
-    similarity: SimilarityKind,
-    chosen: Sequence[int] | np.ndarray | None = None,
-) -> Float32[np.ndarray, "queries clips"]:
-    """The scores of the clips `chosen` (None: all): the mean over a clip's modalities, as in evaluation."""
-    names = list(vectors)
-    index = slice(None) if chosen is None else np.asarray(chosen)
-    items = Entries(
-        tuple(torch.from_numpy(vectors[name][index]) for name in names),
-        tuple(present[name][index] for name in names),
-        np.zeros(len(vectors[names[0]][index]), np.int64),
-    )
-    asked = Entries((torch.from_numpy(queries),), (np.ones(len(queries), bool),), np.zeros(len(queries), np.int64))
-    scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
-    return np.asarray(scores, np.float32)
+@dataclass(frozen=True)
+class JointItems:
+    """The searched clips: vectors by modality, and whether a clip has it."""
+
+    vectors: dict[str, Float32[np.ndarray, "clips dim"]]
+    present: dict[str, Bool[np.ndarray, " clips"]]
+
+    @cached_property
+    def lengths(self) -> dict[str, Float32[Tensor, " clips"]]:
+        """The vectors' lengths, computed by the first search: to normalise all vectors for each would copy them all."""
+        return {name: lengths(torch.from_numpy(vectors)) for name, vectors in self.vectors.items()}
+
+    def scores(
+        self,
+        queries: Float32[np.ndarray, "queries dim"],
+        similarity: SimilarityKind,
+        chosen: Int64[np.ndarray, " chosen"] | None = None,
+    ) -> Float32[np.ndarray, "queries clips"]:
+        """The scores of the clips `chosen` (None: all): the mean over a clip's modalities, as in evaluation.
+
+        Cosines are evaluation's but for rounding.
+        """
+        index = slice(None) if chosen is None else chosen
+        vectors = [vectors[index] for vectors in self.vectors.values()]
+        items = _entries(vectors, [present[index] for present in self.present.values()])
+        asked = _entries([queries], [np.ones(len(queries), bool)])
+        if similarity == "cosine":
+            by_modality = [partial(cosine_to, lengths_b=self.lengths[name][index]) for name in self.vectors]
+            return np.asarray(mean_scores(asked, items, by_modality), np.float32)
+        scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
+        return np.asarray(scores, np.float32)
+
+
+def _entries(vectors: list[np.ndarray], present: list[np.ndarray]) -> Entries:
+    return Entries(tuple(map(torch.from_numpy, vectors)), tuple(present), np.zeros(len(vectors[0]), np.int64))

@@ -1,6 +1,8 @@
 """Ranking of videos for one query, by one space or by both, optionally among candidates from latent space."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, assert_never
 
 import numpy as np
@@ -10,7 +12,7 @@ from torch import Tensor
 
 from vtr_core.analysis.transforms import ConceptSimilarity, Transform
 from vtr_core.errors import ConfigError
-from vtr_core.similarity import cosine, generalized_jaccard, hybrid
+from vtr_core.similarity import cosine, cosine_to, generalized_jaccard, hybrid, lengths
 
 Space = Literal["hybrid", "latent", "concept"]
 Normalise = Literal["query", "train"]
@@ -20,7 +22,7 @@ Normalise = Literal["query", "train"]
 class DualVideos:
     """The searched videos: latent vectors, concept logits, or both."""
 
-    video_id: tuple[str, ...]
+    video_id: Sequence[str]
     latent: Float32[Tensor, "videos dim"] | None
     concept: Float32[Tensor, "videos concepts"] | None
     concepts: tuple[str, ...]
@@ -34,6 +36,12 @@ class DualVideos:
         if self.latent is not None and self.concept is not None:
             return "hybrid"
         return "concept" if self.latent is None else "latent"
+
+    @cached_property
+    def latent_lengths(self) -> Float32[Tensor, " videos"]:
+        """The lengths of the latent vectors, computed by the first search."""
+        assert self.latent is not None
+        return lengths(self.latent)
 
 
 @dataclass(frozen=True)
@@ -131,10 +139,10 @@ def _check_space(videos: DualVideos, space: Space) -> None:
 
 
 def latent_scores(videos: DualVideos, query: DualQuery) -> Float32[Tensor, " videos"] | None:
-    """The cosine of the query with every video; None for a model without a latent space."""
+    """The cosine of the query with every video, but for rounding that of evaluation; None without a latent space."""
     if videos.latent is None or query.latent is None:
         return None
-    return cosine(query.latent[None], videos.latent)[0]
+    return cosine_to(query.latent[None], videos.latent, videos.latent_lengths)[0]
 
 
 def concept_scores(

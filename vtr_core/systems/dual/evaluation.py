@@ -12,6 +12,7 @@ from vtr_core.errors import DatasetError
 from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import chunked_retrieval_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
+from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
 from vtr_core.retrieval.search.dual_spaces import QuerySubset, SpaceFigures
 from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual, only_captions
@@ -50,10 +51,17 @@ def evaluate_dual(
 
 
 def checkpoint_figures(
-    loaded: TrainedModel, manifest: Manifest, evaluation: EvaluationConfig, subset: QuerySubset | None = None
+    loaded: TrainedModel,
+    manifest: Manifest,
+    evaluation: EvaluationConfig,
+    subset: QuerySubset | None = None,
+    stored: EmbeddedRows | None = None,
 ) -> list[SpaceFigures]:
-    """`evaluate_dual` of a data set, and of its captions in `subset`; DatasetError if there are no items."""
-    model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest)
+    """`evaluate_dual` of a data set, and of its captions in `subset`; DatasetError if there are no items.
+
+    stored: the data set's embeddings, where they are already computed.
+    """
+    model, rows = dual_encoder(loaded).config, embed_dual(loaded, manifest, stored)
     if not rows.video_present.any() or not len(rows.captions):
         raise DatasetError(f"{manifest.uri}: no video has frames of {model.feature}, or there is no caption")
     how = model.concept_similarity, evaluation.latent_weight, evaluation.normalise

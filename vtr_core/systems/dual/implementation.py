@@ -16,7 +16,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.evaluation import checkpoint_figures
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.rows import dual_encoder, encode_frames, encode_texts
+from vtr_core.systems.dual.rows import dual_encoder, encode_frames, encode_texts, table_rows
 from vtr_core.systems.dual.scores import compare
 from vtr_core.systems.dual.search import dual_queries, embedded_videos
 from vtr_core.systems.dual.served import predict
@@ -70,6 +70,7 @@ IMPLEMENTATION = Implementation(
         has_latent=_has_latent,
         concept_similarity=_concept_similarity,
         ranges=_ranges,
+        rows=table_rows,
         videos=embedded_videos,
         queries=dual_queries,
         figures=checkpoint_figures,

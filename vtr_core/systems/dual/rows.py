@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.frames import VideoRows, video_rows
-from vtr_core.errors import CheckpointError
+from vtr_core.data.reading.video_texts import video_texts
+from vtr_core.errors import CheckpointError, DatasetError
+from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.retrieval.embed.frame_sequences import given_frames
@@ -59,14 +61,69 @@ class DualCaptions:
     present: Bool[np.ndarray, " captions"]
 
 
-def embed_dual(loaded: TrainedModel, manifest: Manifest) -> DualRows:
+def embed_dual(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | None = None) -> DualRows:
     """All captions and videos of a data set of whole videos, in file order, on the model's device.
 
-    Raises CheckpointError for a model that is no dual encoder, DatasetError where the data set lacks its feature.
+    stored: `table_rows` of all of them, where they are already computed. Raises CheckpointError for a model that is no
+    dual encoder, DatasetError where the data set lacks its feature.
     """
     model = dual_encoder(loaded)
+    if stored is not None:
+        return _from_table(stored, model, manifest, loaded.concepts)
     places = row_groups(manifest)
     return embed_dual_rows(model, loaded.config, manifest, loaded.vocabulary, places, loaded.concepts)
+
+
+def table_rows(
+    model: nn.Module, config: TrainConfig, manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup]
+) -> EmbeddedRows:
+    """`embed_dual_rows` as one table of `latent` and `concept`, for storage: every video, then its captions.
+
+    `clip_key` is the key of the video or of the caption.
+    """
+    assert isinstance(model, HybridEncoder), "of this system"
+    rows = embed_dual_rows(model, config, manifest, vocabulary, places)
+    order = _table_order(len(rows.video_id), rows.caption_video)
+    spaces = {"latent": (rows.latent_video, rows.latent_text), "concept": (rows.concept_video, rows.concept_text)}
+    vectors = {name: whole[order] for name, sides in spaces.items() if (whole := _together(sides)) is not None}
+    return EmbeddedRows(
+        vectors=vectors,
+        present=dict.fromkeys(vectors, np.concatenate([rows.video_present, rows.text_present])[order]),
+        clip_key=np.concatenate([rows.video_key, rows.caption_key])[order],
+        video_key=np.concatenate([rows.video_key, rows.video_key[rows.caption_video]])[order],
+    )
+
+
+def _from_table(stored: EmbeddedRows, model: HybridEncoder, manifest: Manifest, concepts: tuple[str, ...]) -> DualRows:
+    """The inverse of `table_rows`, with the data set's texts; DatasetError where the keys are not those of its rows."""
+    texts = video_texts(manifest)
+    order = _table_order(len(texts.video_id), texts.caption_video)
+    if not np.array_equal(stored.clip_key, np.concatenate([texts.video_key, texts.caption_key])[order]):
+        raise DatasetError(f"the embeddings have other rows than {manifest.uri}; run vtr embed again")
+    place = np.argsort(order)
+    videos, captions = place[: len(texts.video_id)], place[len(texts.video_id) :]
+    latent, concept = stored.vectors.get("latent"), stored.vectors.get("concept")
+    present = next(iter(stored.present.values()))
+    return DualRows(
+        latent_text=None if latent is None else latent[captions],
+        latent_video=None if latent is None else latent[videos],
+        concept_text=None if concept is None else concept[captions],
+        concept_video=None if concept is None else concept[videos],
+        caption_video=texts.caption_video,
+        captions=texts.captions,
+        video_id=texts.video_id,
+        video_key=texts.video_key,
+        caption_key=texts.caption_key,
+        text_present=present[captions],
+        video_present=present[videos],
+        ranges=model.ranges.float().cpu().numpy(),
+        concepts=concepts,
+    )
+
+
+def _table_order(num_videos: int, caption_video: Int64[np.ndarray, " captions"]) -> Int64[np.ndarray, " rows"]:
+    """The order in which all videos followed by all captions become every video followed by its captions."""
+    return np.argsort(np.concatenate([np.arange(num_videos), caption_video]), kind="stable")
 
 
 def embed_dual_captions(loaded: TrainedModel, captions: Sequence[str]) -> DualCaptions:

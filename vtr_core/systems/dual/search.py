@@ -7,6 +7,7 @@ from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import DatasetError
+from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.search.dual_spaces import EmbeddedVideos
 from vtr_core.retrieval.search.search import DualQuery, DualVideos, as_tensor
 from vtr_core.systems.dual.rows import DualRows, dual_encoder, embed_dual, embed_dual_captions
@@ -33,9 +34,9 @@ def dual_videos(rows: DualRows, loaded: TrainedModel) -> tuple[DualVideos, Int64
     return videos, position
 
 
-def embedded_videos(loaded: TrainedModel, manifest: Manifest) -> EmbeddedVideos:
+def embedded_videos(loaded: TrainedModel, manifest: Manifest, stored: EmbeddedRows | None = None) -> EmbeddedVideos:
     """The videos that have frames, and all their captions."""
-    rows = embed_dual(loaded, manifest)
+    rows = embed_dual(loaded, manifest, stored)
     videos, position = dual_videos(rows, loaded)
     told = [(text, int(position[v])) for text, v in zip(rows.captions, rows.caption_video, strict=True)]
     known = [(text, place) for text, place in told if place >= 0]

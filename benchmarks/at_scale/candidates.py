@@ -1,0 +1,140 @@
+"""What faiss's graph of candidates takes and finds beside exact search of the same clips, in one run.
+
+    python -m benchmarks.at_scale.candidates [--clips 200000] [--dim 512] [--intrinsic 32]
+
+Generated unit vectors: a linear image of `--intrinsic` normal variables with a little noise, as embeddings vary in far
+fewer directions than they have dimensions (with as many directions as dimensions no graph finds neighbours well).
+"""
+
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from benchmarks.machine import processor, versions
+from pipelines.arguments import parse
+from vtr_core.retrieval.index.faiss import Graph, build_graph, normalized
+from vtr_core.retrieval.search.joint import JointItems
+from vtr_core.retrieval.search.search import best
+from vtr_core.similarity import cosine
+
+RESULTS = Path(__file__).parent.parent / "results"
+K = 10
+NORMALISING = "exact, every vector normalised for each query"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What is measured."""
+
+    clips: int = 200_000
+    dim: int = 512
+    intrinsic: int = 32
+    noise: float = 0.1
+    """Standard deviation of the noise to that of the rest, of clips and again of queries."""
+    queries: int = 50
+    candidates: tuple[int, ...] = (50, 200, 800)
+    """Numbers of candidates; the default of `vtr search` is 200."""
+    threads: int = 2
+    out: str = str(RESULTS)
+
+
+def generated(flags: Flags) -> tuple[Float32[np.ndarray, "clips dim"], Float32[np.ndarray, "queries dim"]]:
+    """Clips, and queries near some of them."""
+    generator = np.random.default_rng(0)
+    image = generator.standard_normal((flags.intrinsic, flags.dim), np.float32) / np.sqrt(flags.intrinsic)
+    clips = generator.standard_normal((flags.clips, flags.intrinsic), np.float32) @ image
+    clips += flags.noise * generator.standard_normal(clips.shape, np.float32)
+    near = clips[generator.choice(flags.clips, flags.queries, replace=False)]
+    queries = near + flags.noise * generator.standard_normal(near.shape, np.float32)
+    return normalized(clips), normalized(queries)
+
+
+def measured(flags: Flags) -> dict[str, Any]:
+    """Seconds of each way, query by query in turn, and the shares of the ten best that the graph finds."""
+    clips, queries = generated(flags)
+    items = JointItems({"video": clips}, {"video": np.ones(flags.clips, bool)})
+    began = time.perf_counter()
+    content = build_graph(clips)
+    built = time.perf_counter() - began
+    graph = Graph(content, flags.clips, flags.dim)
+    seconds: dict[str, list[float]] = {NORMALISING: [], "exact": [], **{str(count): [] for count in flags.candidates}}
+    shares: dict[str, list[float]] = {str(count): [] for count in flags.candidates}
+    for query in queries:
+        began = time.perf_counter()
+        best(cosine(torch.from_numpy(query[None]), torch.from_numpy(clips)).numpy()[0], K)
+        seconds[NORMALISING].append(time.perf_counter() - began)
+        began = time.perf_counter()
+        exact = best(items.scores(query[None], "cosine")[0], K)
+        seconds["exact"].append(time.perf_counter() - began)
+        for count in flags.candidates:
+            began = time.perf_counter()
+            chosen = np.sort(graph.candidates(query, count))
+            found = chosen[best(items.scores(query[None], "cosine", chosen)[0], K)]
+            seconds[str(count)].append(time.perf_counter() - began)
+            shares[str(count)].append(len(np.intersect1d(found, exact)) / K)
+    return {
+        "build_s": built,
+        "graph_gb": len(content) / 2**30,
+        "vectors_gb": clips.nbytes / 2**30,
+        "p50_s": {name: float(np.quantile(values, 0.5)) for name, values in seconds.items()},
+        "p99_s": {name: float(np.quantile(values, 0.99)) for name, values in seconds.items()},
+        "recall": {name: float(np.mean(values)) for name, values in shares.items()},
+    }
+
+
+def main(argv: list[str]) -> None:
+    """Measure, and write the page."""
+    flags = parse(Flags, argv, "python -m benchmarks.at_scale.candidates")
+    torch.set_num_threads(flags.threads)
+    values = {
+        "clips": flags.clips,
+        "dim": flags.dim,
+        "intrinsic": flags.intrinsic,
+        "noise": flags.noise,
+        "queries": flags.queries,
+        **measured(flags),
+        "load": os.getloadavg()[0],
+        "machine": processor(),
+        "versions": versions("torch", "numpy", "faiss-cpu"),
+    }
+    out = Path(flags.out)
+    (out / "at_scale_candidates.json").write_text(json.dumps(values, indent=1) + "\n")
+    (out / "at_scale_candidates.md").write_text(page(values, argv))
+
+
+def page(values: dict[str, Any], argv: list[str]) -> str:
+    """The page of results."""
+    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
+    rows = [
+        f"| {name} | {values['p50_s'][name] * 1000:.1f} ms | {values['p99_s'][name] * 1000:.1f} ms | "
+        f"{values['p50_s'][name] / values['p50_s']['exact']:.2f} | {values['recall'].get(name, 1.0):.3f} |"
+        for name in values["p50_s"]
+    ]
+    return f"""# Candidates by faiss's graph, beside exact search of {values["clips"]:,} clips
+
+Generated unit vectors of {values["dim"]} dimensions, an image of {values["intrinsic"]} variables with noise of
+{values["noise"]:g}; {
+        values["queries"]
+    } queries near clips, one at a time, by cosine; both ways in turn for every query.
+The graph was built in {values["build_s"]:.0f} s; it takes {values["graph_gb"]:.2f} GB, beside {
+        values["vectors_gb"]:.2f} GB of vectors, as it keeps its own.
+
+| candidates | p50 | p99 | p50 to exact | recall@{K} |
+|---|---:|---:|---:|---:|
+{chr(10).join(rows)}
+
+{values["machine"]}, load {values["load"]:.1f}; {told}
+`python -m benchmarks.at_scale.candidates {" ".join(argv)}`.
+"""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
