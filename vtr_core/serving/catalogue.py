@@ -15,6 +15,7 @@ from vtr_core.retrieval.explain.frames import Picture, read_pictures
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.search.filters import Condition, meeting
 
+_TOLD = ("caption", "video_id", "start", "end")
 _PICTURES, _FILTERS, _OFFERED = 512, 64, 50
 
 
@@ -45,9 +46,9 @@ class Catalogue:
     def columns(self) -> tuple[Column, ...]:
         """The columns that the index has values of, those that ingest kept first."""
         table = self.items.table
-        names = [name for name in table.column_names if table.column(name).null_count < len(table)]
-        kept = kept_column("")
-        return tuple(_column(table, name) for name in sorted(names, key=lambda name: not name.startswith(kept)))
+        kept = [name for name in table.column_names if name.startswith(kept_column(""))]
+        known = [name for name in (*kept, *_TOLD) if table.column(name).null_count < len(table)]
+        return tuple(_column(table, name) for name in known)
 
     def chosen(self, filters: tuple[Condition, ...]) -> Int64[np.ndarray, " chosen"] | None:
         """The ascending positions of the items that meet all conditions, see `meeting`."""
