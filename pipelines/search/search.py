@@ -1,7 +1,10 @@
 """Search of an index for queries or for a file of topics."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from jaxtyping import Int64
 
 from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device
@@ -16,7 +19,7 @@ from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_hits
 from vtr_core.retrieval.index.index import IndexRecord, load_index
-from vtr_core.retrieval.search.filters import parse_conditions
+from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions, check_data, searcher
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.runs import (
@@ -36,17 +39,44 @@ _DEPTH = 1000
 _RUN_NAME = "vtr"
 
 
+@dataclass(frozen=True)
+class _Search:
+    """What is searched, by what, and which of its items may be found."""
+
+    flags: SearchFlags
+    record: IndexRecord
+    loaded: LoadedModel
+    ready: Searcher
+    among: Int64[np.ndarray, " chosen"] | None
+    """Positions of the items that meet the filters; None without one."""
+
+    def hits(self, texts: Sequence[str]) -> list[tuple[Hit, ...] | None]:
+        return self.ready.search(texts, _k(self.flags), self.among)
+
+    @property
+    def scoring(self) -> str:
+        if self.among is None:
+            return self.ready.description
+        graph = ", searched without the graph" if self.record.backend == "faiss" else ""
+        return f"{self.ready.description}; {len(self.among)} meet the filter{graph}"
+
+    def head(self) -> dict[str, object]:
+        return {"checkpoint": self.record.checkpoint, "data": self.record.data, "scoring": self.scoring}
+
+
 def search(flags: SearchFlags) -> None:
     """Rank the videos of the index and print them."""
     _check(flags)
+    conditions = parse_conditions(flags.filter)
     found = load_index(locate(flags.index))
     manifest = Manifest.load(found.record.data) if check_data(found.record) else None
     loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
     ready = searcher(found, loaded, _options(flags, loaded))
+    asked = _Search(flags, found.record, loaded, ready, meeting(found.items, conditions))
     if flags.topics is None:
-        _answer(flags, found.record, loaded, ready, manifest)
+        _answer(asked, manifest)
     else:
-        _batch(flags, found.record, loaded, ready)
+        _batch(asked)
 
 
 def _check(flags: SearchFlags) -> None:
@@ -78,7 +108,6 @@ def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
         normalise=flags.normalise,
         transform=transform,
         candidates=max(flags.candidates, _k(flags)),
-        filters=parse_conditions(flags.filter),
     )
 
 
@@ -86,29 +115,27 @@ def _k(flags: SearchFlags) -> int:
     return flags.k or (10 if flags.topics is None else _DEPTH)
 
 
-def _answer(
-    flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: Searcher, manifest: Manifest | None
-) -> None:
+def _answer(search: _Search, manifest: Manifest | None) -> None:
     """Answer the queries of the command line."""
-    hits = ready.search(flags.query, _k(flags))
-    found = [Found(query, answer) for query, answer in zip(flags.query, hits, strict=True)]
+    flags = search.flags
+    found = [Found(query, hits) for query, hits in zip(flags.query, search.hits(flags.query), strict=True)]
     if all(one.hits is None for one in found):
-        raise unknown_words(flags.query[0], loaded)
+        raise unknown_words(flags.query[0], search.loaded)
     thumbnails = None if manifest is None else Thumbnails(manifest)
     folder = None if flags.thumbnails is None else locate(flags.thumbnails)
     places = places_of(found, flags.link, folder, thumbnails)
     if flags.page is not None:
-        page = _page(found[0].query, record, ready.description, found[0].hits or (), thumbnails)
+        page = _page(found[0], search, thumbnails)
         storage.write_bytes(locate(flags.page), page.encode())
     if flags.json:
         answers = as_json(found, places)
-        print_json({**_head(record, ready), **(answers[0] if len(answers) == 1 else {"queries": answers})})
+        print_json({**search.head(), **(answers[0] if len(answers) == 1 else {"queries": answers})})
         return
     if flags.csv:
         print_csv(found, places)
         return
-    print(ready.description)
-    print_tables(found, places, record.kind == "joint")
+    print(search.scoring)
+    print_tables(found, places, search.record.kind == "joint")
     if flags.thumbnails is not None:
         print(f"thumbnails  {len(places.thumbnails)} in {flags.thumbnails}")
     if flags.page is not None:
@@ -116,18 +143,20 @@ def _answer(
         print_link(locate(flags.page))
 
 
-def _page(query: str, record: IndexRecord, scoring: str, hits: Sequence[Hit], thumbnails: Thumbnails | None) -> str:
+def _page(found: Found, search: _Search, thumbnails: Thumbnails | None) -> str:
+    hits = found.hits or ()
     pictures = read_pictures(None, [hit.item_id for hit in hits], thumbnails)
-    return render_hits(query, scoring, record.data, hits, pictures)
+    return render_hits(found.query, search.scoring, search.record.data, hits, pictures)
 
 
-def _batch(flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: Searcher) -> None:
+def _batch(search: _Search) -> None:
+    flags = search.flags
     assert flags.topics is not None
     topics = parse_topics(_read(flags.topics), flags.topics)
     pools = None if flags.judgements is None else parse_judgements(_read(flags.judgements), flags.judgements)
-    found = ready.search([topic.text for topic in topics], _k(flags))
+    found = search.hits([topic.text for topic in topics])
     if all(hits is None for hits in found):
-        raise unknown_words(topics[0].text, loaded)
+        raise unknown_words(topics[0].text, search.loaded)
     rankings = [
         RankedTopic(topic, tuple((hit.item_id, hit.score) for hit in hits or ()))
         for topic, hits in zip(topics, found, strict=True)
@@ -136,9 +165,9 @@ def _batch(flags: SearchFlags, record: IndexRecord, loaded: LoadedModel, ready: 
         storage.write_bytes(locate(flags.run), run_lines(rankings, _RUN_NAME).encode())
     scores = None if pools is None else inferred_scores(rankings, pools, _DEPTH)
     if flags.json:
-        print_json({**_head(record, ready), **_batch_json(rankings, scores)})
+        print_json({**search.head(), **_batch_json(rankings, scores)})
         return
-    print(ready.description)
+    print(search.scoring)
     _print_batch(rankings, scores)
     if flags.run is not None:
         print(f"run         {flags.run}")
@@ -151,10 +180,6 @@ def _read(uri: str) -> bytes:
         raise InputError(f"{uri} does not exist") from error
     except OSError as error:
         raise InputError(f"{uri} cannot be read ({error})") from error
-
-
-def _head(record: IndexRecord, ready: Searcher) -> dict[str, object]:
-    return {"checkpoint": record.checkpoint, "data": record.data, "scoring": ready.description}
 
 
 def _print_batch(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] | None) -> None:
@@ -170,7 +195,6 @@ def _print_batch(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] |
 
 
 def _batch_json(rankings: Sequence[RankedTopic], scores: Sequence[TopicScore] | None) -> dict[str, object]:
-
     topics = [
         {"topic": ranking.topic.topic_id, "text": ranking.topic.text, "items": [list(item) for item in ranking.items]}
         for ranking in rankings

@@ -74,7 +74,7 @@ def _page(nonce: str, record: IndexRecord, scoring: str) -> str:
         nonce=nonce,
         preset=record.preset,
         scoring=scoring,
-        data=record.data,
+        data="/".join(record.data.split("/")[-2:]),  # who may search need not know where things lie
         num_items=record.num_items,
         clips=record.kind == "joint",
         longest_query=LONGEST_QUERY,

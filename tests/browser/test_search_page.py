@@ -69,6 +69,11 @@ def test_a_query_is_typed_filtered_and_explained(page: Any) -> None:
     page.keyboard.press("Escape")
     page.locator("#chips button").click()
     _wait_for(page, 24)
+    page.select_option("#column", "start")
+    page.select_option("#relation", "<")
+    page.fill("#value", "3")
+    page.keyboard.press("Enter")
+    _wait_for(page, 3)
     assert page.title() != "taken"
 
 
@@ -110,12 +115,23 @@ def test_it_fits_a_phone_and_is_dark_where_that_is_preferred(browser: Any, url: 
     page.close()
 
 
-def test_a_word_that_nobody_knows_is_said(page: Any) -> None:
-    with page.expect_response(lambda response: response.status == 200):
-        _search(page)
+def test_an_empty_query_clears_the_page(page: Any) -> None:
+    _search(page)
     page.fill("#query", " ")
     page.click("#go")
     _wait_for(page, 0)
+    assert page.locator("#summary").text_content() == ""
+
+
+def test_a_query_of_unknown_words_is_refused_in_words(browser: Any, url: str) -> None:
+    page = browser.new_page()  # whose console has the error that the answer is
+    page.goto(url)
+    _search(page)
+    page.fill("#query", "zzz")
+    page.click("#go")
+    _wait_for(page, 0)
+    assert "no word of the query 'zzz'" in page.locator("#fault").text_content()
+    page.close()
 
 
 def test_the_interface_s_page(page: Any, url: str) -> None:

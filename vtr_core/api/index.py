@@ -6,6 +6,7 @@ from pathlib import Path
 from vtr_core.api.model import Model, load
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.index import VideoIndex, load_index
+from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.index import Hit, SearchOptions, searcher
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.storage import locate
@@ -16,6 +17,7 @@ class Index:
 
     def __init__(self, index: VideoIndex, model: Model, options: SearchOptions | None = None) -> None:
         self.model = model
+        self._items = index.items
         self._searcher = searcher(index, model.loaded, options or SearchOptions())
 
     @classmethod
@@ -36,15 +38,20 @@ class Index:
         """How hits are scored, in words."""
         return self._searcher.description
 
-    def search(self, query: str, k: int = 10) -> tuple[Hit, ...]:
-        """The k best items for a query, best first; InputError for one without a known word."""
-        (hits,) = self.search_all([query], k)
+    def search(self, query: str, k: int = 10, filters: Sequence[str] = ()) -> tuple[Hit, ...]:
+        """The k best items for a query, best first; InputError for one without a known word.
+
+        filters: conditions such as "colour=red" that hits meet, see `vtr search --filter`.
+        """
+        (hits,) = self.search_all([query], k, filters)
         if hits is None:
             raise unknown_words(query, self.model.loaded)
         return hits
 
-    def search_all(self, queries: Sequence[str], k: int = 10) -> list[tuple[Hit, ...] | None]:
+    def search_all(
+        self, queries: Sequence[str], k: int = 10, filters: Sequence[str] = ()
+    ) -> list[tuple[Hit, ...] | None]:
         """The k best items for each query; None for a query without a known word."""
         if k < 1:
             raise InputError(f"k is {k}; it must be 1 or more")
-        return self._searcher.search(list(queries), k)
+        return self._searcher.search(list(queries), k, meeting(self._items, parse_conditions(filters)))

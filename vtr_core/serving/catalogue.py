@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
 from vtr_core.data.records.schema import kept_column
 from vtr_core.data.shards.thumbnails import Thumbnails
-from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.frames import Picture, read_pictures
 from vtr_core.retrieval.index.items import Item, Items
+from vtr_core.retrieval.search.filters import Condition, meeting
 
-Filters = tuple[tuple[str, str], ...]
-"""Columns, and the value that an item must have in each, as text."""
+_TOLD = ("caption", "video_id", "start", "end")
 _PICTURES, _FILTERS, _OFFERED = 512, 64, 50
 
 
@@ -35,49 +35,31 @@ class Catalogue:
         self.items = items if isinstance(items, Items) else Items.of(items)
         ids = self.items.table.column("item_id").to_pylist()
         self._position = {item_id: position for position, item_id in enumerate(ids)}
-        prefix = kept_column("")
-        kept = [name for name in self.items.table.column_names if name.startswith(prefix)]
-        self._columns = {"video_id": "video_id", **{name.removeprefix(prefix): name for name in kept}}
         self.picture = lru_cache(_PICTURES)(lambda item_id: _picture(item_id, thumbnails))
-        self._matching = lru_cache(_FILTERS)(self._look_through)
+        self._meeting = lru_cache(_FILTERS)(lambda filters: meeting(self.items, filters))
 
     def position(self, item_id: str) -> int | None:
         """The position of an item; None for an id that is not in the index."""
         return self._position.get(item_id)
 
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns with their values."""
-        found = []
-        for name, stored in self._columns.items():
-            values = pc.unique(self.items.table.column(stored).fill_null(""))
-            offered = tuple(sorted(values.to_pylist())) if len(values) <= _OFFERED else None
-            found.append(Column(name, offered))
-        return tuple(found)
+        """The columns that the index has values of, those that ingest kept first."""
+        table = self.items.table
+        kept = [name for name in table.column_names if name.startswith(kept_column(""))]
+        known = [name for name in (*kept, *_TOLD) if table.column(name).null_count < len(table)]
+        return tuple(_column(table, name) for name in known)
 
-    def chosen(self, filters: Filters) -> Int64[np.ndarray, " chosen"] | None:
-        """The ascending positions of the items that pass all filters; None without filters, which is all of them.
+    def chosen(self, filters: tuple[Condition, ...]) -> Int64[np.ndarray, " chosen"] | None:
+        """The ascending positions of the items that meet all conditions, see `meeting`."""
+        return self._meeting(filters)
 
-        InputError for a column that there is not.
-        """
-        for name, _ in filters:
-            if name not in self._columns:
-                raise InputError(f"there is no column {name!r} to filter by; there are {', '.join(self._columns)}")
-        found = [self._matching(name, value) for name, value in filters]
-        return reduce(np.intersect1d, found) if found else None
 
-    def _look_through(self, name: str, value: str) -> Int64[np.ndarray, " chosen"]:
-        column = self.items.table.column(self._columns[name]).fill_null("")
-        return np.flatnonzero(pc.equal(column, value).to_numpy()).astype(np.int64)
+def _column(table: pa.Table, name: str) -> Column:
+    values = pc.unique(table.column(name).drop_null())
+    offered = pa.types.is_string(values.type) and len(values) <= _OFFERED
+    return Column(name.removeprefix(kept_column("")), tuple(sorted(values.to_pylist())) if offered else None)
 
 
 def _picture(item_id: str, thumbnails: Thumbnails | None) -> Picture:
     return read_pictures(None, [item_id], thumbnails)[item_id]
-
-
-def parse_filters(words: Sequence[str]) -> Filters:
-    """The filters `column=value`; InputError for a word that is none."""
-    found = [word.partition("=") for word in words]
-    for name, equals, _ in found:
-        if not name or not equals:
-            raise InputError(f"{name!r} is no filter; write column=value")
-    return tuple(sorted((name, value) for name, _, value in found))

@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 from vtr_core.retrieval.explain.session import sized_tags
 from vtr_core.retrieval.explain.values import HitExplanation
 from vtr_core.retrieval.index.index import IndexRecord
+from vtr_core.retrieval.search.filters import Condition
 from vtr_core.retrieval.search.index import Hit, Searcher
-from vtr_core.serving.catalogue import Catalogue, Filters
+from vtr_core.serving.catalogue import Catalogue
 
 Hits = tuple[Hit, ...] | None
 """Hits, best first; None for a query without a known word."""
@@ -18,11 +19,11 @@ NUM_TAGS = 10
 
 @dataclass(frozen=True)
 class Asked:
-    """A query: the k best items that pass the filters."""
+    """A query: the k best items that meet the filters."""
 
     text: str
     k: int
-    filters: Filters = ()
+    filters: tuple[Condition, ...] = ()
 
 
 @runtime_checkable

@@ -99,7 +99,11 @@ def _given(
 _PAGE = (
     _given("k", {**_WHOLE, "minimum": 1, "maximum": LARGEST_K, "default": DEFAULT_K}, "hits of a page"),
     _given("offset", {**_WHOLE, "minimum": 0, "default": 0}, f"hits to leave out; with k at most {FURTHEST}"),
-    _given("filter", _list(_TEXT), "column=value, any number of times; an item passes all of them"),
+    _given(
+        "filter",
+        _list(_TEXT),
+        "a condition, any number of times; items meet all: column=value, or one of != ~ < <= > >= for =",
+    ),
 )
 _QUERY = _given("q", _TEXT, "the query", required=True)
 _ASKING = (400, 401, 403, 413, 429)

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 
 from vtr_core.errors import InputError
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
-from vtr_core.serving.catalogue import Filters, parse_filters
+from vtr_core.retrieval.search.filters import Condition, parse_conditions
 
 DEFAULT_K, LARGEST_K, FURTHEST = 24, 100, 1000
 """Items of a page, at most, and of all pages of a query together."""
@@ -24,7 +24,7 @@ class SearchBody(BaseModel):
     queries: list[str] = Field(min_length=1, max_length=MOST_QUERIES)
     k: int = Field(DEFAULT_K, ge=1, le=LARGEST_K)
     offset: int = Field(0, ge=0)
-    filter: dict[str, str] = {}
+    filter: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Question:
     text: str
     k: int
     offset: int
-    filters: Filters
+    filters: tuple[Condition, ...]
 
     furthest = FURTHEST
 
@@ -48,15 +48,16 @@ class Question:
 
 
 def in_query(given: QueryParams) -> Question:
-    """The question of an address: q, k, offset, and filter=column=value any number of times."""
+    """The question of an address: q, k, offset, and filter=condition any number of times."""
     body = _checked(
         {
             "queries": [given.get("q", "")],
             "k": _whole(given, "k", DEFAULT_K),
             "offset": _whole(given, "offset", 0),
+            "filter": given.getlist("filter"),
         }
     )
-    return Question(body.queries[0].strip(), body.k, body.offset, parse_filters(given.getlist("filter")))
+    return Question(body.queries[0].strip(), body.k, body.offset, parse_conditions(body.filter))
 
 
 def in_body(content: bytes) -> list[Question]:
@@ -65,7 +66,7 @@ def in_body(content: bytes) -> list[Question]:
         body = SearchBody.model_validate_json(content)
     except ValidationError as error:
         raise _fault(error) from error
-    filters = tuple(sorted(body.filter.items()))
+    filters = parse_conditions(body.filter)
     return [Question(text.strip(), body.k, body.offset, filters) for text in body.queries]
 
 

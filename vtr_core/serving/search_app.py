@@ -106,13 +106,8 @@ class _Answers:
             "offset": question.offset,
             "num_items": num_items,
             "next_offset": end if end < min(num_items, question.furthest) else None,
-            "hits": [self._hit(hit) for hit in hits[question.offset :]],
+            "hits": [{**hit.to_json(), **_when(hit)} for hit in hits[question.offset :]],
         }
-
-    def _hit(self, hit: Hit) -> dict[str, Any]:
-        position = self._site.catalogue.position(hit.item_id)
-        assert position is not None, "engine and catalogue are of the same index"
-        return {**hit.to_json(), **_described(self._site.catalogue.items[position])}
 
     async def item(self, request: Request) -> Response:
         """One item and, given a query, why it is found by it."""
@@ -122,11 +117,11 @@ class _Answers:
             return _no_item(item_id)
         item = self._site.catalogue.items[position]
         why = await self._site.engine.why(text, item_id) if text.strip() else None
-        return JSONResponse({"item_id": item.item_id, "video_id": item.video_id, **_described(item), "why": why})
+        return JSONResponse({**asdict(item), **_when(item), "why": why})
 
     async def columns(self, _request: Request) -> Response:
         """What can be filtered by."""
-        return JSONResponse({"columns": [asdict(column) for column in self._site.catalogue.columns()]})
+        return JSONResponse({"columns": [asdict(column) for column in self._site.catalogue.columns]})
 
     async def health(self, _request: Request) -> Response:
         """That the app answers."""
@@ -142,14 +137,8 @@ class _Answers:
         return answer
 
 
-def _described(item: Item) -> dict[str, Any]:
-    return {
-        "start": item.start,
-        "end": item.end,
-        "when": time_span(item.start, item.end),
-        "caption": item.caption,
-        "metadata": item.metadata,
-    }
+def _when(found: Hit | Item) -> dict[str, str]:
+    return {"when": time_span(found.start, found.end)}
 
 
 def _no_item(item_id: str) -> Response:

@@ -18,8 +18,7 @@ from vtr_core.data.shards.thumbnails import Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
 from vtr_core.retrieval.index.index import save_index
-from vtr_core.retrieval.search.filters import parse_conditions
-from vtr_core.retrieval.search.index import Hit, SearchOptions
+from vtr_core.retrieval.search.index import Hit
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import load_model
 
@@ -98,9 +97,9 @@ def test_a_filter_leaves_scores_and_order_as_they_are(place: str, capsys: pytest
 
 
 def test_the_same_in_python(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    index = vtr_core.Index.open(place, options=SearchOptions(filters=parse_conditions(["colour=red"])))
+    index = vtr_core.Index.open(place)
     words = ["video number2", "--index", place, "--filter", "colour=red", "--json"]
-    hits = index.search("video number2")
+    hits = index.search("video number2", filters=["colour=red"])
     assert [hit.item_id for hit in hits] == [hit["item_id"] for hit in json.loads(told(capsys, *words))["hits"]]
     assert index.search_all(["xylophone", "video number2"])[0] is None
     assert vtr_core.Index.open(place, index.model).search("video number2", 2)[0].caption is not None

@@ -70,7 +70,7 @@ def test_other_texts_are_refused(text: str, fault: str) -> None:
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(InputError, match=r"no column 'colour'; it has item_id, .*, category, year"):
+    with pytest.raises(InputError, match=r"no column 'colour' to filter by; it has item_id, .*, category, year"):
         meeting(ITEMS, parse_conditions(["colour=red"]))
 
 

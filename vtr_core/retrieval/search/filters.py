@@ -34,15 +34,15 @@ class Condition:
 
 
 def parse_conditions(texts: Sequence[str]) -> tuple[Condition, ...]:
-    """The conditions of `--filter`; InputError for a text that is none."""
+    """The conditions that are written so; InputError for a text that is none."""
     found = []
     for text in texts:
         parts = _SYNTAX.fullmatch(text.strip())
         if parts is None:
-            raise InputError(f"--filter {text!r} is no condition; write name=value, or one of != ~ < <= > >= for =")
+            raise InputError(f"the filter {text!r} is no condition; write name=value, or one of != ~ < <= > >= for =")
         condition = Condition(parts["name"], parts["relation"], parts["value"].strip())
         if condition.relation in _ORDERS and _number(condition.value) is None:
-            raise InputError(f"--filter {text!r} compares numbers, and {condition.value!r} is none")
+            raise InputError(f"the filter {text!r} compares numbers, and {condition.value!r} is none")
         found.append(condition)
     return tuple(found)
 
@@ -65,7 +65,7 @@ def _column(table: pa.Table, condition: Condition) -> pa.ChunkedArray:
             return table.column(name)
     known = ", ".join(name.removeprefix(kept_column("")) for name in table.column_names)
     raise InputError(
-        f"--filter {condition.name}{condition.relation}{condition.value}: the index has no column {condition.name!r}; "
+        f"the index has no column {condition.name!r} to filter by; "
         f"it has {known} (--keep-columns of vtr ingest and vtr extract keeps more)"
     )
 

@@ -22,7 +22,6 @@ from vtr_core.retrieval.index.faiss import Graph
 from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint
 from vtr_core.retrieval.index.items import VideoIds
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
-from vtr_core.retrieval.search.filters import Condition, meeting
 from vtr_core.retrieval.search.joint import JointItems
 from vtr_core.retrieval.search.search import (
     DualQuery,
@@ -54,8 +53,6 @@ class SearchOptions:
     normalise: Normalise = "query"
     transform: Transform | None = None
     candidates: int = 200
-    filters: tuple[Condition, ...] = ()
-    """Conditions that hits meet; all items that meet them are searched, without a graph of candidates."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,8 @@ class Searcher(ABC):
     ) -> list[tuple[Hit, ...] | None]:
         """The k best items for each query, best first; None for a query without a known word.
 
-        among: ascending positions of the items that may be found (None: all). Scores do not depend on it.
+        among: ascending positions of the items that may be found (None: all); they are searched without a graph of
+        candidates. Scores do not depend on it.
         """
 
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:  # noqa: ARG002
@@ -163,17 +161,15 @@ class DualSearcher(Searcher):
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self._prepared = prepare(videos, scoring)
-        self._kept = meeting(index.items, options.filters)
-        self._graph = _graph(index, "latent") if self._kept is None else None
-        self.description = _described(scoring, len(index.items), self._graph is not None) + _filtered(self._kept)
+        self._graph = _graph(index, "latent")
+        self.description = _described(scoring, len(index.items), self._graph is not None)
 
     def search(
         self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
     ) -> list[tuple[Hit, ...] | None]:
         """See `Searcher`."""
-        chosen = self._kept if among is None else among
         queries = self._spaces.queries(self._loaded, texts)
-        return [None if query is None else self._hits(query, k, chosen) for query in queries]
+        return [None if query is None else self._hits(query, k, among) for query in queries]
 
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:
         """See `Searcher`."""
@@ -271,11 +267,9 @@ class JointSearcher(Searcher):
         names = list(index.record.sizes)
         vectors = {name: index.tensors[name] for name in names}
         self._items = JointItems(vectors, {name: index.tensors[f"has_{name}"] for name in names})
-        self._kept = meeting(index.items, options.filters)
-        self._graph = _graph(index, names[0]) if self._kept is None else None
+        self._graph = _graph(index, names[0])
         how = f"{options.candidates} candidates (faiss)" if self._graph is not None else "all"
-        scored = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
-        self.description = scored + _filtered(self._kept)
+        self.description = f"{self._kind} in the joint space of {', '.join(names)}, {how} of {len(index.items)}"
 
     def search(
         self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
@@ -285,10 +279,8 @@ class JointSearcher(Searcher):
         vectors, known = self._space.queries(loaded.model, loaded.config, loaded.vocabulary, texts)
         places = np.flatnonzero(known)
         found: list[tuple[Hit, ...] | None] = [None] * len(texts)
-        chosen = self._kept if among is None else among
-        if self._graph is None or chosen is not None:
-            scored = self._scores(vectors[places], chosen)
-            hits = [self._hits(scores, chosen, k) for scores in scored]
+        if self._graph is None or among is not None:
+            hits = [self._hits(scores, among, k) for scores in self._scores(vectors[places], among)]
         else:
             hits = [self._near(vectors[place], k, self._graph) for place in places]
         for place, one in zip(places, hits, strict=True):
@@ -327,10 +319,6 @@ def _hit(
 ) -> Hit:
     told = item.caption, item.metadata
     return Hit(rank, item.item_id, item.video_id, score, latent, concept, tags, item.start, item.end, *told)
-
-
-def _filtered(kept: np.ndarray | None) -> str:
-    return "" if kept is None else f"; {len(kept)} meet the filter"
 
 
 def _graph(index: VideoIndex, name: str) -> Graph | None:
