@@ -60,8 +60,8 @@ class Hardware:
     float32_tflops: float = 50.0
     """TFLOP/s of similarities in float32. Measured there: 1.24 TFLOP in 24.9 ms."""
     tf32_tflops: float = 250.0
-    """TFLOP/s of similarities in TF32. Inferred, not measured by itself: the whole step was 20 ms shorter with TF32, which
-    leaves 5 of the 24.9 ms; one millisecond more or less there is 310 or 210."""
+    """TFLOP/s of similarities in TF32. Inferred, not measured by itself: with TF32 the whole step was 20 ms shorter,
+    which leaves 5 of the 24.9 ms; one millisecond less or more there is 310 or 210."""
     bf16_tflops: float = 500.0
     """TFLOP/s of similarities in bf16; an assumption, half of the card's peak. bf16x3 is assumed to have a third."""
     gpu_gb: float = 80.0
