@@ -50,7 +50,7 @@ LOSS_COPIES = 4
 
 @dataclass(frozen=True)
 class Hardware:
-    """The step of one GPU, as measured on an H100; the rest are assumptions."""
+    """The step of one GPU, measured on an H100 or inferred from what was; the rest are assumptions."""
 
     gpus_per_node: int = 8
     """GPUs of a node."""
@@ -60,9 +60,10 @@ class Hardware:
     float32_tflops: float = 50.0
     """TFLOP/s of similarities in float32. Measured there: 1.24 TFLOP in 24.9 ms."""
     tf32_tflops: float = 250.0
-    """TFLOP/s of similarities in TF32. Measured there: the step was 20 ms shorter."""
+    """TFLOP/s of similarities in TF32. Inferred, not measured by itself: with TF32 the whole step was 20 ms shorter,
+    which leaves 5 of the 24.9 ms; one millisecond less or more there is 310 or 210."""
     bf16_tflops: float = 500.0
-    """TFLOP/s of similarities in bf16; an assumption, half of the card's peak. bf16x3 has a third."""
+    """TFLOP/s of similarities in bf16; an assumption, half of the card's peak. bf16x3 is assumed to have a third."""
     gpu_gb: float = 80.0
     """Memory of a GPU."""
     link_gb_s: float = 200.0
@@ -76,7 +77,7 @@ class Hardware:
     s3_gb_s: float = 5.0
     """GB/s that a node reads from S3."""
     copy_gb_s: float = 5.0
-    """GB/s at which one worker copies a checkpoint to its machine's memory."""
+    """GB/s at which one worker copies a checkpoint to its machine's memory; an assumption, tried on no GPU."""
     reading_cores: int = 32
     """Cores of a node that read; each at the rate measured here."""
 

@@ -60,7 +60,8 @@ def _choices(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         "## What precision and wire change",
         "",
-        "Efficiency of a step that never waits for clips, and how many times its limit it takes.",
+        "Efficiency of a step that never waits for clips, and how many times its limit it takes. The rate of tf32 is",
+        "inferred and those of bf16 and bf16x3 are assumed, so their rows say what would follow, not what was seen.",
         "",
         _listed("similarities", "wire", "weak, 8 GPUs", over, "weak, 64", over, "strong, 8", over, "strong, 64", over),
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -81,14 +82,20 @@ def _breaks(found: Mapping[str, int | None]) -> list[str]:
     return [f"Where it breaks: {'; '.join(told)}.", ""]
 
 
-_MEASURED_ON_H100 = ("model_us_per_clip", "float32_tflops", "tf32_tflops")
-_CHOSEN = ("similarity", "wire")
+_STEP = "one H100, 4,096 clips of capsule-howto"
+_ORIGINS = {
+    "model_us_per_clip": f"measured: {_STEP}",
+    "float32_tflops": f"measured: {_STEP}",
+    "tf32_tflops": f"**inferred** from a step that was 20 ms shorter: {_STEP}",
+    "bf16_tflops": "**assumed**: half of an H100's peak; bf16x3 a third of this",
+    "copy_gb_s": "**assumed**: a checkpoint's copy was timed on no GPU",
+    "similarity": "chosen",
+    "wire": "chosen",
+}
 
 
 def _origin(name: str) -> str:
-    if name in _MEASURED_ON_H100:
-        return "measured: one H100, 4,096 clips of capsule-howto"
-    return "chosen" if name in _CHOSEN else "**assumed**"
+    return _ORIGINS.get(name, "**assumed**")
 
 
 def _value(value: float | str) -> str:

@@ -11,7 +11,7 @@ from vtr_core.tracking.environment import environment
 from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.provenance import provenance
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Failure, TrackedRun, default_tracking_uri, open_run
+from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_run
 from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -59,7 +59,7 @@ def log_run(
         tracked.log_json("environment.json", environment())
         tracked.finish("FINISHED")
         print(f"MLflow run  {tracked.run_id} in {tracked.store}")
-    except Failure as error:
+    except failures() as error:
         print(f"MLflow did not take it: {redact(str(error))}")
 
 

@@ -7,7 +7,7 @@ import pytest
 from mlflow import MlflowClient
 
 from tests.s3.proxy import Answer, Proxy
-from vtr_core.tracking.run import Failure, TrackedRun, open_run
+from vtr_core.tracking.run import TrackedRun, failures, open_run
 
 
 def _run(tmp_path: Path, folder: str) -> TrackedRun:
@@ -34,5 +34,5 @@ def test_a_store_that_refuses_is_a_failure_that_is_expected(
     run = _run(tmp_path, folder)
     monkeypatch.setenv("MLFLOW_S3_ENDPOINT_URL", proxy.endpoint)  # MLflow keeps clients by it
     proxy.always = Answer(403, "AccessDenied")
-    with pytest.raises(Failure):
+    with pytest.raises(failures()):
         run.log_json("values.json", {"one": 1})

@@ -3,9 +3,9 @@
 import time
 
 import pytest
+from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 
 from vtr_core.errors import ConfigError
-from vtr_core.tracking import system_metrics
 from vtr_core.tracking.system_metrics import SystemMeter, sampling_interval
 
 
@@ -33,7 +33,7 @@ def test_a_monitor_that_fails_ends_the_samples_alone(
     def fail(self: object) -> None:
         raise OSError("no /proc")
 
-    monkeypatch.setattr(system_metrics.CPUMonitor, "collect_metrics", fail)
+    monkeypatch.setattr(CPUMonitor, "collect_metrics", fail)
     meter = SystemMeter(60)
     meter.close()
     assert meter.read() == {}

@@ -10,7 +10,7 @@ from vtr_core.patience import MLFLOW
 from vtr_core.storage import Location, StorageError
 from vtr_core.tracking.json_lines import JsonLines, Line
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Failure, TrackedRun
+from vtr_core.tracking.run import TrackedRun, failures
 from vtr_core.tracking.sending import PointSender
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class MetricLog:
             try:
                 sender.send([point])
                 return True
-            except Failure as error:
+            except failures() as error:
                 if pause == _FIRST_PAUSE_S:
                     logger.warning("MLflow did not take step %d (%s); trying again", point["step"], redact(str(error)))
             if self._closing.wait(pause):

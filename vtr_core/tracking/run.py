@@ -1,15 +1,14 @@
-"""One MLflow run: opened and closed by the driver, written to by run id from any process."""
+"""One MLflow run: opened and closed by the driver, written to by run id from any process.
+
+MLflow takes seconds to import, so it is imported where its store is first asked: most workers never ask.
+"""
 
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelOutput, LoggedModelStatus, Metric, Param, RunTag
-from mlflow.exceptions import MlflowException
+from typing import TYPE_CHECKING, Any, Literal
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError
@@ -17,10 +16,11 @@ from vtr_core.fingerprint import short
 from vtr_core.storage import client_failures, locate
 from vtr_core.tracking.redaction import is_redacted, redact
 
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
 logger = logging.getLogger(__name__)
 Status = Literal["FINISHED", "FAILED", "KILLED"]
-Failure: tuple[type[Exception], ...] = (MlflowException, OSError, *client_failures())
-"""The exceptions of MLflow when its store, or the S3-compatible store of its artifacts, cannot be reached."""
 _PARAMS_AT_ONCE = 100
 _TIMEOUT, _TIMEOUT_S, _UPLOAD_TIMEOUT_S = "MLFLOW_HTTP_REQUEST_TIMEOUT", "20", "900"
 _DEFAULTS = {
@@ -30,6 +30,18 @@ _DEFAULTS = {
 }
 """MLflow's seven retries block for minutes on an unreachable server; here callers retry later. Progress bars of
 artifacts would clutter the output."""
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """The exceptions of MLflow when its store, or the S3-compatible store of its artifacts, cannot be reached."""
+    from mlflow.exceptions import MlflowException
+
+    return (MlflowException, OSError, *client_failures())
+
+
+def import_client() -> None:
+    """Import MLflow's client now, so that the time it takes is not taken for a store that does not answer."""
+    import mlflow.tracking  # noqa: F401
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class TrackedRun:
         return redact(self.tracking_uri)
 
     @property
-    def client(self) -> MlflowClient:
+    def client(self) -> "MlflowClient":
         """A client of the run's store."""
         return open_client(self.tracking_uri)
 
@@ -66,6 +78,8 @@ class TrackedRun:
 
     def log_points(self, points: Sequence[Point]) -> None:
         """Write up to 1,000 values; equal ones that are there already are written once."""
+        from mlflow.entities import Metric
+
         values = [Metric(point.name, float(point.value), point.time_ms, point.step) for point in points]
         self.client.log_batch(self.run_id, metrics=values)
 
@@ -80,16 +94,22 @@ class TrackedRun:
 
     def log_params(self, params: Mapping[str, Any]) -> None:
         """Write parameters, flat names to values."""
+        from mlflow.entities import Param
+
         entries = [Param(name, redact(str(value))[:6000]) for name, value in params.items()]
         for first in range(0, len(entries), _PARAMS_AT_ONCE):
             self.client.log_batch(self.run_id, params=entries[first : first + _PARAMS_AT_ONCE])
 
     def set_tags(self, tags: Mapping[str, Any]) -> None:
         """Set tags."""
+        from mlflow.entities import RunTag
+
         self.client.log_batch(self.run_id, tags=[RunTag(name, redact(str(value))) for name, value in tags.items()])
 
     def log_input(self, manifest: Manifest, context: str) -> None:
         """Name a data set as the run's input, by its fingerprint."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
         uri = redact(manifest.uri)
         name = uri.rstrip("/").rsplit("/", 1)[-1]
         profile = f'{{"rows": {manifest.rows}, "videos": {manifest.videos}}}'
@@ -118,6 +138,8 @@ class TrackedRun:
 
     def logged_model(self, name: str, uri: str, step: int | None = None) -> str:
         """The id of the run's logged model for the checkpoint at `uri`, created if necessary."""
+        from mlflow.entities import LoggedModelOutput, LoggedModelStatus
+
         found = self._logged_model(uri)
         if found is not None:
             return found
@@ -167,7 +189,7 @@ def open_run(
     try:
         client = open_client(tracking_uri)
         run = client.create_run(_experiment(client, tracking_uri, experiment), start_ms, _redacted(tags), name)
-    except Failure as error:
+    except failures() as error:
         _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run.info.run_id)
@@ -177,7 +199,7 @@ def reopen_run(tracking_uri: str, experiment: str, run_id: str) -> TrackedRun | 
     """An earlier run, set to running again; None, with a warning, where it cannot be reached."""
     try:
         open_client(tracking_uri).update_run(run_id, status="RUNNING")
-    except Failure as error:
+    except failures() as error:
         _warn(tracking_uri, error)
         return None
     return TrackedRun(tracking_uri, experiment, run_id)
@@ -192,7 +214,7 @@ def _warn(tracking_uri: str, error: Exception) -> None:
     logger.warning("MLflow at %s cannot be used (%s)", redact(tracking_uri), reason)
 
 
-def open_client(tracking_uri: str) -> MlflowClient:
+def open_client(tracking_uri: str) -> "MlflowClient":
     """A client whose calls end soon where the store is away, unless the user's environment says otherwise.
 
     MLflow prints links to runs with the URI's password, unless it is told not to print links.
@@ -202,10 +224,12 @@ def open_client(tracking_uri: str) -> MlflowClient:
     if redact(tracking_uri) != tracking_uri:
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     _quiet()
+    from mlflow import MlflowClient
+
     return MlflowClient(tracking_uri)
 
 
-def _experiment(client: MlflowClient, tracking_uri: str, name: str) -> str:
+def _experiment(client: "MlflowClient", tracking_uri: str, name: str) -> str:
     """The id of the experiment `name`, made where it does not exist; a SQLite store keeps artifacts beside its file."""
     found = client.get_experiment_by_name(name)
     if found is not None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Failure, open_client
+from vtr_core.tracking.run import failures, open_client
 
 _SQLITE = "sqlite:///"
 
@@ -16,6 +16,6 @@ def store_fault(tracking_uri: str) -> str | None:
             return None if file.parent.is_dir() else f"there is no folder {file.parent} for it"
     try:
         open_client(tracking_uri).search_experiments(max_results=1)
-    except Failure as error:
+    except failures() as error:
         return redact(" ".join(str(error).split()))
     return None

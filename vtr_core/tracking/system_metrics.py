@@ -7,14 +7,12 @@ MLflow is away, and stand at optimiser steps.
 import logging
 import os
 import threading
-
-from mlflow.system_metrics.metrics.base_metrics_monitor import BaseMetricsMonitor
-from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
-from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
-from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
-from mlflow.system_metrics.metrics.network_monitor import NetworkMonitor
+from typing import TYPE_CHECKING
 
 from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mlflow.system_metrics.metrics.base_metrics_monitor import BaseMetricsMonitor
 
 logger = logging.getLogger(__name__)
 _SWITCH, _INTERVAL = "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"
@@ -81,8 +79,13 @@ class SystemMeter:
                 return
 
 
-def _monitors() -> list[BaseMetricsMonitor]:
-    monitors = [CPUMonitor(), DiskMonitor(), NetworkMonitor()]
+def _monitors() -> "list[BaseMetricsMonitor]":
+    from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
+    from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
+    from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
+    from mlflow.system_metrics.metrics.network_monitor import NetworkMonitor
+
+    monitors: list[BaseMetricsMonitor] = [CPUMonitor(), DiskMonitor(), NetworkMonitor()]
     try:
         monitors.append(GPUMonitor())
     except Exception as error:  # no GPU, or no driver for it; NVML has many words for that

@@ -10,7 +10,7 @@ from typing import Any
 from vtr_core.data.manifest import Manifest
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Failure, Status, TrackedRun, open_run, reopen_run
+from vtr_core.tracking.run import Status, TrackedRun, failures, open_run, reopen_run
 
 logger = logging.getLogger(__name__)
 PARENT = "mlflow.parentRunId"
@@ -81,7 +81,7 @@ def _quietly(run: TrackedRun, write: Any) -> bool:
     """Whether `write` succeeded; a store that is away costs the log, not the sweep."""
     try:
         write()
-    except Failure as error:
+    except failures() as error:
         logger.warning(
             "MLflow at %s did not take everything: %s", run.store, redact(" ".join(str(error).split()))[:300]
         )

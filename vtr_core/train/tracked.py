@@ -21,7 +21,7 @@ from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
 from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Point, Status, TrackedRun, open_run, reopen_run, run_name
+from vtr_core.tracking.run import Point, Status, TrackedRun, import_client, open_run, reopen_run, run_name
 from vtr_core.tracking.sending import PointSender
 from vtr_core.train.checkpoint.files import find_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -103,6 +103,7 @@ class Tracking:
         A store that refuses is not waited for, one that does not answer as long as VTR_MLFLOW_PATIENCE_S says.
         """
         patience_s = MLFLOW.seconds()
+        import_client()
         self._thread.start()
         answered = self._tried.wait(patience_s)
         if self._child is not None:

@@ -50,6 +50,9 @@ class DynamicRouting(Settings):
     """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
     num_iterations: PositiveInt = 3
     """Number of routing iterations."""
+    recompute: bool = False
+    """Compute the votes anew in the backward pass in place of keeping them: those of one modality at a time are held,
+    and every modality's are computed twice."""
 
 
 class EmRouting(Settings):

@@ -25,7 +25,7 @@ from vtr_core.tracking.models.files import KeptFiles, checked_file, keep_files, 
 from vtr_core.tracking.models.folder import DATA, write_model
 from vtr_core.tracking.models.page import model_page
 from vtr_core.tracking.redaction import redact
-from vtr_core.tracking.run import Failure, TrackedRun, default_tracking_uri, open_client, patient
+from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_client, patient
 
 T = TypeVar("T")
 CHAMPION = "champion"
@@ -190,6 +190,6 @@ def _asked(tracking_uri: str, what: str, ask: Callable[[], T]) -> T:
     except MlflowException as error:
         reason = redact(" ".join(str(error.message).split()))
         raise CheckpointError(f"{what}: MLflow at {store} says: {reason}; is MLFLOW_TRACKING_URI right?") from error
-    except Failure as error:
+    except failures() as error:
         reason = redact(" ".join(str(error).split()))
         raise CheckpointError(f"{what}: MLflow at {store} cannot be used ({reason})") from error

@@ -48,3 +48,39 @@ def test_votes_that_agree_are_coupled_more():
     once = Dynamic(3, 2, DynamicRouting(pose_dim=2, num_iterations=1)).double()
     once.load_state_dict(module.state_dict())
     assert module(given).poses[0, 0, 0] > once(given).poses[0, 0, 0] > 0
+
+
+@pytest.mark.parametrize("num_iterations", [1, 3])
+def test_recomputed_votes_change_no_gradient_and_are_not_kept(num_iterations):
+    """Numbers that autograd holds between the passes, weights apart; the votes are batch × capsules² × pose_dim."""
+    batch, capsules, primary, pose = 5, 6, 3, 4
+    torch.manual_seed(0)
+    poses = torch.randn(batch, capsules, primary, dtype=torch.float64)
+    activations = torch.rand(batch, capsules, dtype=torch.float64)
+    given = torch.randn(batch, capsules, pose, dtype=torch.float64)
+    results, held = [], []
+    for recompute in (False, True):
+        config = DynamicRouting(pose_dim=pose, num_iterations=num_iterations, recompute=recompute)
+        torch.manual_seed(1)
+        module = Dynamic(capsules, primary, config).double()
+        weights = {weight.data_ptr() for weight in module.parameters()}
+        kept: dict[int, int] = {}
+
+        def keep(tensor, weights=weights, kept=kept):
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in weights:
+                kept[storage.data_ptr()] = storage.nbytes() // 8
+            return tensor
+
+        leaf = poses.clone().requires_grad_()
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            routed = module(Capsules(leaf, activations)).poses
+        (routed * given).sum().backward()
+        results.append([routed.detach(), leaf.grad, module.weight.grad])
+        held.append(sum(kept.values()))
+    for recomputed, plain in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(recomputed, plain, rtol=1e-12, atol=1e-14)
+    votes = batch * capsules**2 * pose
+    assert held[0] > votes
+    assert held[0] - held[1] >= votes
+    assert held[1] < votes

@@ -3,6 +3,7 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from vtr_core.config.blocks.routing import DynamicRouting
 from vtr_core.nn.capsules.agreement import agree
@@ -21,22 +22,29 @@ class Dynamic(nn.Module):
     input whatever the routing; the length stays in the pose. The gradient is that of the whole procedure, through every
     round. So was the paper's, by its memory: Table 3 has 11.4 GB more than self-attention, about 14 times the votes of
     three modalities if it counts one of four GPUs. Here the votes and
-    their gradient are kept once.
+    their gradient are kept once; with `recompute` only the poses are, and the votes are computed again.
 
     W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ, whatever C.
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: DynamicRouting) -> None:
         super().__init__()
-        self.num_iterations = config.num_iterations
+        self.num_iterations, self.recompute = config.num_iterations, config.recompute
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, primary_dim, config.pose_dim))
         nn.init.normal_(self.weight, std=(num_capsules / primary_dim) ** 0.5)
         self.activations = SecondaryActivations(config.pose_dim)
 
     def forward(self, capsules: Capsules) -> Capsules:
         """The secondary capsules."""
-        votes = self._votes(capsules.weighted_poses())
-        return self.activations(agree(votes, self.num_iterations, "squash"))
+        poses = capsules.weighted_poses()
+        if self.recompute:
+            routed = checkpoint(self._routed, poses, use_reentrant=False, preserve_rng_state=False)
+        else:
+            routed = self._routed(poses)
+        return self.activations(routed)
+
+    def _routed(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary pose"]:
+        return agree(self._votes(poses), self.num_iterations, "squash")
 
     def _votes(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary capsules pose"]:
         """One matrix product per primary capsule; what comes out of it is only viewed anew, never copied."""
