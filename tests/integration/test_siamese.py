@@ -1,6 +1,7 @@
 """Siamese networks from folders of made faces to a decision on two files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,7 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
     changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
     assert "| SCN | 1 of 3 |" in page
+    assert "SCN: AUC" in "".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "out" / "figures.svg").read_text()))
     folder = tmp_path / "out" / "scn" / "group-0"
     saved, choice = (json.loads((folder / name).read_text()) for name in ("figures.json", "margins.json"))
     assert (saved["threshold"], saved["margin"]) == (choice["threshold"], 0.6)

@@ -37,6 +37,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         return folder
 
     monkeypatch.setattr(FaceRuns, "checkpoint", train)
+    monkeypatch.setattr(tables_siamese, "_draw", lambda plan: None)
     monkeypatch.setattr(FaceRuns, "data", lambda runs, name, split: name)
     monkeypatch.setattr(
         tables_siamese, "_figures", lambda flags, checkpoint, data, threshold: {"figures": figures(90.0), "margin": 1.0}

@@ -76,7 +76,10 @@ class FacePlan:
 
 
 def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
-    """Trains and evaluates missing rows, group by group, writes `table.md` after each run, and returns the page."""
+    """Trains and evaluates missing rows, group by group, writes `table.md` after each run, and returns the page.
+
+    At the end `figures.svg` shows the finished models of one group side by side.
+    """
     from pipelines.report.links import print_link
     from vtr_core.run.presets import preset
     from vtr_core.storage import locate
@@ -94,6 +97,7 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
             _write(plan)
     page = _write(plan)
     print_link(locate(flags.out) / "table.md")
+    _draw(plan)
     return page
 
 
@@ -275,6 +279,26 @@ def _write(plan: FacePlan) -> str:
     storage.write_bytes(locate(plan.flags.out) / "table.md", page.encode())
     storage.write_json(locate(plan.flags.out) / "table.json", {"groups": groups, "figures": figures})
     return page
+
+
+def _draw(plan: FacePlan) -> None:
+    """Writes `figures.svg`, the paper's Figures 1 and 2, of all rows that have finished the first group of any."""
+    from pipelines.report.links import print_link
+    from vtr_core import storage
+    from vtr_core.storage import locate
+    from vtr_core.systems.siamese.tables.figures import draw, drawn_model
+
+    for number in range(len(plan.splits)):
+        finished = [row for row in plan.table.rows if _finished(plan, row, number) is not None]
+        if finished:
+            break
+    else:
+        return
+    part, run = (f"group-{number}-refit", "refit") if plan.flags.margins else (f"group-{number}", "run")
+    data = f"{plan.flags.out.rstrip('/')}/data/{part}/test"
+    models = [drawn_model(row.title, f"{_folder(plan, row, number)}/{run}", data) for row in finished]
+    storage.write_bytes(locate(plan.flags.out) / "figures.svg", draw(models))
+    print_link(locate(plan.flags.out) / "figures.svg")
 
 
 def _head(plan: FacePlan) -> str:
