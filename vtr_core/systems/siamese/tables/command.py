@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PROG = "vtr tables siamese"
 FILE = "figures.json"
+DOUBLE_MARGINS = ("loss.margin_positive", "loss.margin_negative")
+"""Settings that the contrastive loss lacks; it has loss.margin."""
 
 
 @dataclass(frozen=True)
@@ -208,16 +210,14 @@ def _config(plan: FacePlan, row: "PaperRow") -> "TrainConfig":
 
     config = preset(f"{plan.preset}-{row.variant}" if row.variant else plan.preset)
     assert isinstance(config.model, SiameseConfig)
+    is_capsules = config.model.tower.kind == "capsules"
     if row.double_margin:
         config = override(config, {"loss.kind": "pair_double_margin", "preset": f"{config.preset}-double-margin"})
     lacking = (
-        *(() if config.model.tower.kind == "capsules" else ("model.tower.",)),
+        *(() if is_capsules else ("model.tower.",)),
         *(DOUBLE_MARGINS if config.loss.kind == "pair_contrastive" else ("loss.margin",)),
     )
     return override(config, {name: value for name, value in plan.changes.items() if not _within(name, lacking)})
-
-
-DOUBLE_MARGINS = ("loss.margin_positive", "loss.margin_negative")
 
 
 def _within(name: str, settings: Sequence[str]) -> bool:
