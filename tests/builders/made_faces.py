@@ -33,6 +33,25 @@ def made_faces(
     return root
 
 
+def made_lfw(root: Path, folds: int = 3) -> Path:
+    """A copy of LFW with two matching and two different pairs a fold, of four people each; the last has one photograph.
+
+    Photographs are in colour.
+    """
+    lines = [f"{folds}\t2"]
+    for fold in range(folds):
+        people = [f"Person_{fold}{letter}" for letter in "abcd"]
+        for number, person in enumerate(people):
+            (root / person).mkdir(parents=True)
+            for photo in (1, 2) if number < 3 else (1,):
+                channels = [face(10 * fold + number, 3 * photo + channel) for channel in range(3)]
+                Image.fromarray(np.stack(channels, axis=2)).save(root / person / f"{person}_{photo:04d}.jpg")
+        lines += [f"{person}\t1\t2" for person in people[:2]]
+        lines += [f"{people[0]}\t1\t{people[2]}\t1", f"{people[1]}\t2\t{people[3]}\t1"]
+    (root / "pairs.txt").write_text("\n".join(lines) + "\n")
+    return root
+
+
 def ingested(source: object, out: Path, videos_per_shard: int = 3, **options: object) -> dict[str, str]:
     """The data sets of `source` by split, written without Ray."""
     from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest

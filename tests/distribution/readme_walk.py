@@ -12,6 +12,7 @@ NOT_WALKED = {
     "--serve": "serves until it is ended; tests/pipelines/explain/test_server.py",
     "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",
     "siamese --faces": "47 trainings; tests/integration/test_siamese.py makes one of its tables",
+    "siamese --lfw": "120 trainings; tests/integration/test_siamese.py makes one round of it",
     "sweep": "several trainings that are killed; tests/integration/test_sweep.py",
     "runs/dual runs/other": "a second model; tests/pipelines/explain/test_queries.py",
     "--queries ambiguous": "no made-up word is several parts of speech; tests/pipelines/evaluate/test_dual_spaces.py",

@@ -1,6 +1,7 @@
 """Siamese networks from folders of made faces to a decision on two files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from pipelines.ingest.command import IngestFlags, ingest
 from pipelines.train.command import TrainFlags, train
 from pipelines.verify.command import VerifyFlags, verify
-from tests.builders.made_faces import made_faces, names
+from tests.builders.made_faces import made_faces, made_lfw, names
 from tests.drills.runs import losses
 from vtr_core.config.override import override
 from vtr_core.data.sources.faces.folder import Faces
@@ -110,6 +111,7 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
     changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
     page = tables(flags, changes)
     assert "| SCN | 1 of 3 |" in page
+    assert "SCN: AUC" in "".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "out" / "figures.svg").read_text()))
     folder = tmp_path / "out" / "scn" / "group-0"
     saved, choice = (json.loads((folder / name).read_text()) for name in ("figures.json", "margins.json"))
     assert (saved["threshold"], saved["margin"]) == (choice["threshold"], 0.6)
@@ -117,3 +119,25 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
     assert tables(flags, changes) == page
     with pytest.raises(ConfigError, match="knows no threshold; give one with --threshold"):
         evaluate(VerificationFlags(str(folder / "refit"), (str(tmp_path / "out/data/group-0-refit/test"),)))
+
+
+@pytest.mark.long
+def test_table_of_lfw_over_its_folds(tmp_path: Path, local_ray: None) -> None:
+    """Six folds of four people, in colour: of one round four folds train, one validates and one is tested."""
+    flags = SiameseTableFlags(
+        lfw=str(made_lfw(tmp_path / "lfw", folds=6)),
+        only=("scn", "scn-double-margin"),
+        groups=(5,),
+        size=40,
+        out=str(tmp_path / "out"),
+        experiment="faces",
+    )
+    few = {"model.tower.num_face_capsules": 4, "model.tower.iterations": 2, "batch.clips_per_video": 2}
+    page = tables(flags, {**SMALL, **few, "training.epochs": 4, "training.validate_every": 4})
+    assert "| SCN | 1 of 6 |" in page
+    assert "| SCN, double margin | 1 of 6 |" in page
+    saved = json.loads((tmp_path / "out" / "scn-double-margin" / "group-5" / "figures.json").read_text())
+    assert saved["margin"] == 0.2
+    assert 0 <= saved["figures"]["test/accuracy"] <= 100
+    manifest = json.loads((tmp_path / "out" / "data" / "group-5" / "test" / "manifest.json").read_text())
+    assert manifest["rows"] == 7

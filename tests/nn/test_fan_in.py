@@ -7,9 +7,17 @@ import torch
 from torch import nn
 
 from vtr_core.config.override import override
-from vtr_core.nn.fan_in import bidirectional_gru, fan_in_convolution, fan_in_linear, normal_embedding
+from vtr_core.nn.fan_in import (
+    bidirectional_gru,
+    fan_in_convolution,
+    fan_in_convolution_2d,
+    fan_in_linear,
+    normal_embedding,
+)
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
+
+SIAMESE = ("", "-drop-caps", "-reconstruction", "-lenet", "-alexnet", "-resnet-34", "-inception-v3")
 
 
 @pytest.mark.parametrize(
@@ -17,6 +25,7 @@ from vtr_core.run.presets import preset
     [
         (lambda: fan_in_linear(7, 5), lambda: nn.Linear(7, 5)),
         (lambda: fan_in_convolution(6, 4, 3, 2), lambda: nn.Conv1d(6, 4, 3, padding=2)),
+        (lambda: fan_in_convolution_2d(3, 4, 5, 2, 1), lambda: nn.Conv2d(3, 4, 5, 2, 1)),
         (lambda: bidirectional_gru(5, 3), lambda: nn.GRU(5, 3, batch_first=True, bidirectional=True)),
         (lambda: normal_embedding(9, 4, 0), lambda: nn.Embedding(9, 4, padding_idx=0)),
     ],
@@ -39,6 +48,7 @@ def test_a_seed_gives_the_weights_of_torch(stated: Callable[[], nn.Module], torc
     [
         ("hybrid-msrvtt-tiny", {"model.inputs": {"features": {"video": 3}, "num_words": 5, "word_dim": 4}}),
         ("caption-msrvtt-tiny", {"model.inputs": {"features": {"video": 3}, "num_words": 5, "word_dim": 4}}),
+        *((f"siamese-att-tiny{variant}", {}) for variant in SIAMESE),
     ],
 )
 def test_no_layer_is_left_to_torch(name: str, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +58,7 @@ def test_no_layer_is_left_to_torch(name: str, changes: dict[str, object], monkey
         for values in layer.parameters(recurse=False):
             nn.init.constant_(values, torch.nan)
 
-    for kind in (nn.Linear, nn.Conv1d, nn.GRU, nn.Embedding):
+    for kind in (nn.Linear, nn.Conv1d, nn.Conv2d, nn.GRU, nn.Embedding):
         monkeypatch.setattr(kind, "reset_parameters", spoil)
     model = build_model(override(preset(name), changes).model)
     left = [name for name, values in model.named_parameters() if not torch.isfinite(values).all()]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 L = TypeVar("L", bound=nn.Module)
-F = TypeVar("F", nn.Linear, nn.Conv1d)
+F = TypeVar("F", nn.Linear, nn.Conv1d, nn.Conv2d)
 
 
 def fan_in_linear(in_dim: int, out_dim: int) -> nn.Linear:
@@ -24,6 +24,11 @@ def fan_in_linear(in_dim: int, out_dim: int) -> nn.Linear:
 def fan_in_convolution(in_dim: int, filters: int, width: int, padding: int) -> nn.Conv1d:
     """W, b ~ U(−1/√(in · width), 1/√(in · width))."""
     return _filled(_empty(lambda: nn.Conv1d(in_dim, filters, width, padding=padding)))
+
+
+def fan_in_convolution_2d(in_dim: int, filters: int, width: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
+    """W, b ~ U(−1/√(in · width²), 1/√(in · width²))."""
+    return _filled(_empty(lambda: nn.Conv2d(in_dim, filters, width, stride, padding)))
 
 
 def bidirectional_gru(in_dim: int, hidden_dim: int) -> nn.GRU:

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vtr_core.nn.capsules.agreement import Couplings, Nonlinearity, agree, bound
+from vtr_core.nn.fan_in import fan_in_convolution_2d
 
 KERNEL, STRIDE = 9, 2
 INITIAL_GAIN = 0.1
@@ -20,7 +21,7 @@ class ConvolutionalCapsules(nn.Module):
     def __init__(self, channels: int, types: int, dim: int, nonlinearity: Nonlinearity) -> None:
         super().__init__()
         self.dim, self.nonlinearity = dim, nonlinearity
-        self.convolution = nn.Conv2d(channels, dim * types, KERNEL, STRIDE)
+        self.convolution = fan_in_convolution_2d(channels, dim * types, KERNEL, STRIDE)
 
     def forward(self, maps: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch capsules dim"]:
         """The poses, type by type, and of a type row by row."""

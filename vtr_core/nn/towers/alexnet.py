@@ -3,6 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from vtr_core.nn.fan_in import fan_in_convolution_2d, fan_in_linear
+
 POOLED = 6
 
 
@@ -19,26 +21,26 @@ class AlexNet(nn.Module):
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for AlexNet; it takes 32 × 32 or more")
         self.dim = hidden_dim
         self.layers = nn.Sequential(
-            nn.Conv2d(channels, 64, 11, 4, 2),
+            fan_in_convolution_2d(channels, 64, 11, 4, 2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            nn.Conv2d(64, 192, 5, padding=2),
+            fan_in_convolution_2d(64, 192, 5, padding=2),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
-            nn.Conv2d(192, 384, 3, padding=1),
+            fan_in_convolution_2d(192, 384, 3, padding=1),
             nn.ReLU(),
-            nn.Conv2d(384, 256, 3, padding=1),
+            fan_in_convolution_2d(384, 256, 3, padding=1),
             nn.ReLU(),
-            nn.Conv2d(256, 256, 3, padding=1),
+            fan_in_convolution_2d(256, 256, 3, padding=1),
             nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
             nn.AdaptiveAvgPool2d(POOLED),
             nn.Flatten(),
             nn.Dropout(dropout),
-            nn.Linear(256 * POOLED * POOLED, hidden_dim),
+            fan_in_linear(256 * POOLED * POOLED, hidden_dim),
             nn.ReLU(),
             nn.Dropout(dropout),
-            nn.Linear(hidden_dim, hidden_dim),
+            fan_in_linear(hidden_dim, hidden_dim),
             nn.ReLU(),
         )
 

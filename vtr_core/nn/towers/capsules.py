@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from vtr_core.config.blocks.towers import CapsuleTower, ConcreteDropout
 from vtr_core.nn.capsules.convolutional import KERNEL, STRIDE, ConvolutionalCapsules, RoutedCapsules
 from vtr_core.nn.channel_batch_norm import ChannelBatchNorm
+from vtr_core.nn.fan_in import fan_in_convolution_2d
 from vtr_core.nn.towers.concrete_dropout import CapsuleDropout
 
 FIRST_STRIDE = 3
@@ -21,7 +22,7 @@ class CapsuleFaces(nn.Module):
 
     def __init__(self, config: CapsuleTower, channels: int, grid: tuple[int, int]) -> None:
         super().__init__()
-        self.convolution = nn.Conv2d(channels, config.channels, KERNEL, FIRST_STRIDE)
+        self.convolution = fan_in_convolution_2d(channels, config.channels, KERNEL, FIRST_STRIDE)
         self.norm = ChannelBatchNorm(config.channels)
         self.primary = ConvolutionalCapsules(
             config.channels, config.primary_types, config.primary_dim, config.nonlinearity

@@ -3,6 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from vtr_core.nn.fan_in import fan_in_convolution_2d, fan_in_linear
+
 KERNEL = 5
 
 
@@ -20,18 +22,18 @@ class LeNet(nn.Module):
         if min(places) < 1:
             raise ValueError(f"images of {grid[0]} × {grid[1]} are too small for LeNet; it takes 16 × 16 or more")
         self.layers = nn.Sequential(
-            nn.Conv2d(channels, 6, KERNEL),
+            fan_in_convolution_2d(channels, 6, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
-            nn.Conv2d(6, 16, KERNEL),
+            fan_in_convolution_2d(6, 16, KERNEL),
             nn.ReLU(),
             nn.MaxPool2d(2),
             nn.Flatten(),
             nn.Dropout(dropout),
-            nn.Linear(16 * places[0] * places[1], 120),
+            fan_in_linear(16 * places[0] * places[1], 120),
             nn.ReLU(),
             nn.Dropout(dropout),
-            nn.Linear(120, self.dim),
+            fan_in_linear(120, self.dim),
             nn.ReLU(),
         )
 

@@ -9,6 +9,7 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.blocks.towers import CapsuleTower
 from vtr_core.data.batches.images import ImageBatch
+from vtr_core.nn.fan_in import fan_in_linear
 from vtr_core.nn.towers.build import build_tower
 from vtr_core.nn.towers.capsules import CapsuleFaces
 from vtr_core.systems.siamese.config import SiameseConfig
@@ -43,7 +44,7 @@ class Siamese(nn.Module):
         super().__init__()
         self.config = config
         self.tower = build_tower(config.tower, config.image.channels, config.grid)
-        self.head = nn.Linear(self.tower.dim, config.encoding_dim)
+        self.head = fan_in_linear(self.tower.dim, config.encoding_dim)
         nn.init.zeros_(self.head.bias)  # a random bias would dominate every encoding, because face capsules start small
         self.decoder = _decoder(config, self.tower.dim)
         self.register_buffer("threshold", torch.tensor(float("nan")))
@@ -96,9 +97,9 @@ def _decoder(config: SiameseConfig, dim: int) -> nn.Module | None:
     rows, columns = config.grid
     first, second = DECODER_DIMS
     return nn.Sequential(
-        nn.Linear(dim, first),
+        fan_in_linear(dim, first),
         nn.ReLU(),
-        nn.Linear(first, second),
+        fan_in_linear(first, second),
         nn.ReLU(),
-        nn.Linear(second, rows * columns * config.image.channels),
+        fan_in_linear(second, rows * columns * config.image.channels),
     )

@@ -85,7 +85,7 @@ SIAMESE = System(
             _figures,
         ),
     ),
-    tables=(Subcommand("siamese", "face verification by Siamese capsule networks, Table 1 on AT&T", _tables),),
+    tables=(Subcommand("siamese", "face verification by Siamese capsule networks, Table 1 on AT&T and LFW", _tables),),
     presets=_presets,
     check=_check,
     inputs=_inputs,

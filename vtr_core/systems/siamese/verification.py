@@ -16,7 +16,7 @@ from vtr_core.data.records.face_pairs import FacePair, load_pairs
 from vtr_core.data.records.required_kind import require_images
 from vtr_core.errors import DatasetError
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.nn.pair_distance import pair_distance
+from vtr_core.nn.pair_distance import PairDistance, pair_distance
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
@@ -105,8 +105,13 @@ def concatenate_faces(parts: Sequence[EncodedFaces]) -> EncodedFaces:
     )
 
 
-def score_pairs(faces: EncodedFaces, manifest: Manifest, config: TrainConfig) -> ScoredPairs:
-    """The distance of every pair of the data set's list; DatasetError where it names an image that does not exist."""
+def score_pairs(
+    faces: EncodedFaces, manifest: Manifest, config: TrainConfig, kind: PairDistance | None = None
+) -> ScoredPairs:
+    """The distance of every pair of the data set's list; DatasetError where it names an image that does not exist.
+
+    kind: the distance (default: the one that the loss compares).
+    """
     pairs = load_pairs(manifest.source, manifest.location).pairs
     at = {image: row for row, image in enumerate(faces.image_id)}
     missing = next((image for pair in pairs for image in (pair.first, pair.second) if image not in at), None)
@@ -114,7 +119,7 @@ def score_pairs(faces: EncodedFaces, manifest: Manifest, config: TrainConfig) ->
         raise DatasetError(f"the pairs of {manifest.uri} name {missing!r}, which it does not hold; rebuild it")
     first, second = ([at[image] for image in side] for side in zip(*((p.first, p.second) for p in pairs), strict=True))
     vectors = torch.from_numpy(faces.vectors)
-    distance = pair_distance(vectors[first], vectors[second], pair_loss(config).distance).double().numpy()
+    distance = pair_distance(vectors[first], vectors[second], kind or pair_loss(config).distance).double().numpy()
     subjects = tuple((faces.subject[a], faces.subject[b]) for a, b in zip(first, second, strict=True))
     return ScoredPairs(pairs, subjects, distance)
 

@@ -15,7 +15,7 @@ from vtr_core.data.sources.faces.subjects import FaceSettings
 from vtr_core.data.sources.files.files import read_file
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops, FaceImage, VideoEntry
-from vtr_core.errors import InputError
+from vtr_core.errors import ConfigError, InputError
 from vtr_core.storage import Location, locate
 
 
@@ -38,11 +38,15 @@ class Lfw(FaceSettings):
     """Resize every image to this width and height."""
     grey: bool = True
     """Convert images to greyscale."""
+    validation_folds: tuple[int, ...] = ()
+    """Folds of pairs, from 0, whose people are the split `val`."""
+    test_folds: tuple[int, ...] = ()
+    """Folds of pairs whose people are the split `test`; those of all other folds are `train`."""
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:  # noqa: ARG002
         """The people that the pairs name; `VideoEntry.content` are the names of all their photographs."""
-        people = sorted({person for pair in self._pairs for person in (pair.first_person, pair.second_person)})
-        return [VideoEntry(person, tuple(self._photos(person))) for person in people]
+        folds = self._folds
+        return [VideoEntry(person, tuple(self._photos(person)), self._split(folds[person])) for person in sorted(folds)]
 
     def shape(self) -> tuple[int, int, int]:
         """The shape of the first photograph."""
@@ -62,14 +66,38 @@ class Lfw(FaceSettings):
             yield FaceImage(name.rpartition(".")[0], pixels)
 
     def pairs(self, subjects: Sequence[VideoEntry]) -> PairList:
-        """The pairs of the file, in its order; InputError where one names a photograph that is not there."""
+        """The pairs of these people's folds, in the file's order; InputError for a photograph that is not there."""
         known = {name.rpartition(".")[0] for subject in subjects for name in subject.content}
-        found = tuple(pair.as_ids() for pair in self._pairs)
+        splits = {self._split(self._folds[subject.video_id]) for subject in subjects}
+        found = tuple(pair.as_ids() for pair in self._pairs if self._split(pair.fold) in splits)
         for pair in found:
             for image in (pair.first, pair.second):
                 if image not in known:
                     raise InputError(f"{self.pairs_file} names {image}, which {self._root} does not have; restore it")
         return PairList(found, self.pairs_file.rpartition("/")[2])
+
+    def _split(self, fold: int) -> str | None:
+        if not self.validation_folds and not self.test_folds:
+            return None
+        return "test" if fold in self.test_folds else "val" if fold in self.validation_folds else "train"
+
+    @cached_property
+    def _folds(self) -> dict[str, int]:
+        """The fold of every person; ConfigError for unknown folds, InputError for a person of two splits."""
+        count = 1 + max(pair.fold for pair in self._pairs)
+        wrong = [fold for fold in (*self.validation_folds, *self.test_folds) if not 0 <= fold < count]
+        if wrong:
+            raise ConfigError(f"there is no fold {wrong[0]} in {self.pairs_file}; its folds are 0 to {count - 1}")
+        found: dict[str, int] = {}
+        for pair in self._pairs:
+            for person in (pair.first_person, pair.second_person):
+                other = found.setdefault(person, pair.fold)
+                if self._split(other) != self._split(pair.fold):
+                    raise InputError(
+                        f"{self.pairs_file}: {person} is in the folds {other} and {pair.fold}, which belong to two "
+                        "splits; people of different folds must differ: restore the file"
+                    )
+        return found
 
     def _photos(self, person: str) -> list[str]:
         names = sorted(file.name for file in storage.children(self._root / person) if file.name.endswith(".jpg"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -38,11 +39,15 @@ def _roc(result: VerificationResult, axes: Axes) -> None:
 
 
 def _densities(result: VerificationResult, axes: Axes) -> None:
-    distance, different = result.scored.distance, result.scored.different
-    bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
-    for name, chosen in (("matching", ~different), ("different", different)):
-        axes.hist(distance[chosen], bins.tolist(), density=True, alpha=0.6, label=name, color=_COLOURS[name])
+    densities(result.scored.distance, result.scored.different, axes)
     axes.axvline(result.metrics.threshold, color="#c44e52", label="validation's threshold")
     axes.axvline(result.at_margin.threshold, color="grey", linestyle=":", label="margin")
     axes.set(xlabel="distance of encodings", ylabel="density")
     axes.legend(fontsize=8)
+
+
+def densities(distance: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"], axes: Axes) -> None:
+    """Histograms of the distances of matching and of different pairs, each of area 1."""
+    bins = np.linspace(0, max(float(distance.max()), 1e-6), _BINS)
+    for name, chosen in (("matching", ~different), ("different", different)):
+        axes.hist(distance[chosen], bins.tolist(), density=True, alpha=0.6, label=name, color=_COLOURS[name])

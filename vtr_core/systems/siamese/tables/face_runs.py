@@ -7,16 +7,21 @@ from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.data.plan.subject_groups import GroupSplit
 from vtr_core.data.sources.faces.folder import Faces
+from vtr_core.data.sources.faces.lfw import Lfw
+from vtr_core.data.sources.faces.lfw_folder import LfwFolder
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import locate
+
+LFW_SIZE = 100
+"""Rows and columns of LFW's photographs, published with 250 × 250, as the paper resizes them."""
 
 
 @dataclass(frozen=True)
 class FaceRuns:
     """Creates the data sets and runs of a table in a folder."""
 
-    faces: str
-    """Folder with a folder of images for each subject."""
+    faces: str | LfwFolder
+    """Folder with a folder of images for each subject, or a copy of LFW, whose splits are of folds."""
     size: int | None
     """Rows and columns that images are resized to."""
     seed: int
@@ -26,7 +31,22 @@ class FaceRuns:
 
     def data(self, name: str, split: GroupSplit) -> str:
         """The data set `name` with the subjects of each split; RunConflict if it exists with others."""
-        source = Faces(
+        place = f"{self.out.rstrip('/')}/data/{name}"
+        ingest(self.source(split), IngestFlags(out=place))
+        return place
+
+    def source(self, split: GroupSplit) -> Faces | Lfw:
+        """The images and pairs of a round. LFW's are in colour, and its pairs those of its file."""
+        if isinstance(self.faces, LfwFolder):
+            return Lfw(
+                root=self.faces.people,
+                pairs_file=self.faces.pairs,
+                size=self.size or LFW_SIZE,
+                grey=False,
+                validation_folds=tuple(map(int, split.validation)),
+                test_folds=tuple(map(int, split.test)),
+            )
+        return Faces(
             root=locate(self.faces).uri,  # normalised path of the folder
             size=self.size,
             subjects=(*split.train, *split.validation, *split.test),
@@ -34,9 +54,6 @@ class FaceRuns:
             test=split.test,
             pair_seed=self.seed,
         )
-        place = f"{self.out.rstrip('/')}/data/{name}"
-        ingest(source, IngestFlags(out=place))
-        return place
 
     def checkpoint(self, config: TrainConfig, data: str, folder: str) -> str:
         """The run's checkpoint; an interrupted run is resumed, a finished one reused."""
