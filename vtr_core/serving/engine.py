@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from vtr_core.retrieval.explain.session import sized_tags
 from vtr_core.retrieval.explain.values import HitExplanation
@@ -25,6 +25,7 @@ class Asked:
     filters: Filters = ()
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Answers queries."""
 
