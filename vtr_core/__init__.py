@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vtr_core.retrieval.embed.encoded import Encoded
     from vtr_core.retrieval.search.index import Hit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Encoded", "Hit", "Index", "Model", "load"]
 
 _PLACES = {

@@ -96,7 +96,7 @@ def _run(flags: type, action: str, argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help(prog, flags)
         return
-    given = parse(flags, argv, prog)
+    given: object = parse(flags, argv, prog)
     match given:
         case ListFlags():
             _list(given)

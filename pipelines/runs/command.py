@@ -3,12 +3,15 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.data.command import unknown_action
+
+if TYPE_CHECKING:
+    from pipelines.runs.printing import Found
 
 HELP = """\
 usage: vtr runs list [FOLDER] [--json]           the runs in a folder: preset, state, steps, best validation
@@ -89,7 +92,7 @@ def _run(given: object) -> None:
             print(f"deleted {run}")
 
 
-def _print(found: "tuple[object, list[object]]", as_json: bool) -> None:
+def _print(found: "Found", as_json: bool) -> None:
     """The values as JSON, or the tables and lines."""
     from pipelines.report.printed_page import show
 
@@ -97,4 +100,4 @@ def _print(found: "tuple[object, list[object]]", as_json: bool) -> None:
     if as_json:
         print(json.dumps(values, indent=1))
     else:
-        show(parts)  # type: ignore[arg-type]
+        show(parts)

@@ -47,6 +47,7 @@ def _words(command: str) -> list[str]:
 
 
 WORK = (
+    "pipelines.analyze.cooccurrence.analyze",
     "pipelines.analyze.information.analyze",
     "pipelines.caption.command.caption",
     "pipelines.concepts.command.concepts",
@@ -62,6 +63,7 @@ WORK = (
     "pipelines.doctor.packages.package_findings",
     "pipelines.doctor.services.service_findings",
     "pipelines.doctor.torch_finding.torch_findings",
+    "pipelines.embed.command.embed",
     "pipelines.evaluate.localization.evaluate",
     "pipelines.evaluate.retrieval.evaluate",
     "pipelines.explain.queries.explain_queries",
@@ -74,6 +76,7 @@ WORK = (
     "pipelines.ingest.command.report",
     "pipelines.runs.command._run",
     "pipelines.search.search.search",
+    "pipelines.serve.serve.serve",
     "pipelines.sweep.run.resume",
     "pipelines.sweep.run.sweep",
     "pipelines.train.command._print_end",
