@@ -7,6 +7,7 @@ seqTransf over 6 frames are trained on the same films, for as many steps: one tr
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ def main(argv: Sequence[str]) -> None:
         runs = [_seed(Path(folder) / f"seed-{seed}", data, seed, flags.epochs) for seed in range(flags.seeds)]
     found = {"flags": {**asdict(flags), "out": str(flags.out)}, "machine": processor(), "runs": runs}
     found["versions"] = versions("torch")
+    found["load"] = os.getloadavg()[2]
     flags.out.mkdir(parents=True, exist_ok=True)
     (flags.out / "clip_fine_tuning.json").write_text(json.dumps(found, indent=1) + "\n")
     (flags.out / "clip_fine_tuning.md").write_text(_page(found))
@@ -92,7 +94,10 @@ def _page(found: dict[str, Any]) -> str:
         [
             "# A tiny CLIP, fine-tuned and frozen",
             "",
-            "`python -m benchmarks.clip_fine_tuning` · " + found["machine"] + f" · torch {found['versions']['torch']}",
+            "`python -m benchmarks.clip_fine_tuning` · "
+            + found["machine"]
+            + f" · torch {found['versions']['torch']} · "
+            f"load {found['load']:.0f}",
             "",
             f"Text → video among 100 rendered films, in per cent, for {len(runs)} seeds (a / b). CLIP has two layers "
             f"of 64 channels and 4 × 4 patches of pictures of 32 × 32; it was trained on single frames of "

@@ -11,6 +11,7 @@ from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.shards.word_table import WordTable
     from vtr_core.extraction.chosen import Chosen
     from vtr_core.extraction.frame_source import VideoFileFrames
     from vtr_core.extraction.shards import Extract
@@ -62,7 +63,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
         strict=flags.strict,
     )
     print(f"extract: listing videos and words; {why}", flush=True)
-    plan = plan_ingest(source, locate(flags.out), None, options, flags.word_vectors)
+    plan = plan_ingest(source, locate(flags.out), _pieces(flags), options, flags.word_vectors)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
@@ -72,6 +73,21 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     except Exception:
         abandon(plan)
         raise
+
+
+def _pieces(flags: ExtractFlags) -> "WordTable | None":
+    """The vocabulary of --clip-merges."""
+    from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.text.tokens.byte_pairs import read_byte_pairs
+    from vtr_core.text.tokens.vocabulary import Vocabulary
+
+    if flags.clip_merges is None:
+        return None
+    if flags.records != "frames" or flags.word_vectors is not None or flags.min_count != 1:
+        raise ConfigError(
+            "--clip-merges is all of the vocabulary of --records frames; leave out --word-vectors and --min-count"
+        )
+    return WordTable(Vocabulary.of_pairs(read_byte_pairs(flags.clip_merges)))
 
 
 def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":

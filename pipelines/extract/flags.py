@@ -18,7 +18,7 @@ class ExtractFlags:
     """Output folder or URI; with splits, one data set per split is written below it."""
     captions: str | None = None
     """Table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles, for
-    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, youcook2, howto100m, with --annotations."""
+    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Backbones that compute the features; vtr extract --list describes them."""
     keep_columns: tuple[str, ...] = ()
@@ -65,6 +65,9 @@ class ExtractFlags:
     """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
     max_words: int = 20
     """Captions are cut after this number of words."""
+    clip_merges: str | None = None
+    """With --records frames: CLIP's file of merges (bpe_simple_vocab_16e6.txt.gz or merges.txt), for captions in the
+    pieces of words of published weights; --max-words counts pieces, without start and end (CLIP4Clip: 30, CLIP: 75)."""
     videos_per_shard: int | None = None
     """Videos per Parquet file (default: 128, with --records frames 16); an interrupted extraction resumes with the
     unfinished shards."""

@@ -209,6 +209,11 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
     if flags.tagger is not None:
         raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
     words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
+    if words.vocabulary.pairs is not None:
+        raise ConfigError(
+            f"the vocabulary of {flags.vocabulary} is of CLIP's pieces of words, for --records frames of vtr extract; "
+            "give the --vocabulary of another data set"
+        )
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
             f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "

@@ -46,6 +46,7 @@ def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) ->
     return override(preset(name), {**small, **changes})
 
 
+@pytest.mark.long
 def test_it_is_trained_resumed_evaluated_indexed_and_searched(
     films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +74,7 @@ def test_it_is_trained_resumed_evaluated_indexed_and_searched(
     assert "0:00–0:03" in said
 
 
+@pytest.mark.long
 def test_data_of_another_kind_or_size_is_refused(films: Path, tmp_path: Path) -> None:
     flags = TrainFlags(data=str(films), out=str(tmp_path / "x"))
     with pytest.raises(SchemaMismatch, match="this model reads videos/1"):

@@ -14,6 +14,7 @@ from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
+from vtr_core.data.sources.msvd import read_msvd
 from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.youcook2 import YouCook2
@@ -47,6 +48,14 @@ def test_vidrel_gives_all_347_clips(shared_data):
     vector = np.load(folder / "c3d" / f"{clips[5].clip_id}.npy").astype(np.float64)
     expected = np.concatenate([part / np.linalg.norm(part) for part in (frames, vector)])
     np.testing.assert_allclose(clips[5].features["video"], expected, atol=1e-3)
+
+
+def test_msvd_gives_all_videos_and_captions_of_its_splits(shared_data):
+    drops = Drops()
+    videos = list(read_msvd(str(shared_data / "msvd"), drops))
+    assert Counter(video.split for video in videos) == {"train": 1200, "val": 100, "test": 670}
+    assert sum(len(video.captions) for video in videos) == 80_827
+    assert not drops.counts
 
 
 def test_msrvtt_gives_twenty_rows_for_each_of_800_videos(shared_data):

@@ -11,7 +11,7 @@ from jaxtyping import Float32
 from vtr_core.analysis.transforms import Transform
 from vtr_core.api.features import given_features, of_files
 from vtr_core.errors import InputError
-from vtr_core.nn.embeddings import TEXT
+from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.evaluate.entries import Entries
@@ -73,7 +73,10 @@ class Model:
         mapping from their names. Or video files: paths or URIs, whose features, of pictures and of sound, are extracted
         as those of the training data were. weights: files of recipes' weights, where a recipe needs one. InputError for
         arrays of another shape and files that cannot be used, ConfigError where files' features cannot be made here.
+        A model of pixels takes for each clip an array of RGB frames, uint8 (frames, height, width, 3), or None.
         """
+        if not self.features:
+            return self._encode({VIDEO: _pixels(videos)})
         if not isinstance(videos, Mapping) and _are_files(videos):
             return self._encode(of_files(self.loaded, [str(video) for video in videos], weights or {}))
         return self._encode(given_features(self.features, videos, exclude=AUDIO))
@@ -143,6 +146,14 @@ def load(uri: str | Path, device: str | None = None) -> Model:
     """
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return Model(load_model(str(uri), chosen))
+
+
+def _pixels(videos: Rows | Mapping[str, Rows]) -> list[Any]:
+    if isinstance(videos, Mapping) or _are_files(videos):
+        raise InputError(
+            "the model takes pixels; give for each clip RGB frames, uint8 (frames, height, width, 3), or None"
+        )
+    return list(videos)
 
 
 def _are_files(rows: Rows) -> bool:

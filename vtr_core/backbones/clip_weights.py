@@ -44,7 +44,8 @@ def load_clip(clip: Clip, file: str) -> None:
     if words is not None and len(words) != len(clip.token_embedding.weight):
         raise CheckpointError(
             f"{file} has {len(words)} tokens, the data set's vocabulary has {len(clip.token_embedding.weight)} with "
-            "those of start and end; give weights that were trained with the data set's vocabulary"
+            "those of start and end; for published weights make the data set with vtr extract --clip-merges FILE, "
+            "or give weights that were trained with the data set's vocabulary"
         )
     load_state(clip, state, file)
 

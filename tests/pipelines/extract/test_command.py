@@ -187,9 +187,20 @@ def test_msrvtt_from_its_videos(films: Path, tmp_path: Path) -> None:
     rows = pq.read_table(tmp_path / "data" / "test" / "part-00000.parquet").to_pylist()
     assert sorted((row["clip_id"], row["has_video"]) for row in rows) == [("lost", False)] * 2 + [("silent", True)] * 2
     with pytest.raises(
-        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, youcook2, howto100m"
+        ConfigError, match="--annotations goes with --captions msrvtt, msrvtt-1k-a, msvd, youcook2, howto100m"
     ):
         extract(replace(given, annotations=None))
+
+
+def test_msvd_from_its_videos(films: Path, tmp_path: Path) -> None:
+    (tmp_path / "captions_msvd.json").write_text(
+        json.dumps({"one": ["a film", "grey"], "silent": ["mute"], "x": ["?"]})
+    )
+    for name, videos in (("train", "one\n"), ("val", "gone\n"), ("test", "silent\nx\n")):
+        (tmp_path / f"{name}_list.txt").write_text(videos)
+    result = extract(flags(films, "msvd", tmp_path / "data", annotations=str(tmp_path), recipe=("imagenet-lite",)))
+    assert {Path(one.uri).name: one.rows for one in result.manifests} == {"test": 1, "train": 2}
+    assert result.drops.counts == {"empty_caption": 2}
 
 
 def test_clips_of_youcook2_and_howto100m_from_their_videos(films: Path, tmp_path: Path) -> None:

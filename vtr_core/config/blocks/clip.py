@@ -1,8 +1,8 @@
 """CLIP's two transformers, of pictures and of captions, and how they are trained."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
@@ -47,6 +47,13 @@ class ClipConfig(Settings):
     def grid(self) -> int:
         """Patches per side of a picture."""
         return self.image_size // self.patch
+
+    @field_validator("freeze", mode="before")
+    @classmethod
+    def _layers_or_all(cls, value: Any) -> Any:
+        if value != "all" and not str(value).isdecimal():
+            raise ValueError("give the number of first layers that are not trained, or all")
+        return value
 
     @model_validator(mode="after")
     def _patches_fit(self) -> "ClipConfig":

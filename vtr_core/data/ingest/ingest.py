@@ -152,8 +152,7 @@ def plan_ingest(
     if not videos:
         raise DatasetError(f"{_given(source)} holds no usable video{_first_example(drops)}")
     by_split = _by_split(videos, options)
-    tokenizer = options.tokenizer if words is None else words.vocabulary.tokenizer
-    schema = _schema(source, options.max_words or _longest(source.captions(videos), tokenizer))
+    schema = _schema(source, options.max_words or _longest(source.captions(videos), words, options.tokenizer))
     if words is None:
         tags = None if options.tagger is None else WordTags.of(options.tagger)
         counts = count(source, by_split.get("train", videos), options.tokenizer, tags)
@@ -163,8 +162,11 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _longest(captions: Iterable[str], tokenizer: Tokenizer) -> int:
+def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: Tokenizer) -> int:
     """The number of words of the longest caption, at least 1."""
+    if given is not None and given.vocabulary.pairs is not None:
+        return max(1, max(map(len, given.vocabulary.cut_all(captions)), default=1))
+    tokenizer = tokenizer if given is None else given.vocabulary.tokenizer
     return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))
 
 

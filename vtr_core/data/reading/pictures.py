@@ -42,17 +42,23 @@ class StoredClips:
         """The clip of one row, with at most `max_frames` frames in equal steps from the first to the last."""
         columns = self.columns
         frames = columns[FRAMES][row].values
-        count = len(frames)
-        taken = range(count) if count <= max_frames else np.linspace(0, count - 1, max_frames).astype(int).tolist()
         return StoredClip(
             group=self.number,
             row=row,
-            frames=[frames[i].as_py() for i in taken],
+            frames=[frames[i].as_py() for i in taken_frames(len(frames), max_frames)],
             tokens=as_sequences(columns["tokens"][row : row + 1], self.schema.max_words, TOKEN_DTYPE).vectors,
             caption_keys=columns["caption_keys"][row].as_py(),
             clip_key=columns["clip_key"][row].as_py(),
             video_key=columns["video_key"][row].as_py(),
         )
+
+
+def taken_frames(count: int, max_frames: int) -> Sequence[int]:
+    """The places of at most `max_frames` of `count` frames, in equal steps from the first to the last."""
+    if count <= max_frames:
+        return range(count)
+    places: list[int] = np.linspace(0, count - 1, max_frames).astype(int).tolist()
+    return places
 
 
 def undecodable(manifest: Manifest, place: RowGroup, row: int, fault: BadPicture) -> DamagedShard:

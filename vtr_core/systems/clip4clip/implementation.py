@@ -19,7 +19,7 @@ from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip
 from vtr_core.systems.clip4clip.pictures import training_batch
 from vtr_core.systems.clip4clip.pretrained import load_pretrained
-from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words
+from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words, encode_pictures
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
@@ -82,7 +82,7 @@ IMPLEMENTATION = Implementation(
     task=_task,
     predict=_predict,
     signature=_signature,
-    retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words),
+    retrieval=JointSpace(check=check, rows=embed_clips, queries=embed_words, arrays=encode_pictures),
     events=_events,
     pretrained=load_pretrained,
 )

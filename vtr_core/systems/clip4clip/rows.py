@@ -1,25 +1,29 @@
 """Embeddings of a data set of frames in CLIP4Clip's space: each clip once, and all captions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, UInt8
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
-from vtr_core.data.reading.pictures import PictureRows, picture_rows
+from vtr_core.data.reading.pictures import PictureRows, picture_rows, taken_frames
 from vtr_core.data.records.required_kind import require_frames
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, InputError
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
+from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip
 from vtr_core.systems.clip4clip.pictures import centre
+from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -63,6 +67,45 @@ def embed_words(
     with evaluating(model):
         tokens = encode(vocabulary, captions, model.config.inputs.max_words)
         return _texts(model, tokens, config.evaluation.batch_rows)
+
+
+def encode_pictures(loaded: TrainedModel, videos: Mapping[str, Sequence[Any]]) -> Encoded:
+    """Clips given as RGB frames, uint8 (frames, height, width, 3), or None; the vectors are those of evaluation.
+
+    Of more than `batch.max_frames` frames as many in equal steps are taken, and of larger ones the centre. InputError
+    for arrays of another type or shape.
+    """
+    model, config = loaded.model, loaded.config
+    assert isinstance(model, Clip4Clip)
+    size, most = model.config.backbone.image_size, config.batch.max_frames
+    clips = [_pictures(clip, f"clip {row}", size, most) for row, clip in enumerate(videos[VIDEO])]
+    present = np.array([len(clip) > 0 for clip in clips], np.bool_)
+    vectors = np.zeros((len(clips), model.config.backbone.embedding_dim), np.float32)
+    with evaluating(model):
+        for rows in torch.from_numpy(np.flatnonzero(present)).split(config.evaluation.batch_rows):
+            if len(rows):  # else no clip has frames
+                vectors[rows.numpy()] = _seen(model, [clips[row] for row in rows.tolist()])
+    return Encoded({VIDEO: vectors}, {VIDEO: present})
+
+
+def _seen(model: Clip4Clip, clips: Sequence[Tensor]) -> Float32[np.ndarray, "clips dim"]:
+    counts = torch.tensor([len(clip) for clip in clips])
+    frames = pad_sequence(list(clips), batch_first=True)
+    mask = torch.arange(frames.shape[1]) < counts[:, None]
+    return model.video(frames.to(model.device), mask.to(model.device)).float().cpu().numpy()
+
+
+def _pictures(clip: Any, place: str, size: int, most: int) -> UInt8[Tensor, "frames 3 size size"]:
+    if clip is None:
+        return torch.zeros((0, 3, size, size), dtype=torch.uint8)
+    frames = np.asarray(clip)
+    if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3 or min(frames.shape[1:3]) < size:
+        raise InputError(
+            f"{place} is {frames.dtype} of the shape {frames.shape}; give RGB frames as uint8 of (frames, height, "
+            f"width, 3), of at least {size} × {size} pixels"
+        )
+    taken = frames[list(taken_frames(len(frames), most))]
+    return centre(torch.from_numpy(taken).permute(0, 3, 1, 2), size)
 
 
 def _embedded(model: Clip4Clip, clips: PictureRows, tokens: Tensor, max_rows: int) -> EmbeddedRows:

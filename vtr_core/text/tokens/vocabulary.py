@@ -16,6 +16,7 @@ from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.json_text import parse_json
+from vtr_core.text.tokens.byte_pairs import BytePairs
 from vtr_core.text.tokens.cleaning import clean_words
 from vtr_core.text.tokens.word_tags import WordTags
 
@@ -53,16 +54,19 @@ class Vocabulary:
 
     The word at position i has the id i + 1, and 0 is padding. Unknown words are dropped, or have the id of `<unk>`,
     len(words) + 3 (Dong et al. 2021: level 1 of a text does not count it, levels 2 and 3 read it). With `tags`, words
-    carry their part of speech.
+    carry their part of speech. With `pairs`, the words are CLIP's pieces of words, whatever `tokenizer` says, and all
+    of them known.
     """
 
     words: tuple[str, ...]
     tokenizer: Tokenizer = "words"
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
+    pairs: BytePairs | None = None
 
     def __post_init__(self) -> None:
         assert len(set(self.words)) == len(self.words), "a vocabulary holds each word once"
+        assert self.pairs is None or self.words == self.pairs.pieces, "the pieces are those of the merges"
 
     def __len__(self) -> int:
         return len(self.words)
@@ -75,6 +79,8 @@ class Vocabulary:
     @property
     def fingerprint(self) -> str:
         """sha256 of the words in their order, and of how captions are cut where that is not as by default."""
+        if self.pairs is not None:
+            return self.pairs.fingerprint
         how = [self.unknown, None if self.tags is None else self.tags.fingerprint]
         if how != ["dropped", None]:
             return fingerprint([self.tokenizer, self.words, *how])
@@ -89,8 +95,14 @@ class Vocabulary:
         unknown = [] if self.unknown == "dropped" else [len(self.words) + NUM_SPECIAL - 1]
         return [
             [number for word in words for number in ([self.ids[word]] if word in self.ids else unknown)]
-            for words in cut_captions(captions, self.tokenizer, self.tags)
+            for words in self.cut_all(captions)
         ]
+
+    def cut_all(self, captions: Iterable[str]) -> Iterator[list[str]]:
+        """The words or pieces of every caption, known or not."""
+        if self.pairs is not None:
+            return (self.pairs.cut(caption) for caption in captions)
+        return cut_captions(captions, self.tokenizer, self.tags)
 
     def encode(self, caption: str, max_words: int) -> Int32[np.ndarray, " max_words"]:
         """The first `max_words` ids of `caption`, padded with 0."""
@@ -100,6 +112,11 @@ class Vocabulary:
         """`encode` of every caption."""
         rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
         return np.array(rows, np.int32).reshape(len(captions), max_words)
+
+    @classmethod
+    def of_pairs(cls, pairs: BytePairs) -> "Vocabulary":
+        """All pieces of CLIP's encoding; the id of a piece is one more than the published one."""
+        return cls(pairs.pieces, pairs=pairs)
 
     @classmethod
     def from_captions(
@@ -133,6 +150,8 @@ class Vocabulary:
             value["unknown"] = self.unknown
         if self.tags is not None:
             value["tags"] = asdict(self.tags)
+        if self.pairs is not None:
+            value["merges"] = self.pairs.merges
         return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
     @classmethod
@@ -148,12 +167,13 @@ class Vocabulary:
             tokenizer = _one_of(value.get("tokenizer", "words"), get_args(Tokenizer), "tokenizer")
             unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
             tags = record(WordTags, value["tags"]) if "tags" in value else None
+            pairs = _pairs(value["merges"], words) if "merges" in value else None
             distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
                 f"{where} is not a vocabulary ({error!r}); rebuild the data set with vtr ingest"
             ) from error
-        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags)).fingerprint != expected:
+        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags, pairs)).fingerprint != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return found
 
@@ -169,6 +189,13 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
     row = np.full(max_words, PADDING, np.int32)
     row[: min(len(ids), max_words)] = ids[:max_words]
     return row
+
+
+def _pairs(merges: Any, words: tuple[Any, ...]) -> BytePairs:
+    pairs = BytePairs(tuple((str(left), str(right)) for left, right in merges))
+    if pairs.pieces != words:
+        raise ValueError("its words are not those of its merges")
+    return pairs
 
 
 def _one_of(name: Any, allowed: Sequence[T], what: str) -> T:
