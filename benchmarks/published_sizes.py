@@ -19,7 +19,7 @@ from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.data.captions.video_captions import video_captions
-from vtr_core.data.manifest import Manifest
+from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
@@ -146,7 +146,7 @@ def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, f
         return {name: chance[f"test/{metric}"] for metric, name in SHOWN[task].items()}
     if task == "verification":
         return dict.fromkeys(SHOWN[task].values(), 50.0)
-    told = [video.captions[0] for video in video_captions(Manifest.load(flags.data)) if video.captions]
+    told = [video.captions[0] for video in video_captions(Manifest.load(data_set(flags.data, "train"))) if video.captions]
     videos = [video for video in video_captions(Manifest.load(flags.test)) if video.captions]
     said = {video.video_id: told[place % len(told)] for place, video in enumerate(videos)}
     references = {video.video_id: tuple(video.captions) for video in videos}
