@@ -146,7 +146,8 @@ def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, f
         return {name: chance[f"test/{metric}"] for metric, name in SHOWN[task].items()}
     if task == "verification":
         return dict.fromkeys(SHOWN[task].values(), 50.0)
-    told = [video.captions[0] for video in video_captions(Manifest.load(data_set(flags.data, "train"))) if video.captions]
+    training = Manifest.load(data_set(flags.data, "train"))
+    told = [video.captions[0] for video in video_captions(training) if video.captions]
     videos = [video for video in video_captions(Manifest.load(flags.test)) if video.captions]
     said = {video.video_id: told[place % len(told)] for place, video in enumerate(videos)}
     references = {video.video_id: tuple(video.captions) for video in videos}
