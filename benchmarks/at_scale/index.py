@@ -147,7 +147,7 @@ def page(values: dict[str, Any], argv: list[str]) -> str:
     before = (
         "" if slow is None else f"| the same with all vectors normalised for each query, p50 | {slow * 1000:.0f} ms |\n"
     )
-    copied = "" if slow is None else "It also counts the copies of all vectors of the slower way.\n"
+    copied = "" if slow is None else "It also counts the copies of all vectors of the slower way."
     told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
     return f"""# An index of {values["clips"]:,} clips
 
