@@ -53,7 +53,7 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 def products(ranking: Ranking) -> float:
     """Seconds of the matrix products of all blocks."""
-    queries, items = ranking.queries.total, ranking.items.total
+    queries, items = ranking.queries.parts[0], ranking.items.parts[0]
     began = time.perf_counter()
     for first in range(0, len(queries), QUERY_CHUNK):
         for start in range(0, len(items), ITEM_CHUNK):
