@@ -18,7 +18,7 @@ FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 def _faults(file: Path, schema: str) -> str:
     """What the schema that comes with the package check-jsonschema finds; empty if nothing."""
     validator = Path(sys.executable).parent / "check-jsonschema"
-    command = [validator, "--builtin-schema", f"vendor.{schema}", file]
+    command = [str(validator), "--builtin-schema", f"vendor.{schema}", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode else ""
 
