@@ -21,17 +21,17 @@ COMMANDS = (
 
 
 def main() -> None:
-    """Run what has not been run in the folder, then photograph the page on capsules."""
+    """Run what has not been run in the folder, then photograph the page on capsules, its paths below the folder."""
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for made, command in COMMANDS:
         if not (folder / made).exists():
             subprocess.run([VTR, *command.split()], cwd=folder, check=True)
     (page,) = (folder / "page").glob("*.html")
-    photograph(page.as_uri(), PICTURES / "capsules.png")
+    photograph(page.read_text().replace(f"{folder}/", ""), PICTURES / "capsules.png")
 
 
-def photograph(uri: str, file: Path) -> None:
+def photograph(html: str, file: Path) -> None:
     """The first screen of a page, 1100 x 800 pixels; SystemExit where Chromium is missing or the picture is large."""
     from playwright.sync_api import sync_playwright
 
@@ -41,7 +41,7 @@ def photograph(uri: str, file: Path) -> None:
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1100, "height": 800})
-        page.goto(uri)
+        page.set_content(html)
         page.screenshot(path=file)
         browser.close()
     if file.stat().st_size > MAX_BYTES:

@@ -18,7 +18,7 @@ FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 def _faults(file: Path, schema: str) -> str:
     """What the schema that comes with the package check-jsonschema finds; empty if nothing."""
     validator = Path(sys.executable).parent / "check-jsonschema"
-    command = [validator, "--builtin-schema", f"vendor.{schema}", file]
+    command = [str(validator), "--builtin-schema", f"vendor.{schema}", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode else ""
 
@@ -47,4 +47,6 @@ def test_it_tests_the_pythons_that_the_package_names() -> None:
     versions = [match[1] for name in named if (match := re.search(r":: (3\.\d+)$", name))]
     matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["python"] == versions
-    assert 'make test TORCH=cpu PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), "make takes 3.11 by itself"
+    assert 'make test TORCH=cpu PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (
+        "make takes 3.11 by itself"
+    )
