@@ -1,4 +1,4 @@
-"""MSVD's captions and splits from JSON and lists (Chen and Dolan 2011): 1,200 / 100 / 670 videos of about 41 captions."""
+"""MSVD's captions and splits from JSON and lists (Chen and Dolan 2011): 1,200 / 100 / 670 videos."""
 
 from collections.abc import Iterator, Mapping
 

@@ -26,7 +26,8 @@ def annotated_videos(inventory: Inventory, name: DataSet, annotations: str, drop
     """The annotated videos of a data set; videos are found by their ids, `VideoEntry.content` is a CaptionedVideo.
 
     Of test sets (MSR-VTT's and MSVD's test split, YouCook2's clips) rows stay though their video cannot be used, so
-    that the number of queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
+    that the number of queries is fixed; where no video of such a set is there, it is left out. Rows at fault are
+    dropped.
     """
     entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
     has_tests = any(entry.content.keep and inventory.holds(entry.video_id) for entry in entries)
