@@ -67,6 +67,7 @@ def test_clips(films: Path, tmp_path: Path) -> None:
     assert np.array_equal(model.encode_audio(files), found.vectors["audio"])
 
 
+@pytest.mark.long
 def test_whole_videos(films: Path, tmp_path: Path) -> None:
     model, data = trained(films, tmp_path, "videos", "hybrid-msrvtt-tiny", VIDEOS)
     rows = embed_dual(model.loaded, data)

@@ -68,6 +68,7 @@ def test_embeddings_are_those_of_the_evaluation_bit_for_bit(data: Manifest, chec
     assert sorted(file.name for file in (tmp_path / "e").iterdir()) == [FILE, *(shard.file for shard in found.shards)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("local_ray")
 def test_actors_of_ray_write_the_same_files(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     here = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "here"), workers=0))
