@@ -110,13 +110,8 @@ def _page(found: dict[str, Any]) -> str:
             *rows,
             "| chance | 1 | 5 | 10 |",
             "",
-<<<<<<< HEAD
-            "Single frames is the CLIP that both begin with, judged on one frame of a film. The fine-tuned CLIP was "
-            "trained twice as long as the frozen one; what longer training on single frames gains was not measured.",
-=======
             "Single frames is the CLIP that both begin with, judged on one frame of a film. The fine-tuned CLIP "
             "was trained twice as long as the frozen one; what longer training on single frames gains was not measured.",
->>>>>>> w-clip
             "",
             "It says nothing about the size of the gain for published weights on real videos, which were not here.",
             "",
