@@ -19,6 +19,7 @@ from vtr_core.run.presets import describe_presets, preset
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.data.plan.plan import Plan
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -58,6 +59,8 @@ class TrainFlags:
     """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, with the alias champion."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
+    profile: bool = False
+    """Profile steps 6 to 8 of the first worker: trace.json and operators.txt in RUN/profile, also in MLflow."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     shapes = check_model(config.model)
     require_memory(config, shapes)
     plan = Plan(data, config.batch, config.seed)
+    if flags.profile:
+        _require_steps(config, plan)
     concepts = usable_concepts(config, data, flags.data, flags.concepts)
     out = flags.out or f"runs/{config.preset}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     folder = RunFolder.at(out)
@@ -168,7 +173,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
         folder.claim(record, config)
-        return _run(folder, record, config, lease, flags.register)
+        return _run(folder, record, config, lease, flags.register, flags.profile)
 
 
 def resume(
@@ -218,6 +223,15 @@ def _check_register(name: str | None) -> None:
         check_model_name(name)
 
 
+def _require_steps(config: TrainConfig, plan: "Plan") -> None:
+    from vtr_core.train.loop.step_profile import STEPS
+    from vtr_core.train.loop.worker import total_steps
+
+    steps = total_steps(config, plan)
+    if steps < STEPS:
+        raise ConfigError(f"--profile needs {STEPS} steps, the run has {steps}; raise training.epochs or max_steps")
+
+
 def _data_sets(flags: TrainFlags, config: TrainConfig) -> "tuple[Manifest, Manifest | None]":
     """The training and the validation set of the flags."""
     from vtr_core.data.manifest import training_sets
@@ -247,7 +261,12 @@ def _connect(config: TrainConfig, worker_logs: bool) -> None:
 
 
 def _run(
-    folder: "RunFolder", record: "RunRecord", config: TrainConfig, lease: "Lease", register: str | None
+    folder: "RunFolder",
+    record: "RunRecord",
+    config: TrainConfig,
+    lease: "Lease",
+    register: str | None,
+    profile: bool = False,
 ) -> Finished:
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from vtr_core.tracking.event_log import EventLog
@@ -274,6 +293,7 @@ def _run(
             system_s=system_s,
             concepts=record.concepts,
             init=record.init,
+            profile=profile,
         )
         fit(job, _Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)

@@ -1,6 +1,7 @@
 """The one training loop, run by every worker: by Ray Train's, or by the only one, in the process of the command."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
+from vtr_core.train.loop.step_profile import profiled
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
@@ -63,6 +65,8 @@ class Job:
     """The model whose weights a new run starts from; None: freshly drawn ones."""
     pauses: bool = False
     """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
+    profile: bool = False
+    """Whether the first worker profiles a few steps."""
 
 
 def total_steps(config: TrainConfig, plan: Plan) -> int:
@@ -132,7 +136,8 @@ class Worker:
         self._recorder = self._begin_recording()
         sent = False
         try:
-            self._loop()
+            with self._profiled() as after_step:
+                self._loop(after_step)
         finally:
             if self._recorder is not None:
                 sent = self._recorder.close()
@@ -165,7 +170,13 @@ class Worker:
             self._compiled = True
             self._recorder.event("compiled", first_step_s=round(meter.elapsed(), 1))
 
-    def _loop(self) -> None:
+    def _profiled(self) -> AbstractContextManager[Callable[[], None]]:
+        """What is called after each step."""
+        if self._recorder is None or not self._job.profile:
+            return nullcontext(lambda: None)
+        return profiled(self._folder.location, self._job.tracked, self._device, self._recorder.event)
+
+    def _loop(self, after_step: Callable[[], None]) -> None:
         meter = Meter(self._config.batch.rows)
         not_finite = 0
         batches, bad_shards = self._batches()
@@ -177,6 +188,7 @@ class Worker:
             metrics = self._step(columns)
             meter.step()
             self._report_compilation(meter)
+            after_step()
             not_finite = not_finite + 1 if metrics is None else 0
             self._progress = replace(self._progress, step=self._progress.step + 1, value=None)
             if metrics is None:
