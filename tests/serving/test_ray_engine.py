@@ -20,10 +20,10 @@ from vtr_core.retrieval.search.index import Hit
 from vtr_core.serving.server import AppServer
 
 QUERIES = [f"/api/search?q={quote(f'Caption number1 of video number{n}')}&k=5" for n in range(4)]
+pytestmark = pytest.mark.long
 _REPLICA = "ServeReplica:vtr-shard"
 
 
-@pytest.mark.long
 def test_every_query_is_answered_while_a_replica_ends(local_ray: None, tmp_path: Path) -> None:
     index = dual_index(tmp_path)
     with served(index, rate=0) as server:
