@@ -111,7 +111,8 @@ def _page(found: dict[str, Any]) -> str:
             "| chance | 1 | 5 | 10 |",
             "",
             "Single frames is the CLIP that both begin with, judged on one frame of a film. The fine-tuned CLIP "
-            "was trained twice as long as the frozen one; what longer training on frames gains was not measured.",
+            "was trained twice as long as the frozen one; what longer training on single frames gains was not "
+            "measured.",
             "",
             "It says nothing about the size of the gain for published weights on real videos, which were not here.",
             "",
