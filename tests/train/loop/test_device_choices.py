@@ -25,36 +25,38 @@ def test_auto_compiles_on_a_gpu_what_is_known_to_compile() -> None:
     given = preset("capsule-howto-tiny")
     capsules = override(given, {"training.compile": "auto"})
     system = system_of(capsules.model).implementation()
-    unknown = replace(system, compiles=False)
-    assert compiles(capsules, system, GPU)
-    assert not compiles(capsules, system, CPU)
+    known, unknown = replace(system, compiles=True), replace(system, compiles=False)
+    assert compiles(capsules, known, GPU)
+    assert not compiles(capsules, known, CPU)
     assert not compiles(capsules, unknown, GPU)
     assert compiles(override(capsules, {"training.compile": "on"}), unknown, CPU)
-    assert not compiles(given, system, GPU)  # off unless asked for
+    assert not compiles(given, known, GPU)  # off unless asked for
 
 
 def _train_both(rows: int | None, file: Path) -> None:
-    """Losses and weights of the plain and of the compiled model after three steps."""
+    """Losses of the plain and of the compiled model in three steps."""
     settings = config(**{"batch.micro_rows": rows, "training.ema_decay": 0.9})
     plain = learner(settings)
     torch.manual_seed(0)
     compiled = Learner(build_model(settings.model), LearntScale(), settings, lambda model: model, compiles=True)
     losses = [torch.stack([step(trained) for _ in range(3)]) for trained in (plain, compiled)]
-    torch.save((losses, [trained.state()["trained"] for trained in (plain, compiled)]), file)
+    torch.save(losses, file)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("rows", [None, 4])
 def test_a_compiled_model_trains_as_the_plain_one(rows: int | None, tmp_path: Path) -> None:
-    """In a process of its own, without the checks of shapes, which torch.compile does not take."""
+    """In a process of its own, without the checks of shapes, which torch.compile does not take.
+
+    Weights are judged by the losses after them: a bias that moves all logits of a softmax alike has no gradient, and
+    Adam makes whole steps of its rounding errors.
+    """
     file = tmp_path / "both.pt"
     worker = multiprocessing.get_context("forkserver").Process(target=_train_both, args=(rows, file))
     worker.start()
     worker.join()
-    (plain_losses, losses), (plain, compiled) = torch.load(file, weights_only=True)
-    torch.testing.assert_close(losses, plain_losses, rtol=1e-5, atol=1e-6)
-    for name, weight in plain.items():
-        torch.testing.assert_close(compiled[name], weight, rtol=1e-4, atol=1e-5)
+    plain, compiled = torch.load(file, weights_only=True)
+    torch.testing.assert_close(compiled, plain, rtol=1e-5, atol=1e-6)
 
 
 class Reads(TorchDispatchMode):

@@ -14,5 +14,4 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=CLIP_SPACE,
     knock_outs=knock_outs,
-    compiles=True,
 )

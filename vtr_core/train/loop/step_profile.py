@@ -32,10 +32,10 @@ def profiled(
     cuda = [ProfilerActivity.CUDA] if device.type == "cuda" else []
 
     def ready(found: profile) -> None:
-        faults: tuple[type[BaseException], ...] = (StorageError, *failures())
+        expected: tuple[type[Exception], ...] = (StorageError, *failures())
         try:
             _keep(_texts(found, device), run, tracked)
-        except faults as error:
+        except expected as error:
             event("profiled", steps=_RECORDED, failed=one_line(str(error)))
         else:
             event("profiled", steps=_RECORDED, folder=str(run / "profile"))
