@@ -20,6 +20,7 @@ CONFIG = override(
 )
 
 
+@pytest.mark.long
 def test_a_few_steps_are_profiled(tmp_path: Path, own_tracking_store: str) -> None:
     """The trace names operators of the backward pass and the steps that were recorded; MLflow has the same files."""
     data, folder = toy_dataset(tmp_path / "data")[0], tmp_path / "run"
