@@ -24,8 +24,9 @@ INDEX = {
     "open": "(cls, uri: str | Path, model: Model | str | Path | None=None, options: SearchOptions | None=None)"
     " -> 'Index'",
     "description": "(self) -> str",
-    "search": "(self, query: str, k: int=10) -> tuple[Hit, ...]",
-    "search_all": "(self, queries: Sequence[str], k: int=10) -> list[tuple[Hit, ...] | None]",
+    "search": "(self, query: str, k: int=10, filters: Sequence[str]=()) -> tuple[Hit, ...]",
+    "search_all": "(self, queries: Sequence[str], k: int=10, filters: Sequence[str]=())"
+    " -> list[tuple[Hit, ...] | None]",
 }
 
 

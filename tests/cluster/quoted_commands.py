@@ -37,7 +37,7 @@ def in_document(text: str) -> list[list[str]]:
     lines = [line.strip() for block in blocks for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines()]
     quoted = re.findall(r"`(vtr [^`]+)`", _BLOCK.sub("", text))
     given = [" ".join(command.split()) for command in quoted if " --data " in command]
-    found = [re.sub(r"\s{2,}#.*", "", line) for line in [*lines, *given] if re.match(r"vtr [a-z-]", line)]
+    found = [re.sub(r"\s{2,}#.*| > .*", "", line) for line in [*lines, *given] if re.match(r"vtr [a-z-]", line)]
     return [shlex.split(command)[1:] for command in found if not re.search("[<…►]", command)]
 
 
