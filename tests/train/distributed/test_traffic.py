@@ -96,7 +96,7 @@ def steps(rank: int, world: int) -> list[list[Tensor]]:
     return found
 
 
-@pytest.mark.parametrize("world", [2, 4])
+@pytest.mark.parametrize("world", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_a_step_sends_what_the_arithmetic_says(world: int, tmp_path: Path) -> None:
     (alone, silent, *_), workers = steps(0, 1), run_together(steps, world, tmp_path)
     assert not silent[0].any()
