@@ -1,6 +1,7 @@
 """Faults around checkpoints: a process that dies while it writes one, a full disk, files cut short by a crash."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,7 +57,9 @@ def test_a_worker_dies_in_the_middle_of_a_checkpoint(
     assert process.returncode == 0, output
     assert "model.safetensors" in mark.read_text()
     assert "checkpoint.json" not in mark.read_text()
-    assert "resumed at step 4 with 1 worker, 1 step done again" in output
+    again = re.search(r"resumed at step 4 with 1 worker, (\d+) steps? done again", output)
+    assert again is not None, output
+    assert int(again[1]) in (1, 2), "training goes on while a checkpoint is written, up to the next one"
     assert_equal_runs(expected, run)
     seconds = seconds_to_recover(run, mark.stat().st_mtime)
     record(Outcome("SIGKILL in the middle of writing a checkpoint", "by itself", steps_lost(run), seconds))
