@@ -32,109 +32,118 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--fault", choices=FAULTS, default="none")
     given = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(given.folder, given.fault))
+    server = Objects(given.folder, given.fault)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
 
-def handler(folder: Path, fault: str) -> type[BaseHTTPRequestHandler]:
-    """Answers requests for objects in `folder`."""
-    parts: dict[str, dict[int, bytes]] = defaultdict(dict)
-    numbers = count(1)
+class Objects(ThreadingHTTPServer):
+    """A server of the objects in `folder`."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def __init__(self, folder: Path, fault: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.folder, self.fault, self.numbers = folder, fault, count(1)
+        self.parts: dict[str, dict[int, bytes]] = defaultdict(dict)
+        """Parts of an upload by its id."""
 
-        def answer(self) -> None:
-            path, query = self._asked()
-            body = self._body()
-            due = next(numbers) % EVERY == 0
-            if fault == "slow":
-                time.sleep(SLOW_S)
-            if due and fault == "503":
-                self._send(503, _SLOW_DOWN)
-            elif due and fault == "reset":
-                self._reset()
-            elif self.command in ("GET", "HEAD"):
-                self._give(path, due and fault == "cut")
-            else:
-                self._take(path, query, body)
 
-        do_GET = do_HEAD = do_PUT = do_POST = answer  # noqa: N815
+class Handler(BaseHTTPRequestHandler):
+    """Answers a request for an object."""
 
-        def _asked(self) -> tuple[Path, dict[str, list[str]]]:
-            parsed = urlsplit(self.path)
-            return folder / unquote(parsed.path).lstrip("/"), parse_qs(parsed.query, keep_blank_values=True)
+    server: Objects
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-        def _body(self) -> bytes:
-            if "chunked" not in self.headers.get("Transfer-Encoding", ""):
-                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            chunks = []
-            while (size := int(self.rfile.readline().split(b";")[0], 16)) > 0:
-                chunks.append(self.rfile.read(size))
-                self.rfile.readline()
+    def answer(self) -> None:
+        """Whatever the method, with the fault that is due."""
+        path, query = self._asked()
+        body = self._body()
+        due = next(self.server.numbers) % EVERY == 0
+        if self.server.fault == "slow":
+            time.sleep(SLOW_S)
+        if due and self.server.fault == "503":
+            self._send(503, _SLOW_DOWN)
+        elif due and self.server.fault == "reset":
+            self._reset()
+        elif self.command in ("GET", "HEAD"):
+            self._give(path, due and self.server.fault == "cut")
+        else:
+            self._take(path, query, body)
+
+    do_GET = do_HEAD = do_PUT = do_POST = answer  # noqa: N815
+
+    def _asked(self) -> tuple[Path, dict[str, list[str]]]:
+        parsed = urlsplit(self.path)
+        return self.server.folder / unquote(parsed.path).lstrip("/"), parse_qs(parsed.query, keep_blank_values=True)
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        chunks = []
+        while (size := int(self.rfile.readline().split(b";")[0], 16)) > 0:
+            chunks.append(self.rfile.read(size))
             self.rfile.readline()
-            return b"".join(chunks)
+        self.rfile.readline()
+        return b"".join(chunks)
 
-        def _give(self, path: Path, cut: bool) -> None:
-            if not path.is_file():
-                self._send(404, b"")
-                return
-            size = path.stat().st_size
-            found = _RANGE.match(self.headers.get("Range", ""))
-            begin = int(found[1]) if found and found[1] else size - int(found[2]) if found else 0
-            end = min(size, int(found[2]) + 1) if found and found[1] and found[2] else size
-            self._headers(206 if found else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if found else None)
-            if self.command == "GET":
-                self._send_file(path, begin, begin + (end - begin) // 2 if cut else end)
-                if cut:
-                    self._reset()
+    def _give(self, path: Path, cut: bool) -> None:
+        if not path.is_file():
+            self._send(404, b"")
+            return
+        size = path.stat().st_size
+        found = _RANGE.match(self.headers.get("Range", ""))
+        begin = int(found[1]) if found and found[1] else size - int(found[2]) if found else 0
+        end = min(size, int(found[2]) + 1) if found and found[1] and found[2] else size
+        self._headers(206 if found else 200, end - begin, f"bytes {begin}-{end - 1}/{size}" if found else None)
+        if self.command == "GET":
+            self._send_file(path, begin, begin + (end - begin) // 2 if cut else end)
+            if cut:
+                self._reset()
 
-        def _send_file(self, path: Path, begin: int, end: int) -> None:
-            self.wfile.flush()
-            with path.open("rb") as file:
-                while begin < end:
-                    begin += os.sendfile(self.connection.fileno(), file.fileno(), begin, end - begin)
+    def _send_file(self, path: Path, begin: int, end: int) -> None:
+        self.wfile.flush()
+        with path.open("rb") as file:
+            while begin < end:
+                begin += os.sendfile(self.connection.fileno(), file.fileno(), begin, end - begin)
 
-        def _take(self, path: Path, query: dict[str, list[str]], body: bytes) -> None:
-            if "uploads" in query:
-                self._send(200, b"<InitiateMultipartUploadResult><UploadId>%d</UploadId>" % next(numbers) + _CLOSED)
-            elif "partNumber" in query:
-                parts[query["uploadId"][0]][int(query["partNumber"][0])] = body
-                self._send(200, b"")
-            elif "uploadId" in query:
-                held = parts.pop(query["uploadId"][0])
-                path.write_bytes(b"".join(held[number] for number in sorted(held)))
-                self._send(200, b"<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
-            else:
-                path.write_bytes(body)
-                self._send(200, b"")
+    def _take(self, path: Path, query: dict[str, list[str]], body: bytes) -> None:
+        if "uploads" in query:
+            self._send(
+                200, b"<InitiateMultipartUploadResult><UploadId>%d</UploadId>" % next(self.server.numbers) + _CLOSED
+            )
+        elif "partNumber" in query:
+            self.server.parts[query["uploadId"][0]][int(query["partNumber"][0])] = body
+            self._send(200, b"")
+        elif "uploadId" in query:
+            held = self.server.parts.pop(query["uploadId"][0])
+            path.write_bytes(b"".join(held[number] for number in sorted(held)))
+            self._send(200, b"<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
+        else:
+            path.write_bytes(body)
+            self._send(200, b"")
 
-        def _send(self, status: int, body: bytes) -> None:
-            self._headers(status, len(body), None)
-            if self.command != "HEAD":
-                self.wfile.write(body)
+    def _send(self, status: int, body: bytes) -> None:
+        self._headers(status, len(body), None)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
-        def _headers(self, status: int, length: int, content_range: str | None) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(length))
-            self.send_header("Content-Type", "application/xml")
-            self.send_header("ETag", '"x"')
-            self.send_header("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
-            if content_range:
-                self.send_header("Content-Range", content_range)
-            self.end_headers()
+    def _headers(self, status: int, length: int, content_range: str | None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(length))
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("ETag", '"x"')
+        self.send_header("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
+        if content_range:
+            self.send_header("Content-Range", content_range)
+        self.end_headers()
 
-        def _reset(self) -> None:
-            self.close_connection = True
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.shutdown(socket.SHUT_RDWR)
+    def _reset(self) -> None:
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.shutdown(socket.SHUT_RDWR)
 
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
-
-    return Handler
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
 
 
 _CLOSED = b"</InitiateMultipartUploadResult>"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vtr_core.errors import ConfigError
+from pipelines.subcommands import run_subcommand
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -44,13 +44,7 @@ usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> 
 
 def main(argv: Sequence[str]) -> None:
     """Run the analysis that the first argument names."""
-    if not argv or list(argv) in (["-h"], ["--help"]):
-        print(HELP, end="")
-        return
-    word, *rest = argv
-    for analysis in ANALYSES:
-        if analysis.name == word:
-            analysis.run(rest)
-            return
     names = ", ".join(one.name for one in ANALYSES)
-    raise ConfigError(f"vtr analyze {word}: there is no such analysis; analyses: {names}")
+    run_subcommand(
+        argv, ANALYSES, HELP, lambda word: f"vtr analyze {word}: there is no such analysis; analyses: {names}"
+    )

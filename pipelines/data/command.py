@@ -2,15 +2,15 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Annotated
 
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
-from vtr_core.errors import ConfigError
+from pipelines.subcommands import unknown_action
 
 HELP = """\
 usage: vtr data list [FOLDER] [--json]                the data sets below a folder
@@ -18,7 +18,6 @@ usage: vtr data list [FOLDER] [--json]                the data sets below a fold
        vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
        vtr data statistics DATA [--top N] [--json]    captions, words, lengths, missing features
 """
-ACTIONS = ("list", "show", "check", "statistics")
 
 
 @dataclass(frozen=True)
@@ -65,38 +64,28 @@ class StatisticsFlags:
     """Print JSON."""
 
 
+_FLAGS: Mapping[str, type] = MappingProxyType(
+    {"list": ListFlags, "show": ShowFlags, "check": CheckFlags, "statistics": StatisticsFlags}
+)
+ACTIONS = tuple(_FLAGS)
+
+
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
         return
     action, rest = argv[0], argv[1:]
-    match action:
-        case "list":
-            _run(ListFlags, "list", rest)
-        case "show":
-            _run(ShowFlags, "show", rest)
-        case "check":
-            _run(CheckFlags, "check", rest)
-        case "statistics":
-            _run(StatisticsFlags, "statistics", rest)
-        case _:
-            raise unknown_action("data", action, ACTIONS)
-
-
-def unknown_action(command: str, action: str, known: Sequence[str]) -> ConfigError:
-    """The error of an action that a command does not have, with the nearest one."""
-    close = get_close_matches(action, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"give {', '.join(known)}"
-    return ConfigError(f"vtr {command}: there is no {action!r}; {hint}")
-
-
-def _run(flags: type, action: str, argv: Sequence[str]) -> None:
+    if action not in ACTIONS:
+        raise unknown_action("data", action, ACTIONS)
     prog = f"vtr data {action}"
-    if wants_help(argv):
-        print_help(prog, flags)
+    if wants_help(rest):
+        print_help(prog, _FLAGS[action])
         return
-    given: object = parse(flags, argv, prog)
+    _run(parse(_FLAGS[action], rest, prog), prog)
+
+
+def _run(given: object, prog: str) -> None:
     match given:
         case ListFlags():
             _list(given)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vtr_core.errors import ConfigError
+from pipelines.subcommands import run_subcommand
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -17,13 +17,10 @@ usage: vtr import <kind> FILE --out URI [flags]      vtr import <kind> --help
 
 def main(argv: Sequence[str]) -> None:
     """Run the import that the first argument names."""
-    if not argv or list(argv) in (["-h"], ["--help"]):
-        print(HELP, end="")
-        return
-    word, *rest = argv
-    for one in IMPORTS:
-        if one.name == word:
-            one.run(rest)
-            return
     names = ", ".join(one.name for one in IMPORTS)
-    raise ConfigError(f"vtr import {word}: there is no such kind of checkpoint; kinds: {names}")
+    run_subcommand(
+        argv,
+        IMPORTS,
+        HELP,
+        lambda word: f"vtr import {word}: there is no such kind of checkpoint; kinds: {names}",
+    )

@@ -1,14 +1,15 @@
 """`vtr runs list|show|compare|delete`: the runs in a folder, without MLflow."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.data.command import unknown_action
+from pipelines.subcommands import unknown_action
 
 if TYPE_CHECKING:
     from pipelines.runs.printing import Found
@@ -19,7 +20,6 @@ usage: vtr runs list [FOLDER] [--json]           the runs in a folder: preset, s
        vtr runs compare RUN RUN… [--json]        the settings in which runs differ, and their last validations
        vtr runs delete RUN                       remove a run that never finished, and that nobody writes
 """
-ACTIONS = ("list", "show", "compare", "delete")
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,25 @@ class DeleteFlags:
     """Run folder or URI."""
 
 
+_FLAGS: Mapping[str, type] = MappingProxyType(
+    {"list": ListFlags, "show": ShowFlags, "compare": CompareFlags, "delete": DeleteFlags}
+)
+ACTIONS = tuple(_FLAGS)
+
+
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
         return
     action, rest = argv[0], argv[1:]
-    flags: dict[str, type] = {"list": ListFlags, "show": ShowFlags, "compare": CompareFlags, "delete": DeleteFlags}
-    if action not in flags:
+    if action not in ACTIONS:
         raise unknown_action("runs", action, ACTIONS)
     prog = f"vtr runs {action}"
     if wants_help(rest):
-        print_help(prog, flags[action])
+        print_help(prog, _FLAGS[action])
         return
-    _run(parse(flags[action], rest, prog))
+    _run(parse(_FLAGS[action], rest, prog))
 
 
 def _run(given: object) -> None:

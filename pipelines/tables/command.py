@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vtr_core.errors import ConfigError
+from pipelines.subcommands import run_subcommand
 from vtr_core.systems.all import SYSTEMS
 
 PAPERS = sorted((tables for system in SYSTEMS for tables in system.tables), key=lambda tables: tables.name)
@@ -19,12 +19,4 @@ papers: {_NAMES}
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    name = argv[0] if argv else "--help"
-    if name in ("-h", "--help"):
-        print(HELP, end="")
-        return
-    for paper in PAPERS:
-        if paper.name == name:
-            paper.run(argv[1:])
-            return
-    raise ConfigError(f"there are no tables of {name!r}; papers: {_NAMES}")
+    run_subcommand(argv, PAPERS, HELP, lambda word: f"there are no tables of {word!r}; papers: {_NAMES}")
