@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
 from tune_spaces.build import build_space, describe_space, describe_spaces
 from tune_spaces.points import SchedulerKind, SearchKind
+from vtr_core.config.trackers import TrackerKind
 from vtr_core.run.presets import preset
 
 HELP = f"""\
@@ -47,6 +48,8 @@ class SweepFlags:
     """Sweep folder or URI, reachable from every node (default: runs/sweep-<space>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    also: tuple[TrackerKind, ...] = ()
+    """Trackers beside MLflow: tensorboard (in each trial's folder), wandb (WANDB_MODE=offline without a network)."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 

@@ -17,6 +17,7 @@ from tune_spaces.build import build_space
 from tune_spaces.points import SchedulerKind, SearchKind
 from vtr_core import storage
 from vtr_core.config.override import validate
+from vtr_core.config.trackers import TrackerKind
 from vtr_core.errors import RunConflict
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.space import Space
@@ -53,6 +54,8 @@ class SweepRecord:
     mlflow_run_id: str | None = None
     concepts: str | None = None
     """The concept table, for models with a concept space."""
+    also: list[TrackerKind] = field(default_factory=list)
+    """The trackers of trials beside MLflow."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import check_writable, locate
+from vtr_core.tracking.also.tracker import require_trackers
 from vtr_core.tracking.presentation import code, page_tags
 from vtr_core.tracking.provenance import provenance
 from vtr_core.tracking.redaction import redact
@@ -40,6 +41,7 @@ from vtr_core.train.loop.worker import total_steps
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     """Start a new sweep."""
     search = _search(flags)
+    require_trackers(flags.also)
     config = override(preset(build_space(name).preset), changes)
     data, validation = _data_sets(flags, config)
     base = with_inputs(config, data)
@@ -71,6 +73,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
         started=time.time(),
         provenance=provenance(),
         concepts=concepts,
+        also=list(flags.also),
     )
     _connect(base, record, flags.worker_logs)
     with Lease.take(folder.location):
@@ -85,6 +88,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
     folder.read()
     with Lease.take(folder.location):
         record, base = folder.read()
+        require_trackers(record.also)
         if usable_data(base.model, record.data, base.on_bad_shard).fingerprint != record.data_fingerprint:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
         _connect(base, record, worker_logs)

@@ -126,7 +126,7 @@ class SweepTrials(Callback):
             return
         tags = {"trial": row.name, "sweep": self._record.space, **({PARENT: self._parent} if self._parent else {})}
         again = f"vtr sweep --resume {self._folder.location}"
-        child = Child(f"trial-{row.name}", tags, again)
+        child = Child(f"trial-{row.name}", tags, again, self._folder.location.name)
         tracking = Tracking(run, record, config, self._record.provenance, self._uri, child)
         tracking.begin()
         self._tracking[row.number] = tracking

@@ -12,6 +12,7 @@ from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override, validate
 from vtr_core.config.shards import OnBadShard
+from vtr_core.config.trackers import TrackerKind
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import reads_images, system_of
@@ -55,6 +56,8 @@ class TrainFlags:
     """Run folder or URI, reachable from every node (default: runs/<preset>-<time>)."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    also: tuple[TrackerKind, ...] = ()
+    """Trackers beside MLflow: tensorboard (in RUN/tensorboard), wandb (WANDB_MODE=offline without a network)."""
     register: str | None = None
     """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, with the alias champion."""
     worker_logs: bool = False
@@ -140,6 +143,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
     from vtr_core.storage import check_writable
+    from vtr_core.tracking.also.tracker import require_trackers
     from vtr_core.tracking.redaction import redact
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -147,6 +151,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.train.fleet.lease import Lease
 
     _check_register(flags.register)
+    require_trackers(flags.also)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
     shapes = check_model(config.model)
@@ -168,6 +173,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         started=time.time(),
         concepts=concepts,
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
+        also=list(flags.also),
     )
     print("\n".join(intention(config, data, validation, plan, shapes)), flush=True)
     _connect(config, flags.worker_logs)
@@ -183,6 +189,7 @@ def resume(
     from vtr_core.errors import DatasetError
     from vtr_core.run.inputs import usable_data
     from vtr_core.storage import check_writable
+    from vtr_core.tracking.also.tracker import require_trackers
     from vtr_core.train.checkpoint.run_folder import RunFolder
     from vtr_core.train.fleet.lease import Lease
 
@@ -192,6 +199,7 @@ def resume(
     folder.read()
     with Lease.take(folder.location) as lease:
         record, config = folder.read()
+        require_trackers(record.also)
         if on_bad_shard is not None:
             config = override(config, {"on_bad_shard": on_bad_shard})
             folder.write_config(config)

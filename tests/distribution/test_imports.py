@@ -21,6 +21,7 @@ DISTRIBUTION = {
     "pynvml": "nvidia-ml-py",
     "sklearn": "scikit-learn",
     "prometheus_client": "prometheus-client",
+    "tensorboardX": "tensorboardx",
     "webvtt": "webvtt-py",
     "yaml": "pyyaml",
 }

@@ -1,12 +1,23 @@
-"""Points on their way to MLflow: each is there once, however often it is sent."""
+"""Points on their way to a tracker: each is there once, however often it is sent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from vtr_core.tracking.run import Point, TrackedRun
+from vtr_core.tracking.run import Point
 
 _VALUES_AT_ONCE = 1000
-"""Maximum number of values in one MLflow call."""
+"""Maximum number of values in one call."""
+
+
+@runtime_checkable
+class PointStore(Protocol):
+    """Whatever keeps the points of a run: `TrackedRun` in MLflow, and the trackers beside it."""
+
+    def steps(self, name: str) -> set[int]:
+        """The steps at which the run has a value of `name`."""
+
+    def log_points(self, points: Sequence[Point]) -> None:
+        """Write values."""
 
 
 class PointSender:
@@ -15,7 +26,7 @@ class PointSender:
     A step that was done again after a fault has the same values as before, but another time: the earlier point stays.
     """
 
-    def __init__(self, run: TrackedRun) -> None:
+    def __init__(self, run: PointStore) -> None:
         self._run = run
         self._steps: dict[str, set[int]] = {}
 

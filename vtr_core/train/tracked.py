@@ -16,6 +16,8 @@ from vtr_core.errors import CheckpointError
 from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.run.config import TrainConfig
+from vtr_core.tracking.also.follower import Followers
+from vtr_core.tracking.also.tracker import RunPage
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
@@ -41,6 +43,8 @@ class Child:
     tags: Mapping[str, str]
     resume: str
     """The command that sends what MLflow lacks."""
+    group: str
+    """The sweep, by its folder's name."""
 
 
 @contextmanager
@@ -78,6 +82,7 @@ class Tracking:
     ) -> None:
         self._folder, self._record, self._config, self._origin = folder, record, config, origin
         self._uri, self._child = tracking_uri, child
+        self._followers = Followers(record.also, self._page())
         self._run: TrackedRun | None = None
         self._sender: PointSender | None = None
         self._described = False
@@ -105,6 +110,7 @@ class Tracking:
         patience_s = MLFLOW.seconds()
         import_client()
         self._thread.start()
+        self._followers.begin()
         answered = self._tried.wait(patience_s)
         if self._child is not None:
             return
@@ -122,6 +128,7 @@ class Tracking:
 
         Whether it could be done.
         """
+        self._followers.end(status)
         self._ending.set()
         self._thread.join()
         if self._run is not None or self._open():
@@ -174,13 +181,28 @@ class Tracking:
         if record.mlflow_run_id is not None:
             run = reopen_run(self._uri, record.experiment, record.mlflow_run_id)
         else:
-            by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
-            name = self._child.name if self._child else by_itself
-            run = open_run(self._uri, record.experiment, name, self._tags(), int(record.started * 1000) or None)
+            run = open_run(self._uri, record.experiment, self._name(), self._tags(), int(record.started * 1000) or None)
         if run is not None:
             self._record = replace(record, mlflow_run_id=run.run_id)
             self._folder.write_record(self._record)
         return run
+
+    def _name(self) -> str:
+        by_itself = run_name(self._config.preset, fingerprint(self._config.model_dump(mode="json")))
+        return self._child.name if self._child else by_itself
+
+    def _page(self) -> RunPage:
+        """What trackers beside MLflow are told."""
+        folder = self._folder.location
+        return RunPage(
+            folder=folder,
+            identity=fingerprint([redact(folder.uri), self._record.started])[:16],
+            name=self._name(),
+            experiment=self._record.experiment,
+            group=self._child.group if self._child else None,
+            note=self._note(),
+            settings=flatten(self._config.model_dump(mode="json")),
+        )
 
     def _tags(self) -> dict[str, str]:
         return {

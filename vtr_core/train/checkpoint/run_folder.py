@@ -9,12 +9,13 @@ owner/              who writes the folder (vtr_core.train.fleet.lease)
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vtr_core import storage
 from vtr_core.config.override import validate
 from vtr_core.config.record import record
+from vtr_core.config.trackers import TrackerKind
 from vtr_core.errors import RunConflict
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, locate
@@ -39,6 +40,8 @@ class RunRecord:
     """The concept table, of a model with a concept space."""
     init: str | None = None
     """The model whose weights the run starts from; None: freshly drawn ones."""
+    also: list[TrackerKind] = field(default_factory=list)
+    """The trackers beside MLflow."""
 
 
 @dataclass(frozen=True)
