@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest.ingest import IngestOptions, IngestPlan, ShardTask, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, IngestPlan, ShardTask, plan_ingest
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.word_table import WordTable

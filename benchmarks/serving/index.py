@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint, save_index

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pipelines.arguments import parse, print_help, wants_help
 
 if TYPE_CHECKING:
-    from pipelines.train.command import Finished
+    from pipelines.train.finished import Finished
 
 PRESET = "capsule-howto-tiny"
 

@@ -10,7 +10,8 @@ from pipelines.extract.flags import ExtractFlags
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import IngestResult
+    from vtr_core.data.ingest.plan import IngestPlan, ShardTask
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.extraction.chosen import Chosen
     from vtr_core.extraction.frame_source import VideoFileFrames
@@ -47,7 +48,8 @@ def run(flags: ExtractFlags) -> None:
 
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
-    from vtr_core.data.ingest.ingest import IngestOptions, abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete
+    from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
     from vtr_core.video.decoders import chosen_decoder
 

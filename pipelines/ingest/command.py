@@ -11,10 +11,11 @@ from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vtr_core.data.ingest.ingest import AnySource, CountWords, IngestOptions, IngestPlan, IngestResult, ShardTask
+    from vtr_core.data.ingest.ingest import IngestResult
+    from vtr_core.data.ingest.plan import CountWords, IngestOptions, IngestPlan, ShardTask
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.word_table import WordTable
-    from vtr_core.data.sources.source import VideoEntry
+    from vtr_core.data.sources.source import AnySource, VideoEntry
     from vtr_core.text.tokens.word_tags import WordTags
 
 Records = Literal["clips", "videos"]
@@ -135,7 +136,8 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes an interrupted ingest with the same settings."""
-    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete, plan_ingest
+    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete
+    from vtr_core.data.ingest.plan import plan_ingest
     from vtr_core.storage import check_writable, locate
 
     check_writable(locate(flags.out))
@@ -156,7 +158,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
 
 def ingest_options(flags: IngestFlags) -> "IngestOptions":
     """The options from flags and preset; ConfigError where they contradict each other."""
-    from vtr_core.data.ingest.ingest import IngestOptions
+    from vtr_core.data.ingest.plan import IngestOptions
 
     words: dict[str, Any] = {
         "tokenizer": flags.tokenizer,
@@ -224,7 +226,7 @@ def _given_words(flags: IngestFlags) -> "WordTable | None":
 
 def count_on_ray(flags: IngestFlags) -> "CountWords":
     """The function that counts words: in this process, or, for many videos, in Ray tasks whose counts are added."""
-    from vtr_core.data.ingest.ingest import count_words
+    from vtr_core.data.ingest.plan import count_words
 
     def count(
         source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
@@ -247,7 +249,7 @@ def count_on_ray(flags: IngestFlags) -> "CountWords":
 def _counted(
     tokenizer: Tokenizer, tags: "WordTags | None", source: "AnySource", videos: "Sequence[VideoEntry]"
 ) -> Counter[str]:
-    from vtr_core.data.ingest.ingest import count_words
+    from vtr_core.data.ingest.plan import count_words
 
     return count_words(source, videos, tokenizer, tags)
 

@@ -35,7 +35,7 @@ from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full
 from vtr_core.tracking.trials import Outcome, SweepPage, close_sweep, open_sweep
 from vtr_core.train.concept_labels import usable_concepts
 from vtr_core.train.fleet.lease import Lease
-from vtr_core.train.loop.worker import total_steps
+from vtr_core.train.job import total_steps
 
 
 def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:

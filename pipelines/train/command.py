@@ -4,10 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
-from pipelines.train.events import counts_line, event_line
+from pipelines.train.events import counts_line
+from pipelines.train.finished import Finished, print_end
+from pipelines.train.registration import check_name, register_best
 from pipelines.train.variants import variant_lines
 from vtr_core.config.data_sets import weighted
 from vtr_core.config.override import override, validate
@@ -21,11 +23,8 @@ from vtr_core.run.presets import describe_presets, preset
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.plan.plan import Plan
-    from vtr_core.tracking.event_log import EventLog
-    from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
     from vtr_core.train.fleet.lease import Lease
-    from vtr_core.train.tracked import Tracking
 
 HELP = f"""\
 usage: vtr train <preset> --data URI [flags]     train a preset
@@ -81,30 +80,13 @@ class ResumeFlags:
     """Show the logs of Ray's workers."""
 
 
-@dataclass(frozen=True)
-class Finished:
-    """The result of a run."""
-
-    run: str
-    checkpoint: str
-    tracking_uri: str
-    """URI with passwords redacted."""
-    mlflow_run_id: str | None
-    faults: str
-    """Counts of faults during the run as text; empty where there were none."""
-    registered: str | None = None
-    """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
-    task: str = "retrieval"
-    """The task of `vtr evaluate --task` for the model."""
-
-
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
     if not argv or argv[0] in ("-h", "--help"):
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        _print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
+        print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
     else:
         _new(argv)
 
@@ -116,7 +98,7 @@ def _new(argv: Sequence[str]) -> None:
         print("\n".join(variant_lines(config)))
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
-    _print_end(train(override(config, changes), flags))
+    print_end(train(override(config, changes), flags))
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -150,7 +132,7 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.train.concept_labels import usable_concepts
     from vtr_core.train.fleet.lease import Lease
 
-    _check_register(flags.register)
+    check_name(flags.register)
     require_trackers(flags.also)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
@@ -193,7 +175,7 @@ def resume(
     from vtr_core.train.checkpoint.run_folder import RunFolder
     from vtr_core.train.fleet.lease import Lease
 
-    _check_register(register)
+    check_name(register)
     folder = RunFolder.at(uri)
     check_writable(folder.location)
     folder.read()
@@ -224,16 +206,9 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     return given.uri
 
 
-def _check_register(name: str | None) -> None:
-    if name is not None:
-        from vtr_core.tracking.models.registry import check_model_name
-
-        check_model_name(name)
-
-
 def _require_steps(config: TrainConfig, plan: "Plan") -> None:
+    from vtr_core.train.job import total_steps
     from vtr_core.train.loop.step_profile import STEPS
-    from vtr_core.train.loop.worker import total_steps
 
     steps = total_steps(config, plan)
     if steps < STEPS:
@@ -277,13 +252,14 @@ def _run(
     profile: bool = False,
 ) -> Finished:
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
+    from pipelines.train.reports import Reports
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
     from vtr_core.tracking.system_metrics import sampling_interval
     from vtr_core.train.checkpoint.files import find_checkpoint
     from vtr_core.train.fit import fit
-    from vtr_core.train.loop.worker import Job
+    from vtr_core.train.job import Job
     from vtr_core.train.tracked import tracked_run
 
     origin, system_s = provenance(), sampling_interval()
@@ -303,9 +279,9 @@ def _run(
             init=record.init,
             profile=profile,
         )
-        fit(job, _Reports(events, tracking, lease).take)
+        fit(job, Reports(events, tracking, lease).take)
     best = find_checkpoint(folder.location)
-    registered = None if register is None else _register(tracking.run, best.uri, register, folder.location.uri)
+    registered = None if register is None else register_best(tracking.run, best.uri, register, folder.location.uri)
     return Finished(
         run=folder.location.uri,
         checkpoint=best.uri,
@@ -315,78 +291,3 @@ def _run(
         registered=registered,
         task=system_of(config.model).evaluation,
     )
-
-
-def _register(tracked: "TrackedRun | None", checkpoint: str, name: str, run: str) -> str | None:
-    """Register the checkpoint; returns the model's URI, or None, with printed instructions, where MLflow fails."""
-    from vtr_core.errors import CheckpointError
-    from vtr_core.tracking.models.registry import CHAMPION, register_checkpoint
-
-    try:
-        if tracked is None:
-            raise CheckpointError("MLflow did not take the run")
-        version = register_checkpoint(tracked, checkpoint, name)
-    except CheckpointError as error:
-        print(f"not registered: {error}; vtr train --resume {run} --register {name} tries again")
-        return None
-    print(f"registered  models:/{name}/{version}, which is {name}@{CHAMPION} now")
-    return f"models:/{name}/{version}"
-
-
-class _Reports:
-    """Prints one line for each logged point and each event of a run, and stores the events."""
-
-    def __init__(self, events: "EventLog", tracking: "Tracking", lease: "Lease") -> None:
-        self._events, self._tracking, self._lease = events, tracking, lease
-
-    def take(self, report: dict[str, Any]) -> None:
-        """Print a report: an event where it has the key "event", else a logged point."""
-        self._lease.check()
-        if "event" in report:
-            self._take_event(dict(report))
-        else:
-            print(_point_line(report), flush=True)
-
-    def _take_event(self, details: dict[str, Any]) -> None:
-        event = details.pop("event")
-        self._events.add(event, **details)
-        if event == "finished" and details["metrics_sent"]:
-            self._tracking.workers_sent_all()
-        print(f"  {event_line(event, details)}", flush=True)
-
-
-def _point_line(report: dict[str, Any]) -> str:
-    """The line of a training point, a validation, or a skipped step."""
-    place = f"  step {report['step']:>6}/{report['total_steps']}"
-    if "train/loss" in report:
-        return (
-            f"{place}  epoch {report['train/epoch']:5.2f}  loss {report['train/loss']:8.4f}  "
-            f"{report['train/samples_per_s']:8.0f} clips/s  waiting for data {report['train/data_wait']:4.0%}"
-        )
-    values = {name: value for name, value in report.items() if name.startswith("val/")}
-    if not values:
-        return f"{place}  skipped"
-    shown = "  ".join(
-        f"{name[4:]} {value:.{3 if name in _OF_PAIRS else 1}f}" for name, value in values.items() if _is_shown(name)
-    )
-    return f"{place}  validation  {shown}"
-
-
-_OF_PAIRS = ("val/accuracy", "val/accuracy_at_margin", "val/auc", "val/eer")
-
-
-def _is_shown(name: str) -> bool:
-    ends = ("t2v/r1", "t2v/r5", "t2v/r10", "t2v/medr", "t2va/r10", "/cider", "/bleu4", "/rouge_l")
-    return name.endswith(ends) or name in _OF_PAIRS
-
-
-def _print_end(finished: Finished) -> None:
-    print(f"\ncheckpoint  {finished.checkpoint}")
-    if finished.faults:
-        print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")
-    if finished.mlflow_run_id:
-        print(f"MLflow run  {finished.mlflow_run_id} in {finished.tracking_uri}")
-        if finished.tracking_uri.startswith("sqlite:"):
-            print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
-    task = "" if finished.task == "retrieval" else f" --task {finished.task}"
-    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data <data set> …")

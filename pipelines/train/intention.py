@@ -39,7 +39,7 @@ def intention(
     config: TrainConfig, data: Manifest, validation: Manifest | None, plan: Plan, shapes: Mapping[str, Sequence[int]]
 ) -> list[str]:
     """Lines for the terminal, before anything starts."""
-    from vtr_core.train.loop.worker import total_steps
+    from vtr_core.train.job import total_steps
 
     steps, batch = total_steps(config, plan), config.batch
     judged = "no validation" if validation is None else f"validation on {validation.rows:,} rows"

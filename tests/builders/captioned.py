@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry

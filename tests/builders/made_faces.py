@@ -54,7 +54,8 @@ def made_lfw(root: Path, folds: int = 3) -> Path:
 
 def ingested(source: object, out: Path, videos_per_shard: int = 3, **options: object) -> dict[str, str]:
     """The data sets of `source` by split, written without Ray."""
-    from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+    from vtr_core.data.ingest.ingest import begin, do, finish
+    from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.data.manifest import splits
     from vtr_core.storage import locate
 

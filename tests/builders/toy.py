@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec, FrameEncoding
 from vtr_core.data.shards.word_table import WordTable

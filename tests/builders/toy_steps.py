@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.records.timed_label import TimedLabel

@@ -79,7 +79,7 @@ WORK = (
     "pipelines.serve.serve.serve",
     "pipelines.sweep.run.resume",
     "pipelines.sweep.run.sweep",
-    "pipelines.train.command._print_end",
+    "pipelines.train.command.print_end",
     "pipelines.train.command.resume",
     "pipelines.train.command.train",
     "vtr_core.systems.capsules.commands.explain.explain",

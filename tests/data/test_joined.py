@@ -12,7 +12,8 @@ from pipelines.arguments import with_joined_data
 from tests.builders.captioned import CaptionedVideos
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.data_sets import joined_uris, joined_weights, weighted
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest, Shard, training_sets
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns

@@ -14,7 +14,8 @@ import pytest
 from tests.fuzz.mutations import change_value, clear, damage
 from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORLDS, ingest
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

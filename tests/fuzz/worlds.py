@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.clip.tokens import ClipTokens

@@ -11,7 +11,7 @@ import pytest
 from tests.builders.toy import ToyFrames, toy_videos, written
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.shards import OnBadShard
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

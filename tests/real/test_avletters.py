@@ -10,7 +10,7 @@ from pipelines.evaluate.retrieval import evaluate
 from pipelines.train.command import TrainFlags, train
 from tests.builders.toy import written
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.binary_columns import as_sequences

@@ -9,7 +9,7 @@ from tests.builders.toy import Toy, toy_dataset, written
 from tests.s3.proxy import Proxy
 from tests.s3.store import Store
 from vtr_core import storage
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.toy import Toy, toy_dataset, written
 from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core import storage
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.names import check_id, check_label, check_path
 from vtr_core.data.sources.pairs.pairs import Pairs

@@ -15,7 +15,7 @@ from vtr_core.run.presets import preset
 from vtr_core.train import trial as module
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.lease import is_released
-from vtr_core.train.loop.worker import Job
+from vtr_core.train.job import Job
 from vtr_core.train.trial import Standing, Trial
 
 CONFIG = override(preset("capsule-howto-tiny"), {"batch.videos": 1, "batch.clips_per_video": 2})

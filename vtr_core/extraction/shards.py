@@ -5,7 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vtr_core.data.ingest.ingest import IngestPlan, ShardTask, do
+from vtr_core.data.ingest.ingest import do
+from vtr_core.data.ingest.plan import IngestPlan, ShardTask
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
 from vtr_core.extraction.source import VideoFiles
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from vtr_core.train.job import Job
 from vtr_core.train.loop.context import Report
-from vtr_core.train.loop.worker import Job
 
 
 def fit(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool] = lambda: False) -> None:

@@ -23,9 +23,9 @@ from vtr_core.train.fleet.interrupts import graceful
 from vtr_core.train.fleet.placement import Placement, placement, room
 from vtr_core.train.fleet.ray_worker import train_worker
 from vtr_core.train.fleet.reservation import wait_for_room, worker_bundle
+from vtr_core.train.job import Job
 from vtr_core.train.loop.channel import Channel
 from vtr_core.train.loop.context import Report
-from vtr_core.train.loop.worker import Job
 
 
 def uses_gpu(config: TrainConfig) -> bool:

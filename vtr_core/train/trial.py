@@ -19,8 +19,8 @@ from vtr_core.train.checkpoint.files import is_complete
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.fit import fit
 from vtr_core.train.fleet.lease import Lease
+from vtr_core.train.job import Job
 from vtr_core.train.loop.context import Report
-from vtr_core.train.loop.worker import Job
 
 
 @dataclass(frozen=True)

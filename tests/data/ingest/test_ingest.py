@@ -8,17 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import Toy, toy_dataset
-from vtr_core.data.ingest.ingest import (
-    IngestOptions,
-    IngestPlan,
-    abandon,
-    begin,
-    do,
-    finish,
-    finished,
-    is_complete,
-    plan_ingest,
-)
+from vtr_core.data.ingest.ingest import abandon, begin, do, finish, finished, is_complete
+from vtr_core.data.ingest.plan import IngestOptions, IngestPlan, plan_ingest
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.errors import DatasetError, InputError, RunConflict
 from vtr_core.storage import locate

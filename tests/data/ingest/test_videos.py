@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders.toy import Toy, ToyVideos, toy_videos, written
 from vtr_core.config.batch import BatchConfig
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, is_complete, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import RowGroupReader

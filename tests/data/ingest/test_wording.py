@@ -10,7 +10,8 @@ import pytest
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.frames import video_rows

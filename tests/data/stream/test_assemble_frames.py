@@ -13,7 +13,7 @@ from torch.nn import functional
 from tests.builders.toy import ToyFrames, toy_captions, toy_colour, written
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.pictures import PictureBatch, picture_batch
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns

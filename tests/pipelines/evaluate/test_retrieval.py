@@ -12,7 +12,7 @@ from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate, similarities
 from tests.builders.toy import toy_dataset, written
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.shards.word_table import WordTable

@@ -16,7 +16,7 @@ from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
 from tests.builders.small_videos import grey_video, number
 from tests.reference.video import frame_times, shown_at
-from vtr_core.data.ingest.ingest import IngestPlan, ShardTask
+from vtr_core.data.ingest.plan import IngestPlan, ShardTask
 from vtr_core.data.manifest import Manifest, ThumbnailFile
 from vtr_core.data.records.schema import FrameSchema
 from vtr_core.data.shards.thumbnails import Thumbnails

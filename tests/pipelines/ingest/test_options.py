@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.ingest.command import IngestFlags, ingest_options
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.errors import ConfigError
 
 

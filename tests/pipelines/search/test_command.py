@@ -16,7 +16,7 @@ from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_c
 from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written
 from tests.optional import optional
 from vtr_core.analysis.transforms import Transform
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.shards.word_table import WordTable

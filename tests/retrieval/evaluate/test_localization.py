@@ -13,7 +13,8 @@ from tests.builders.toy_steps import toy_steps
 from vtr_core.config.batch import BatchConfig
 from vtr_core.config.override import override
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
-from vtr_core.data.ingest.ingest import IngestOptions, begin, do, finish, plan_ingest
+from vtr_core.data.ingest.ingest import begin, do, finish
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders.toy import toy_dataset, toy_videos, written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

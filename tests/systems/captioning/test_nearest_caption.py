@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.systems.captioning.nearest_caption import nearest_captions

@@ -12,7 +12,7 @@ from tests.builders.frame_batches import ROWS, SMALL, videos
 from tests.builders.toy import written
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.nn.embeddings import DualEmbeddings

@@ -16,9 +16,10 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.fleet.lease import Lease
+from vtr_core.train.job import Job
 from vtr_core.train.loop.channel import Channel
 from vtr_core.train.loop.context import WorkerContext
-from vtr_core.train.loop.worker import Job, Worker
+from vtr_core.train.loop.worker import Worker
 
 STEPS, MINUTES = 10, 6
 SMALL = {

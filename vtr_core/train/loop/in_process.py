@@ -11,8 +11,9 @@ from vtr_core.data.stream.direct import read_directly
 from vtr_core.errors import ClusterError
 from vtr_core.run.config import TrainConfig
 from vtr_core.train.fleet.interrupts import graceful
+from vtr_core.train.job import Job
 from vtr_core.train.loop.context import Reason, Report, WorkerContext
-from vtr_core.train.loop.worker import Job, Worker
+from vtr_core.train.loop.worker import Worker
 
 
 def fit_in_process(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:

@@ -2,38 +2,33 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
-from vtr_core.extraction.found_features import extraction_of
-from vtr_core.run.build import build_model
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
-from vtr_core.tracking.run import TrackedRun
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
-from vtr_core.train.checkpoint.initial import Fitting, fitting, start_from
-from vtr_core.train.checkpoint.load import load_model
+from vtr_core.train.checkpoint.provenance import checkpoint_provenance
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.concept_labels import concept_table, names_of, require_names
 from vtr_core.train.distributed.gather import agree_all, gather_objects, sum_all
+from vtr_core.train.job import Job, total_steps
 from vtr_core.train.loop.bad_shards import BadShards
 from vtr_core.train.loop.collapse import CollapseWatch
 from vtr_core.train.loop.context import WorkerContext
 from vtr_core.train.loop.device_choices import compiles, uses_bf16
 from vtr_core.train.loop.early_stopping import judge
+from vtr_core.train.loop.initial_model import given_weights, initial_model
 from vtr_core.train.loop.learner import Learner
 from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
@@ -43,36 +38,6 @@ from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
 """Steps after the warm-up in which a loss should have left chance."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """The inputs of every worker, from the driver."""
-
-    config: TrainConfig
-    run: str
-    data: str
-    validation: str | None
-    tracked: TrackedRun | None
-    provenance: dict[str, str]
-    lease: int
-    """The driver's right to write the run folder: see vtr_core.train.fleet.lease."""
-    system_s: float | None = None
-    """Seconds between two samples of the first worker's machine for the log; None for none."""
-    concepts: str | None = None
-    """The concept table, of a model with a concept space."""
-    init: str | None = None
-    """The model whose weights a new run starts from; None: freshly drawn ones."""
-    pauses: bool = False
-    """Whether the group ends after every validation, for a driver that decides only then how the run goes on."""
-    profile: bool = False
-    """Whether the first worker profiles a few steps."""
-
-
-def total_steps(config: TrainConfig, plan: Plan) -> int:
-    """Optimiser steps of a whole run."""
-    steps = config.training.epochs * plan.steps_per_epoch
-    return min(steps, config.training.max_steps or steps)
 
 
 class Worker:
@@ -104,29 +69,17 @@ class Worker:
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""
         found = self._folder.latest()
-        # A checkpoint holds the statistics; without one every worker reads the same part of the data.
-        wanted = self._system.standardizes(self._config.model) and found is None
-        bad = self._config.on_bad_shard
-        statistics = feature_statistics(self._manifest, on_bad_shard=bad) if wanted else None
-        torch.manual_seed(self._config.seed)
-        model = build_model(self._config.model, self._words.vectors, statistics)
-        self._fitting = self._given_weights(model) if found is None else None
+        model = initial_model(self._config, self._manifest, self._words.vectors, standardize=found is None)
+        self._fitting = None
+        if found is None:
+            words = self._words.vocabulary
+            self._fitting = given_weights(model, self._config, words, self._concepts, self._job.init)
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
         self._progress, self._paused = found.progress if found else Progress(), False
         if found is not None:
             require_names(found, self._concepts, self._folder.checkpoint_at(found.progress.step))
             self._learner.restore(found, self._folder)
-
-    def _given_weights(self, model: nn.Module) -> Fitting | None:
-        """Put the weights of its backbone into a new model, then those of --init; what of these fits."""
-        self._system.implementation().pretrained(model)
-        if self._job.init is None:
-            return None
-        given = load_model(self._job.init)
-        fits = fitting(self._config, self._words.vocabulary, self._concepts, given)
-        start_from(model, given, fits)
-        return fits
 
     def run(self) -> bool:
         """Train from the current step to the end, to an early stop, a pause or a request to stop.
@@ -310,19 +263,10 @@ class Worker:
             config=self._config,
             progress=self._progress,
             vocabulary=self._words.vocabulary,
-            provenance=self._provenance(),
+            provenance=checkpoint_provenance(self._job, self._manifest),
             concepts=self._concepts,
             **self._learner.state(),
         )
-
-    def _provenance(self) -> dict[str, Any]:
-        """The provenance of a checkpoint: code, versions, data, how its features are extracted, and the MLflow run."""
-        tracked = self._job.tracked
-        run = {"mlflow.run_id": tracked.run_id, "mlflow.tracking_uri": tracked.store} if tracked else {}
-        made = extraction_of(self._manifest.source)
-        data = {"data": self._job.data, "data.fingerprint": self._manifest.fingerprint}
-        given = {"extraction": made, "init": self._job.init}
-        return {**self._job.provenance, **run, **data, **{name: held for name, held in given.items() if held}}
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

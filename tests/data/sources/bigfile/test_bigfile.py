@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.frames import video_rows
 from vtr_core.data.sources.bigfile.collection import BigFileVideos

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.builders.toy import written
 from tests.data.sources.tiny_clip import DIM, GRID, SIZE, TinyClip, tiny_tokenizer
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.sources.clip import open_clip_loading
 from vtr_core.data.sources.clip.frames import ClipFrames
 from vtr_core.data.sources.clip.open_clip_backbone import OpenClipBackbone

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders.toy import written
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.records.stored_videos import stored_videos

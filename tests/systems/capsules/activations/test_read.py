@@ -13,7 +13,7 @@ from torch import nn
 from tests.builders.toy import DIM, Toy, toy_dataset, written
 from vtr_core.analysis.activations.concepts import concept_words
 from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader

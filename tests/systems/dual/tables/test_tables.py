@@ -8,7 +8,7 @@ import pytest
 from tests.builders.toy import written
 from tests.text.tagged import FixedTagger
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
-from vtr_core.data.ingest.ingest import IngestOptions
+from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError

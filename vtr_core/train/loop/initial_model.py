@@ -1,0 +1,40 @@
+"""The model that a run begins with: drawn from its seed, with the weights of a backbone or of another model."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.reading.statistics import feature_statistics
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
+from vtr_core.text.concepts.names import ConceptNames
+from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.initial import Fitting, fitting, start_from
+from vtr_core.train.checkpoint.load import load_model
+
+
+def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | None, standardize: bool) -> nn.Module:
+    """A model drawn from the seed of `config`, alike in all workers.
+
+    standardize: whether a model that standardizes features gets the statistics of `data`, of which every worker reads
+    the same part; a checkpoint holds them.
+    """
+    wanted = standardize and system_of(config.model).standardizes(config.model)
+    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard) if wanted else None
+    torch.manual_seed(config.seed)
+    return build_model(config.model, vectors, statistics)
+
+
+def given_weights(
+    model: nn.Module, config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, init: str | None
+) -> Fitting | None:
+    """Put the weights of its backbone into a new model, then those of the model `init`; what of these fits."""
+    system_of(config.model).implementation().pretrained(model)
+    if init is None:
+        return None
+    given = load_model(init)
+    fits = fitting(config, words, concepts, given)
+    start_from(model, given, fits)
+    return fits
