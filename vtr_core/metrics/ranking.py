@@ -79,7 +79,13 @@ def chunked_retrieval_metrics(
     queries at all. Logs a warning when more than 0.1 % of the queries tie.
     """
     check_relevance(relevance, missing)
-    found = standing(score_chunk, relevance, query_chunk, item_chunk)
+    return standing_metrics(standing(score_chunk, relevance, query_chunk, item_chunk), relevance, ks, ties)
+
+
+def standing_metrics(
+    found: Standing, relevance: Relevance, ks: Sequence[int] = (1, 5, 10), ties: TiePolicy = "expected"
+) -> RetrievalMetrics:
+    """The metrics of `chunked_retrieval_metrics` from the standing of every relevant item."""
     better, tied = _first_hits(found, relevance)
     num_tied = int((tied > 0).sum())
     if num_tied > TIED_SHARE_TO_WARN * relevance.num_queries:

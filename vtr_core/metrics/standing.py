@@ -6,6 +6,7 @@ Everything is a count of comparisons, so the result does not depend on how queri
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float64, Int, Real
@@ -43,54 +44,77 @@ def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, it
     items, whose scores are needed before the first is counted; further such blocks are computed twice. Raises
     MetricError for a score that is not finite, with its query.
     """
-    parts = [
-        _standing_of(score_chunk, relevance.slice(queries), queries, item_chunk)
-        for queries in _slices(relevance.num_queries, query_chunk)
-    ]
-    return Standing(
-        higher=np.concatenate([part.higher for part in parts]),
-        equal=np.concatenate([part.equal for part in parts]),
-        relevant_higher=np.concatenate([part.relevant_higher for part in parts]),
-        relevant_equal=np.concatenate([part.relevant_equal for part in parts]),
-    )
+    counts = PairCounts(relevance)
+    for queries in slices(relevance.num_queries, query_chunk):
+        kept: dict[int, np.ndarray] = {}
+        for items in slices(relevance.num_items, item_chunk):
+            if counts.relevant_in(queries, items):
+                block = score_chunk(queries, items)
+                counts.take(queries, items, block)
+                keep(kept, items.start, block)
+        for items in slices(relevance.num_items, item_chunk):
+            block = kept.pop(items.start, None)
+            counts.count(queries, score_chunk(queries, items) if block is None else block)
+    return counts.standing()
 
 
-def _standing_of(score_chunk: ScoreChunk, relevance: Relevance, queries: slice, item_chunk: int) -> Standing:
-    """`standing` of the queries of one chunk, whose relevance is `relevance`."""
-    kept: dict[int, np.ndarray] = {}
-    scores = _relevant_scores(score_chunk, relevance, queries, item_chunk, kept)
-    higher, equal = np.zeros((2, len(scores)), np.int64)
-    finite = np.ones(relevance.num_queries, bool)
-    for items in _slices(relevance.num_items, item_chunk):
-        block = kept.pop(items.start, None)
-        if block is None:
-            block = score_chunk(queries, items)
-        finite &= np.isfinite(block).all(axis=1)
-        more_higher, more_equal = _count(block, scores, relevance)
-        higher += more_higher
-        equal += more_equal
-    if not finite.all():
-        raise MetricError(f"query {queries.start + int(np.argmin(finite))} has a score that is not finite")
-    return Standing(higher, equal, *_count_relevant(scores, relevance))
+Key = TypeVar("Key")
 
 
-def _relevant_scores(
-    score_chunk: ScoreChunk, relevance: Relevance, queries: slice, item_chunk: int, kept: dict[int, np.ndarray]
-) -> Float64[np.ndarray, " pairs"]:
-    """The scores of the relevant items, best first within a query; float64 holds every float exactly.
+def keep(kept: dict[Key, np.ndarray], name: Key, block: np.ndarray) -> None:
+    """Keep a block for counting, where it leaves the kept ones at or below KEPT_SCORES."""
+    if sum(other.size for other in kept.values()) + block.size <= KEPT_SCORES:
+        kept[name] = block
 
-    kept: takes the first blocks with relevant items, by their first item.
+
+class PairCounts:
+    """The standing of every relevant item, from blocks of scores that come in any order, each exactly once.
+
+    Blocks with relevant items come twice: all of them to `take`, before any block of the same queries to `count`.
+    Arrays have one entry per pair of a query and a relevant item, in the order of `relevance`; where several processes
+    have the blocks of different queries or items, the sums of their arrays are those of one process with all blocks.
     """
-    rows = np.repeat(np.arange(relevance.num_queries), relevance.counts)
-    scores = np.empty(len(rows))
-    for items in _slices(relevance.num_items, item_chunk):
-        inside = (relevance.items >= items.start) & (relevance.items < items.stop)
-        if inside.any():
-            block = score_chunk(queries, items)
-            scores[inside] = block[rows[inside], relevance.items[inside] - items.start]
-            if sum(other.size for other in kept.values()) + block.size <= KEPT_SCORES:
-                kept[items.start] = block
-    return scores[np.lexsort((-scores, rows))]
+
+    def __init__(self, relevance: Relevance) -> None:
+        self._relevance = relevance
+        self._rows = np.repeat(np.arange(relevance.num_queries), relevance.counts)
+        self.scores = np.zeros(len(self._rows))  # float64 holds every float exactly
+        self.higher, self.equal = np.zeros((2, len(self._rows)), np.int64)
+        self.not_finite = np.zeros(relevance.num_queries, np.int64)
+
+    def relevant_in(self, queries: slice, items: slice) -> bool:
+        """Whether the block of these queries and items has a relevant pair."""
+        return len(self._inside(queries, items)) > 0
+
+    def take(self, queries: slice, items: slice, block: Real[np.ndarray, "queries items"]) -> None:
+        """Note the scores of the block's relevant pairs."""
+        pairs = self._inside(queries, items)
+        items_of, rows = self._relevance.items[pairs] - items.start, self._rows[pairs] - queries.start
+        self.scores[pairs] = block[rows, items_of]
+
+    def count(self, queries: slice, block: Real[np.ndarray, "queries items"]) -> None:
+        """Count the block's items that score higher than the relevant ones of its queries, and equally."""
+        own = self._own(queries)
+        self.not_finite[queries] += ~np.isfinite(block).all(axis=1)
+        higher, equal = _count(block, self.scores[own], self._relevance.slice(queries))
+        self.higher[own] += higher
+        self.equal[own] += equal
+
+    def standing(self) -> Standing:
+        """The standing, once all blocks have come; MetricError for a score that is not finite, with its query."""
+        if self.not_finite.any():
+            raise MetricError(f"query {int(np.argmax(self.not_finite > 0))} has a score that is not finite")
+        order = np.lexsort((-self.scores, self._rows))
+        relevant = _count_relevant(self.scores[order], self._relevance)
+        return Standing(self.higher[order], self.equal[order], *relevant)
+
+    def _own(self, queries: slice) -> slice:
+        return slice(*(int(self._relevance.offsets[end]) for end in (queries.start, queries.stop)))
+
+    def _inside(self, queries: slice, items: slice) -> Int[np.ndarray, " pairs"]:
+        own = self._own(queries)
+        found = self._relevance.items[own]
+        return own.start + np.flatnonzero((found >= items.start) & (found < items.stop))
 
 
 def _count(
@@ -129,5 +153,6 @@ def _pairs_by_query(relevance: Relevance) -> Iterator[slice]:
     return (slice(begin, end) for begin, end in pairwise(relevance.offsets.tolist()))
 
 
-def _slices(length: int, chunk: int) -> Iterator[slice]:
+def slices(length: int, chunk: int) -> Iterator[slice]:
+    """Consecutive ranges of at most `chunk`."""
     return (slice(start, min(start + chunk, length)) for start in range(0, length, chunk))

@@ -22,6 +22,10 @@ class Entries:
     parts: tuple[Float[Tensor, "entries dim"], ...]
     present: tuple[Bool[np.ndarray, " entries"], ...]
     key: Int64[np.ndarray, " entries"]
+    rows: Int64[np.ndarray, " entries"] | None = None
+    """The row of the data set that each entry is, where it is one."""
+    names: tuple[str, ...] = ()
+    """The modalities of `parts`, where entries are rows."""
 
     @property
     def any_present(self) -> Bool[np.ndarray, " entries"]:
@@ -31,12 +35,14 @@ class Entries:
     def select(self, kept: Bool[np.ndarray, " entries"] | Int64[np.ndarray, " kept"] | slice) -> "Entries":
         """The entries selected by a mask, by positions, or by a range."""
         index = kept if isinstance(kept, slice) else torch.from_numpy(kept)
-        return Entries(tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present), self.key[kept])
+        parts, present = tuple(p[index] for p in self.parts), tuple(p[kept] for p in self.present)
+        return Entries(parts, present, self.key[kept], None if self.rows is None else self.rows[kept], self.names)
 
 
 def captions(rows: EmbeddedRows) -> Entries:
     """One entry for each row, also for captions without a known word."""
-    return Entries((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key)
+    every = np.arange(len(rows.clip_key))
+    return Entries((torch.from_numpy(rows.vectors[TEXT]),), (rows.present[TEXT],), rows.clip_key, every, (TEXT,))
 
 
 def known_captions(rows: EmbeddedRows) -> Entries:
@@ -59,6 +65,8 @@ def first_rows(rows: EmbeddedRows, names: Sequence[str]) -> Entries:
         parts=tuple(torch.from_numpy(part.astype(np.float32, copy=False)) for part in parts),
         present=tuple(rows.present[name][first] for name in names),
         key=rows.clip_key[first],
+        rows=first,
+        names=tuple(names),
     )
 
 

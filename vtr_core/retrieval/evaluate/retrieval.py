@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vtr_core.metrics.chance import chance
-from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, chunked_retrieval_metrics
+from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, check_relevance, standing_metrics
 from vtr_core.metrics.relevance import Relevance, from_labels
-from vtr_core.metrics.standing import ScoreChunk
+from vtr_core.metrics.standing import ScoreChunk, Standing, standing
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.evaluate.entries import Entries, captions, clips, known_captions
@@ -102,10 +102,14 @@ def figures(
     ranking: Ranking, scores: ScoreChunk, query_chunk: int = QUERY_CHUNK, item_chunk: int = ITEM_CHUNK
 ) -> Direction:
     """The metrics of `ranking` under these scores, computed in blocks."""
+    check_relevance(ranking.relevance, "count_as_failure")
+    return of_standing(ranking, standing(scores, ranking.relevance, query_chunk, item_chunk))
+
+
+def of_standing(ranking: Ranking, found: Standing) -> Direction:
+    """The metrics of `ranking`, whose relevant items stand like this."""
     relevance = ranking.relevance
-    metrics = chunked_retrieval_metrics(
-        scores, relevance, missing="count_as_failure", query_chunk=query_chunk, item_chunk=item_chunk
-    )
+    metrics = standing_metrics(found, relevance)
     unanswerable = int((relevance.counts == 0).sum())
     random = chance(relevance, missing="count_as_failure")
     return Direction(ranking.name, ranking.title, metrics, random, unanswerable)

@@ -15,14 +15,15 @@ from vtr_core.data.reading.row_groups import Columns
 from vtr_core.losses.granularity.granularity import embedding_margin, granularity_margin
 from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.embed.clips import concatenate
 from vtr_core.retrieval.embed.rows import embed_rows
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
+from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.joint_space.compared import compared_embeddings
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_embeddings, gather_keys, gather_objects, sum_shares
+from vtr_core.train.distributed.gather import gather_embeddings, gather_keys, sum_shares
+from vtr_core.train.distributed.ranking import evaluate_shares
+from vtr_core.train.distributed.row_shares import contiguous_share
 
 
 class RetrievalTask:
@@ -67,12 +68,8 @@ class RetrievalTask:
         return StepOutput(total, metrics | {f"train/{name}": value for name, value in logged.items()}, compared)
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
-        places = row_groups(manifest)[self._rank :: self._world]
-        parts = gather_objects(embed_rows(model, self._config, manifest, vocabulary, places))
-        values: dict[str, float] | None = None
-        if self._rank == 0:
-            values = metric_values(evaluate_retrieval(concatenate(parts), self._config.evaluation.similarity), "val")
-        shared = gather_objects(values)[0]
-        assert shared is not None
-        return shared
+        """Retrieval on the validation set: every worker embeds a share of it, and ranks a share of the queries."""
+        places = contiguous_share(row_groups(manifest), self._rank, self._world)
+        rows = embed_rows(model, self._config, manifest, vocabulary, places)
+        device = next(model.parameters()).device
+        return metric_values(evaluate_shares(rows, self._config.evaluation.similarity, self._rank, device), "val")

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
@@ -150,6 +150,23 @@ def gather_keys(part: RowKeys) -> RowKeys:
 def gather_integers(part: Int64[Tensor, "part columns"]) -> Int64[Tensor, "batch columns"]:
     """All workers' rows, in order of rank."""
     return part if world_size() == 1 else _all_gather(part)
+
+
+def gather_uneven(part: Int64[Tensor, "part columns"]) -> Int64[Tensor, "rows columns"]:
+    """All workers' rows, in order of rank, of which each may have another number."""
+    if world_size() == 1:
+        return part
+    counts = gather_integers(torch.tensor([[len(part)]], device=part.device)).flatten().tolist()
+    longest = max(counts)
+    whole = gather_integers(pad(part, (0, 0, 0, longest - len(part))))
+    return torch.cat([rows[:count] for rows, count in zip(whole.split(max(1, longest)), counts, strict=False)])
+
+
+def sum_numbers(values: Shaped[Tensor, "..."]) -> Shaped[Tensor, "..."]:
+    """The sums of all workers' values, without gradient; `values` is overwritten."""
+    if world_size() > 1:
+        dist.all_reduce(values)
+    return values
 
 
 def gather_objects(value: Any) -> list[Any]:
