@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipelines.evaluate.flags import EvaluateFlags
-from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, log, printed, write_json
+from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
 from pipelines.evaluate.stored import check_stored, stored_rows
 from pipelines.evaluation_inputs import short_names
 from pipelines.report.printed_page import show
@@ -36,8 +36,8 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
         rows = stored_rows(loaded, manifest, flags.embeddings)
-        figures = spaces.figures(loaded, manifest, evaluation, subset, rows)
-        variants = [_variant(one, evaluation) for one in figures]
+        figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
+        variants = [_variant(one, evaluation, flags.query_sample is not None) for one in figures]
         results.append(Result(name, manifest, variants[0].similarity, variants, {}))
         show(printed(results[-1], loaded.uri))
     settings = {
@@ -46,6 +46,7 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
         "concept_similarity": spaces.concept_similarity(loaded.config),
         "average_checkpoints": flags.average_checkpoints,
         "queries": flags.queries,
+        **flags.sampled,
     }
     log(flags.experiment, loaded, results, settings)
     if flags.json is not None:
@@ -83,12 +84,15 @@ def _ambiguous(flags: EvaluateFlags, manifests: Sequence[Manifest]) -> QuerySubs
     return QuerySubset("ambiguous", table.ambiguous_captions)
 
 
-def _variant(figures: SpaceFigures, evaluation: EvaluationConfig) -> Variant:
-    """The metrics in a space; for the hybrid score with its settings."""
+def _variant(figures: SpaceFigures, evaluation: EvaluationConfig, sampled: bool) -> Variant:
+    """The metrics in a space; for the hybrid score with its settings, for sampled queries with intervals."""
     name, title, remark = PLAIN, "", ""
     if figures.space == "hybrid":
         title = f"α = {evaluation.latent_weight:g}, rescaled by {evaluation.normalise}"
         remark = _REMARKS[evaluation.normalise]
     if figures.queries != "all":
         name, title, remark = figures.queries, f"{figures.queries} queries and their videos alone", ""
+    if sampled:
+        title = "; ".join(filter(None, [title, "sampled queries"]))
+        remark = "; ".join(filter(None, [remark, intervals(figures.directions)]))
     return Variant(figures.space, name, title, remark, figures.directions)

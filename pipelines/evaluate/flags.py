@@ -1,9 +1,12 @@
 """The flags of `vtr evaluate` for retrieval and localization."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+
+if TYPE_CHECKING:
+    from vtr_core.retrieval.evaluate.retrieval import QuerySample
 
 SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 
@@ -67,6 +70,20 @@ class EvaluateFlags:
     """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
     sample_seed: int = 0
     """Random seed of that sample."""
+
+    @property
+    def query_sample(self) -> "QuerySample | None":
+        """The sample of queries, where one is asked for."""
+        from vtr_core.retrieval.evaluate.retrieval import QuerySample
+
+        return None if self.sample_queries is None else QuerySample(self.sample_queries, self.sample_seed)
+
+    @property
+    def sampled(self) -> dict[str, object]:
+        """The settings of the sample, for the tracked run."""
+        if self.sample_queries is None:
+            return {}
+        return {"sample_queries": self.sample_queries, "sample_seed": self.sample_seed}
 
 
 @dataclass(frozen=True)

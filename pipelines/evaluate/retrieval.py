@@ -4,21 +4,20 @@ from collections.abc import Sequence
 
 from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
 from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
-from pipelines.evaluate.retrieval_figures import Result, Variant, log, printed, write_json
+from pipelines.evaluate.retrieval_figures import Result, Variant, intervals, log, printed, write_json
 from pipelines.evaluate.stored import check_stored, stored_rows
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest, data_set
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.metrics.interval import wilson_interval
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
 from vtr_core.retrieval.evaluate.protocol import Protocol
-from vtr_core.retrieval.evaluate.retrieval import Direction, QuerySample, evaluate_retrieval, rankings
+from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
 from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
@@ -39,8 +38,6 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
-        if flags.sample_queries is not None:
-            raise ConfigError("vtr evaluate: --sample-queries is for models of one joint space, not for dual encoders")
         return evaluate_dual_spaces(loaded, space, flags)
     if flags.queries != "all":
         raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
@@ -147,9 +144,9 @@ def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, miss
 
 def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
     """The plain metrics, then whole-video retrieval, then test-time normalisation."""
-    if flags.sample_queries is not None:
-        directions = evaluate_retrieval(rows, kind, QuerySample(flags.sample_queries, flags.sample_seed))
-        return [Variant(kind, "plain", "sampled queries", _intervals(directions), directions)]
+    if flags.query_sample is not None:
+        directions = evaluate_retrieval(rows, kind, flags.query_sample)
+        return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
     found = [Variant(kind, "plain", "", "", evaluate_retrieval(rows, kind))]
     if flags.aggregate == "video":
         remark = "all captions of a video search for it; their mean against the mean of its clips"
@@ -170,17 +167,6 @@ def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, ba
     return found
 
 
-def _intervals(directions: Sequence[Direction]) -> str:
-    """The intervals of the recalls of a sample of queries, in percent."""
-    told = []
-    for direction in directions:
-        figures = direction.metrics
-        ends = {k: wilson_interval(recall, figures.num_queries) for k, recall in figures.recall.items()}
-        spans = ", ".join(f"R@{k} {100 * low:.1f} to {100 * high:.1f}" for k, (low, high) in ends.items())
-        told.append(f"{direction.title} {spans}")
-    return f"95 % intervals: {'; '.join(told)}"
-
-
 def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str, object]:
     """The settings that the metrics depend on beside checkpoint and data, for the tracked run."""
     settings: dict[str, object] = {
@@ -190,8 +176,7 @@ def _settings(flags: EvaluateFlags, kinds: Sequence[SimilarityKind]) -> dict[str
         "average_checkpoints": flags.average_checkpoints,
         "normalize": " ".join(flags.normalize) or "none",
     }
-    if flags.sample_queries is not None:
-        settings.update(sample_queries=flags.sample_queries, sample_seed=flags.sample_seed)
+    settings.update(flags.sampled)
     if "dual_softmax" in flags.normalize:
         settings["dual_softmax_temperature"] = flags.dual_softmax_temperature
     if flags.query_bank is not None:

@@ -12,6 +12,7 @@ from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.metrics.interval import wilson_interval
 from vtr_core.metrics.ranking import RetrievalMetrics
 from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import Direction, metric_values
@@ -175,3 +176,14 @@ def _directions(directions: Sequence[Direction]) -> dict[str, object]:
         d.name: {"metrics": asdict(d.metrics), "chance": asdict(d.chance), "unanswerable": d.num_unanswerable}
         for d in directions
     }
+
+
+def intervals(directions: Sequence[Direction]) -> str:
+    """The intervals of the recalls of a sample of queries, in percent."""
+    told = []
+    for direction in directions:
+        figures = direction.metrics
+        ends = {k: wilson_interval(recall, figures.num_queries) for k, recall in figures.recall.items()}
+        spans = ", ".join(f"R@{k} {100 * low:.1f} to {100 * high:.1f}" for k, (low, high) in ends.items())
+        told.append(f"{direction.title} {spans}")
+    return f"95 % intervals: {'; '.join(told)}"

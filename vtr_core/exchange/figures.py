@@ -30,7 +30,7 @@ def card_figures(loaded: LoadedModel, uri: str) -> CardFigures:
     space.check(loaded.config, manifest)
     match space:
         case DualSpaces():
-            directions = space.figures(loaded, manifest, loaded.config.evaluation, None, None)[0].directions
+            directions = space.figures(loaded, manifest, loaded.config.evaluation, None, None, None)[0].directions
         case JointSpace():
             rows = space.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
             directions = evaluate_retrieval(rows, loaded.config.evaluation.similarity)

@@ -53,8 +53,8 @@ def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, it
                 counts.take(queries, items, block)
                 keep(kept, items.start, block)
         for items in slices(relevance.num_items, item_chunk):
-            block = kept.pop(items.start, None)
-            counts.count(queries, score_chunk(queries, items) if block is None else block)
+            held = items.start in kept
+            counts.count(queries, kept.pop(items.start) if held else score_chunk(queries, items))
     return counts.standing()
 
 

@@ -20,9 +20,9 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.similarity import hybrid
-from vtr_core.systems.dual import scores as dual_scores
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.model import HybridEncoder
+from vtr_core.systems.dual.ranking import tiles
 from vtr_core.systems.dual.rows import DualRows, concatenate_dual, embed_dual, embed_dual_captions, embed_dual_rows
 from vtr_core.systems.dual.scores import hybrid_scores, space_scores
 from vtr_core.text.tokens.vocabulary import Vocabulary
@@ -69,8 +69,9 @@ def _matrix(a: np.ndarray, b: np.ndarray, similarity: str) -> torch.Tensor:
 def test_figures_equal_those_of_whole_matrices(
     similarity: str, normalise: str, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dual_scores, "HELD", held)
-    monkeypatch.setattr(dual_scores, "BLOCK", 4)
+    monkeypatch.setattr(tiles, "HELD", held)
+    monkeypatch.setattr(tiles, "CAPTION_CHUNK", 4)
+    monkeypatch.setattr(tiles, "VIDEO_CHUNK", 3)
     rows = _rows()
     latent = _matrix(rows.latent_text, rows.latent_video, "cosine")  # type: ignore[arg-type]
     concept = _matrix(rows.concept_text, rows.concept_video, similarity)  # type: ignore[arg-type]

@@ -5,19 +5,20 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from tests.systems.linear.choice import choice_accuracy
+from tests.systems.linear.choice import choices_won, share_in_percent
 from tests.systems.linear.loss import LogisticRanking
 from vtr_core.data.batches.batch import clip_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.losses.share import Share
-from vtr_core.retrieval.embed.clips import EmbeddedRows, concatenate
 from vtr_core.retrieval.embed.rows import embed_rows
-from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, metric_values
+from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_embeddings, gather_objects, sum_shares
+from vtr_core.train.distributed.gather import gather_embeddings, sum_numbers, sum_shares
+from vtr_core.train.distributed.ranking import evaluate_shares
+from vtr_core.train.distributed.row_shares import contiguous_share
 
 
 class LinearTask:
@@ -34,10 +35,9 @@ class LinearTask:
         return StepOutput(sum_shares(share[None])[0])
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Every worker embeds a share of the validation set, the first one judges."""
-        places = row_groups(manifest)[self._rank :: self._world]
-        rows = gather_objects(embed_rows(model, self._config, manifest, vocabulary, places))
-        return gather_objects(self._values(concatenate(rows)) if self._rank == 0 else {})[0]
-
-    def _values(self, rows: EmbeddedRows) -> dict[str, float]:
-        return metric_values(evaluate_retrieval(rows, "cosine"), "val") | {"val/choice": choice_accuracy(rows)}
+        """Every worker embeds a share of the validation set, ranks a share of it, and decides its own choices."""
+        places = contiguous_share(row_groups(manifest), self._rank, self._world)
+        rows, device = embed_rows(model, self._config, manifest, vocabulary, places), next(model.parameters()).device
+        choices = sum_numbers(torch.tensor(choices_won(rows), dtype=torch.float64, device=device))
+        values = metric_values(evaluate_shares(rows, "cosine", self._rank, device), "val")
+        return values | {"val/choice": share_in_percent(*choices.tolist())}

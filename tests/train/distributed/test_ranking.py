@@ -55,9 +55,9 @@ def figures(directions: list[Direction]) -> Tensor:
 
 
 def steps(rank: int, world: int) -> list[list[Tensor]]:
-    """Every similarity in blocks of 7 queries and 9 items, of which some are kept; the last with text and video."""
+    """Every similarity in blocks of 13 queries and 9 items, of which some are kept; the last with text and video."""
     chunks = ranking.QUERY_CHUNK, ranking.ITEM_CHUNK, standing.KEPT_SCORES
-    ranking.QUERY_CHUNK, ranking.ITEM_CHUNK, standing.KEPT_SCORES = 7, 9, 200
+    ranking.QUERY_CHUNK, ranking.ITEM_CHUNK, standing.KEPT_SCORES = 13, 9, 200
     part, device = slice(*SHARES[world][rank : rank + 2]), torch.device("cpu")
     found = [[figures(evaluate_shares(rows_of(part), kind, rank, device))] for kind in SIMILARITIES]
     found.append([figures(evaluate_shares(rows_of(part, 2), "dot", rank, device))])
@@ -71,12 +71,12 @@ def in_memory() -> list[list[Tensor]]:
 
 
 def _ranked(one: Ranking, kind: SimilarityKind) -> Direction:
-    return figures_in_memory(one, one.scores(kind), query_chunk=7, item_chunk=9)
+    return figures_in_memory(one, one.scores(kind), query_chunk=13, item_chunk=9)
 
 
 def test_one_worker_finds_the_figures_in_memory() -> None:
     expected = in_memory()
-    for ((found,), (wanted,)) in zip(steps(0, 1), expected, strict=True):
+    for (found,), (wanted,) in zip(steps(0, 1), expected, strict=True):
         torch.testing.assert_close(found, wanted, rtol=0, atol=0)
     assert len({tuple(wanted.tolist()) for (wanted,) in expected}) == len(expected)
 
@@ -85,7 +85,7 @@ def test_one_worker_finds_the_figures_in_memory() -> None:
 def test_workers_together_find_the_figures_of_one(world: int, tmp_path: Path) -> None:
     expected = in_memory()
     for worker in run_together(steps, world, tmp_path):
-        for ((found,), (wanted,)) in zip(worker, expected, strict=True):
+        for (found,), (wanted,) in zip(worker, expected, strict=True):
             torch.testing.assert_close(found, wanted, rtol=0, atol=0)
 
 

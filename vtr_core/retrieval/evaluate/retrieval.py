@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int64
 
 from vtr_core.metrics.chance import chance
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK, RetrievalMetrics, check_relevance, standing_metrics
@@ -54,13 +55,18 @@ class QuerySample:
     count: int
     seed: int = 0
 
+    def drawn(self, total: int) -> Int64[np.ndarray, " drawn"]:
+        """The numbers of the sampled queries of `total`, ascending; all, where there are no more than `count`."""
+        if total <= self.count:
+            return np.arange(total)
+        return np.sort(np.random.default_rng(self.seed).choice(total, self.count, replace=False))
+
     def of(self, ranking: Ranking) -> Ranking:
         """The sampled queries, in their order, against all items."""
         total = len(ranking.queries.key)
         if total <= self.count:
             return ranking
-        drawn = np.random.default_rng(self.seed).choice(total, self.count, replace=False)
-        queries = ranking.queries.select(np.sort(drawn))
+        queries = ranking.queries.select(self.drawn(total))
         return Ranking(ranking.name, ranking.title, queries, ranking.items, match(queries, ranking.items))
 
 

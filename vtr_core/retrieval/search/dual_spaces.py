@@ -14,7 +14,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.encoded import Encoded
-from vtr_core.retrieval.evaluate.retrieval import Direction
+from vtr_core.retrieval.evaluate.retrieval import Direction, QuerySample
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.search import DualQuery, DualVideos
 from vtr_core.run.config import TrainConfig
@@ -71,9 +71,11 @@ class DualSpaces:
     queries: Callable[[TrainedModel, Sequence[str]], list[DualQuery | None]]
     """The embedded texts; None for a text without a known word."""
     figures: Callable[
-        [TrainedModel, Manifest, EvaluationConfig, QuerySubset | None, EmbeddedRows | None], list[SpaceFigures]
+        [TrainedModel, Manifest, EvaluationConfig, QuerySubset | None, EmbeddedRows | None, QuerySample | None],
+        list[SpaceFigures],
     ]
-    """Retrieval metrics on a data set, from its stored `rows` where given, then on a given subset of its captions;
+    """Retrieval metrics on a data set, from its stored `rows` where given, then on a given subset of its captions,
+    both of all queries or of a sample of them;
     DatasetError where there are no queries or no items."""
     texts: Callable[[TrainedModel, Sequence[str]], Encoded]
     """The encoded texts, in each space; those without a known word are not present."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -15,10 +14,10 @@ from vtr_core.errors import ConfigError
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.retrieval.embed.encoded import Encoded
 from vtr_core.similarity import cosine, generalized_jaccard, rescale
+from vtr_core.systems.dual.ranking.tiles import DualSpace
 from vtr_core.systems.dual.rows import DualRows, dual_encoder
 from vtr_core.systems.loaded_model import TrainedModel
 
-DualSpace = Literal["hybrid", "latent", "concept"]
 BLOCK = 512
 HELD = 2**28
 """Maximum number of scores of a space that are kept in memory (1 GiB); above it blocks are recomputed when needed."""
@@ -31,10 +30,6 @@ class Scores:
     block: ScoreChunk
     num_queries: int
     num_items: int
-
-    def transposed(self) -> "Scores":
-        """The same scores with items as queries."""
-        return Scores(lambda items, queries: self.block(queries, items).T, self.num_items, self.num_queries)
 
     def held(self) -> "Scores":
         """The same scores, computed once and kept if there are not too many."""
@@ -81,7 +76,7 @@ def hybrid_scores(
 ) -> Scores:
     """`similarity.hybrid` block by block, with the lowest and highest scores over present queries and items.
 
-    For "query" the rows of the scores are the queries: transpose the scores of both spaces for the other direction.
+    For "query" the rows of the scores are the queries.
     """
     bounds = [
         _bounds(scores, present, normalise, known) for scores, known in zip((latent, concept), ranges, strict=True)

@@ -24,10 +24,11 @@ from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
-from vtr_core.systems.dual.rows import concatenate_dual, embed_dual_rows
+from vtr_core.systems.dual.rows import embed_dual_rows
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_dual, gather_keys, gather_objects, sum_shares, widest
+from vtr_core.train.distributed.gather import gather_dual, gather_keys, sum_shares, widest
+from vtr_core.train.distributed.row_shares import contiguous_share
 
 
 class DualEncodingTask:
@@ -82,20 +83,13 @@ class DualEncodingTask:
         return labels.to(video_key.device)
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Retrieval on the validation set: every worker embeds a share of it, the first one ranks."""
+        """Retrieval on the validation set: every worker embeds a share of it, and ranks a share of the captions."""
         assert isinstance(model, HybridEncoder)
-        places = row_groups(manifest)[self._rank :: self._world]
-        parts = gather_objects(embed_dual_rows(model, self._config, manifest, vocabulary, places))
-        values: dict[str, float] | None = None
-        if self._rank == 0:
-            rows, evaluation = concatenate_dual(parts), self._config.evaluation
-            figures = evaluate_dual(
-                rows, self._model.concept_similarity, evaluation.latent_weight, evaluation.normalise
-            )
-            values = dual_metric_values(figures, "val")
-        shared = gather_objects(values)[0]
-        assert shared is not None
-        return shared
+        places = contiguous_share(row_groups(manifest), self._rank, self._world)
+        rows = embed_dual_rows(model, self._config, manifest, vocabulary, places)
+        asked = self._config.evaluation
+        how = self._model.concept_similarity, asked.latent_weight, asked.normalise, None
+        return dual_metric_values(evaluate_dual(rows, *how, self._rank, next(model.parameters()).device), "val")
 
 
 def _bare(model: nn.Module) -> HybridEncoder:

@@ -23,9 +23,7 @@ from vtr_core.similarity import SimilarityKind
 from vtr_core.train.distributed.row_shares import SharedVectors, add_counts, add_scores, gather_columns
 
 
-def evaluate_shares(
-    own: EmbeddedRows, similarity: SimilarityKind, rank: int, device: torch.device
-) -> list[Direction]:
+def evaluate_shares(own: EmbeddedRows, similarity: SimilarityKind, rank: int, device: torch.device) -> list[Direction]:
     """`evaluate_retrieval` of all workers' rows, in order of rank; equal on every worker.
 
     device: on which the workers' collectives work; scores are computed on the CPU.
@@ -103,8 +101,8 @@ def _direction(shared: _SharedRows, ranking: Ranking, similarity: SimilarityKind
     add_scores(counts, shared.device)
     for items, held in _blocks(shared, ranking.items):
         for part, asked in queries:
-            block = kept.pop((part.start, items.start), None)
-            counts.count(part, _scores(asked, held, similarity) if block is None else block)
+            name = part.start, items.start
+            counts.count(part, kept.pop(name) if name in kept else _scores(asked, held, similarity))
     add_counts(counts, shared.device)
     return of_standing(ranking, counts.standing())
 

@@ -81,4 +81,3 @@ def add_counts(counts: PairCounts, device: torch.device) -> None:
 
 def _summed(values: np.ndarray, device: torch.device) -> np.ndarray:
     return sum_numbers(torch.from_numpy(values).to(device)).cpu().numpy()
-

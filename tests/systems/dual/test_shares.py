@@ -1,0 +1,78 @@
+"""W workers with a share of the videos and captions each find exactly the figures of one, in every space."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.systems.dual.test_evaluation import CAPTIONS, VIDEOS, _rows
+from tests.train.workers import run_together
+from vtr_core.metrics.ranking import retrieval_metrics
+from vtr_core.retrieval.evaluate.retrieval import QuerySample
+from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
+from vtr_core.systems.dual.ranking import tiles
+from vtr_core.systems.dual.rows import DualRows
+
+STARTS = {1: [0, VIDEOS], 2: [0, 2, VIDEOS], 3: [0, 3, 3, VIDEOS]}
+CASES = [("matrix", "jaccard", None), ("query", "cosine", None), ("train", "jaccard", None), ("query", "jaccard", 3)]
+
+
+def _part(first: int, last: int) -> DualRows:
+    """Some of the videos with their captions, of which some are missing and some exactly alike."""
+    rows = _rows(no_text=(2, 9), no_video=(1,))
+    kept = (rows.caption_video >= first) & (rows.caption_video < last)
+    rows.latent_text[4] = rows.latent_text[5]  # type: ignore[index]
+    return replace(
+        rows,
+        latent_text=rows.latent_text[kept],  # type: ignore[index]
+        concept_text=rows.concept_text[kept],  # type: ignore[index]
+        latent_video=rows.latent_video[first:last],  # type: ignore[index]
+        concept_video=rows.concept_video[first:last],  # type: ignore[index]
+        caption_video=rows.caption_video[kept] - first,
+        text_present=rows.text_present[kept],
+        video_present=rows.video_present[first:last],
+    )
+
+
+def steps(rank: int, world: int) -> list[list[Tensor]]:
+    """Every case in tiles of 4 captions and 3 videos, of scores that are kept and of scores that are not."""
+    settings = tiles.CAPTION_CHUNK, tiles.VIDEO_CHUNK, tiles.HELD
+    tiles.CAPTION_CHUNK, tiles.VIDEO_CHUNK = 4, 3
+    found = []
+    for tiles.HELD in (0, 2**28):
+        for normalise, similarity, count in CASES:
+            sample, own = None if count is None else QuerySample(count), _part(*STARTS[world][rank : rank + 2])
+            figures = evaluate_dual(own, similarity, 0.7, normalise, sample, rank)  # type: ignore[arg-type]
+            values = list(dual_metric_values(figures, "val").values())
+            counts = [direction.num_unanswerable for one in figures for direction in one.directions]
+            found.append([torch.tensor([*values, *counts], dtype=torch.float64)])
+    tiles.CAPTION_CHUNK, tiles.VIDEO_CHUNK, tiles.HELD = settings
+    return found
+
+
+@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.long)])
+def test_workers_together_find_the_figures_of_one(world: int, tmp_path: Path) -> None:
+    alone = steps(0, 1)
+    assert len({tuple(case.tolist()) for (case,) in alone}) == len(CASES)
+    for worker in run_together(steps, world, tmp_path):
+        for (found,), (expected,) in zip(worker, alone, strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_sampled_queries_have_the_figures_of_their_rows_of_the_whole_matrix() -> None:
+    rows, sample = _rows(), QuerySample(3, seed=5)
+    scores = torch.nn.functional.cosine_similarity(
+        torch.from_numpy(rows.latent_text)[:, None],  # type: ignore[arg-type]
+        torch.from_numpy(rows.latent_video)[None],  # type: ignore[arg-type]
+        dim=2,
+    ).numpy()
+    relevant = rows.caption_video[:, None] == np.arange(VIDEOS)
+    figures = {one.space: one.directions for one in evaluate_dual(rows, "jaccard", 0.6, "query", sample)}
+    asked, seen = sample.drawn(CAPTIONS), sample.drawn(VIDEOS)
+    t2v, v2t = (direction.metrics for direction in figures["latent"])
+    assert t2v == retrieval_metrics(scores[asked], relevant[asked])
+    assert v2t == retrieval_metrics(scores.T[seen], relevant.T[seen])
+    assert evaluate_dual(rows, "jaccard", sample=QuerySample(100)) == evaluate_dual(rows, "jaccard")
