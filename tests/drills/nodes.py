@@ -57,7 +57,7 @@ def start(cluster: LocalCluster, command: list[str]) -> "subprocess.Popen[str]":
 
 def finish(process: "subprocess.Popen[str]") -> None:
     """Wait for a command that is to end well."""
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
 
 

@@ -53,7 +53,7 @@ def test_a_worker_dies_in_the_middle_of_a_checkpoint(
     (tmp_path / "sitecustomize.py").write_text(KILLER.format(mark=str(mark)))
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     process = start(world, run, config(**EVERY_STEP), PYTHONPATH=path)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
     assert "model.safetensors" in mark.read_text()
     assert "checkpoint.json" not in mark.read_text()
@@ -129,7 +129,7 @@ def test_a_full_disk_at_the_end(
 ) -> None:
     expected, run = undisturbed(), disk.folder / "run"
     process = start(world, run, config(**EVERY_STEP, **{"training.keep_checkpoints": 90}), disk.wrap)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 2, output
     good = sorted(path.parent.name for path in disk.seen.glob("run/checkpoints/step-*/checkpoint.json"))
     assert good
@@ -140,7 +140,7 @@ def test_a_full_disk_at_the_end(
     fault = time.time()
     disk.grow("200m")
     process = start_resume(run, disk.wrap)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
     assert_equal_runs(expected, disk.seen / "run")
     lost, seconds = steps_lost(disk.seen / "run"), seconds_to_recover(disk.seen / "run", fault)

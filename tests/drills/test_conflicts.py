@@ -21,7 +21,7 @@ def test_of_two_runs_into_one_output_one_is_refused(
     expected, run = undisturbed(config(**{"training.epochs": 20})), tmp_path / "run"
     longer = config(**{"training.epochs": 20, "training.checkpoint_every": 1})
     both = [start(world, run, longer) for _ in range(2)]
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while not has_checkpoint(run):
         assert any(process.poll() is None for process in both)
         assert time.monotonic() < deadline
@@ -30,7 +30,7 @@ def test_of_two_runs_into_one_output_one_is_refused(
         resume(str(run))
     with pytest.raises(RunConflict, match="already holds a run"):
         train(longer, TrainFlags(data=str(world), out=str(run)))
-    outputs = [process.communicate(timeout=600)[0] for process in both]
+    outputs = [process.communicate(timeout=3600)[0] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], outputs
     refused = next(output for process, output in zip(both, outputs, strict=True) if process.returncode == 2)
     assert "vtr train: RunConflict: " in refused

@@ -48,7 +48,7 @@ def test_a_killed_driver_is_submitted_again(
     fault = time.time()
     (driver,) = drivers(cluster, run)
     os.kill(driver, signal.SIGKILL)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode != 0, output
     finish(start(cluster, submit(cluster, resume_command(run))))
     assert_equal_runs(expected, run, STEPS)
@@ -64,7 +64,7 @@ def test_a_driver_that_is_asked_to_end_saves(
     wait_until(reaches(run, 15), process)
     fault = time.time()
     os.kill(process.pid, signal.SIGTERM)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 128 + signal.SIGTERM, output
     finish(start(cluster, resume_command(run)))
     assert_equal_runs(expected, run, STEPS)

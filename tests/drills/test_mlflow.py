@@ -54,7 +54,7 @@ def server(folder: Path, port: int) -> Iterator[None]:
 
 
 def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while time.monotonic() < deadline and process.poll() is None:
         with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return

@@ -57,7 +57,7 @@ def test_a_store_that_refuses_connections_is_waited_for(
     proxy.requests.clear()
     proxy.accept()
     back = time.time()
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
     assert SECRET not in output
     found = fetch(run, tmp_path / "run")

@@ -33,7 +33,7 @@ def test_a_killed_ingest_resumes_to_the_same_data_set(tmp_path: Path, local_ray:
         env={**os.environ, "RAY_ADDRESS": "local"},
         stdout=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while len(list(out.glob("_ingest/*-*.json"))) < 3:
         assert process.poll() is None, "the ingest ended before it could be killed"
         assert time.monotonic() < deadline

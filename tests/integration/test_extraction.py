@@ -76,7 +76,7 @@ def test_a_killed_extraction_goes_on_to_the_same_data_set(tmp_path: Path, local_
 
     own = {**os.environ, "RAY_ADDRESS": "local"}
     process = subprocess.Popen(words("killed"), start_new_session=True, env=own, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while len(list((tmp_path / "killed").glob("_ingest/all-*.json"))) < 2:
         assert process.poll() is None, "the extraction ended before it could be killed"
         assert time.monotonic() < deadline

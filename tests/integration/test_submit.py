@@ -44,7 +44,7 @@ class Head:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=3600,
             stdin=subprocess.DEVNULL,
             check=False,
         )
@@ -75,7 +75,7 @@ def head(own_tracking_store: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while True:
         try:
             if requests.get(f"{url}/api/jobs/", headers=authorization(), timeout=30).status_code == 200:

@@ -72,7 +72,7 @@ def test_killed_and_resumed(world: Path, tmp_path: Path, own_tracking_store: str
     kill_group(process)
     before = {row["number"]: row for row in trials(out) if row["state"] in ("finished", "stopped")}
     resumed = start_command(["sweep", "--resume", str(out)])
-    said, _ = resumed.communicate(timeout=1800)
+    said, _ = resumed.communicate(timeout=3600)
     assert resumed.returncode == 0, said
 
     rows = trials(out)

@@ -70,7 +70,7 @@ for words in json.loads(sys.argv.pop()):
 
 def vtr(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", *words], capture_output=True, text=True, cwd=cwd, timeout=600
+        [sys.executable, "-m", "pipelines.cli", *words], capture_output=True, text=True, cwd=cwd, timeout=3600
     )
 
 

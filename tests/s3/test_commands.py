@@ -23,7 +23,7 @@ WORLD = ["--num-clips", "600", "--dim-2d", "16", "--dim-3d", "16", "--dim-audio"
 def vtr(store: Store, *words: str) -> str:
     """The output of a command that succeeds and shows no secret."""
     process = start_command(words, env=store.env)
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output
     assert SECRET not in output
     return output

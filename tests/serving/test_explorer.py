@@ -70,7 +70,7 @@ def server(tmp_path: Path) -> Iterator[AppServer]:
 def ask(
     server: AppServer, path: str, host: str | None = None, method: str = "GET"
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=3600)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{server.address.port}")
     connection.endheaders()

@@ -29,7 +29,7 @@ def asked(server: str, rows: dict[str, object]) -> list[dict[str, list[float] | 
         headers={"Content-Type": "application/json"},
     )
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(request, timeout=600) as answer:
+    with direct.open(request, timeout=3600) as answer:
         return list(json.loads(answer.read())["predictions"])
 
 

@@ -10,7 +10,7 @@ from vtr_core.tracking.system_metrics import SystemMeter, sampling_interval
 
 
 def wait_for_values(meter: SystemMeter) -> dict[str, float]:
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while not (values := meter.read()):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -210,7 +210,7 @@ def test_other_trackers_get_the_points_too(folder: RunFolder, tmp_path: Path, mo
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + 3600
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)

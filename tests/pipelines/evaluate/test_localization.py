@@ -140,7 +140,10 @@ def test_data_sets_of_clips_and_wrong_values_are_refused(flags: LocalizationFlag
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words], capture_output=True, text=True, timeout=600
+        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *words],
+        capture_output=True,
+        text=True,
+        timeout=3600,
     )
     assert done.returncode == 0
     assert "usage: vtr" in done.stdout
@@ -159,7 +162,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 )
 def test_faults_of_an_ingest_are_one_line(words: list[str], fault: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pipelines.cli", "ingest", *words, "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[3])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, cwd=Path(__file__).parents[3])
     assert done.returncode == 2
     assert fault in done.stderr
     assert done.stderr.count("\n") == 1

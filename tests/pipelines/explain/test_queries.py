@@ -75,7 +75,7 @@ def test_it_is_served(data: Manifest, checkpoint: str) -> None:
     try:
         answers = []
         for path in ("/", "/search?q=video+number2&a=3", "/search?q=zzz"):
-            connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=120)
+            connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=3600)
             connection.request("GET", path)
             answers.append(connection.getresponse().read().decode())
             connection.close()

@@ -99,7 +99,7 @@ def test_whoever_was_taken_over_from_stops(tmp_path: Path) -> None:
     first = Lease.take(run, BEAT_S)
     first.check()
     held_by(tmp_path, 2, pid=77)
-    first._thread.join(timeout=600)
+    first._thread.join(timeout=3600)
     with pytest.raises(RunConflict, match="taken over by process 77"):
         first.check()
     assert not is_held(run / "owner", first.number)
