@@ -108,6 +108,7 @@ def test_features_are_those_of_one_pass(at_once: int, films: list[str], expected
     same(dict(extract_here(films, recipes(), CUT, "cpu", at_once)), expected)
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_on_ray_too(films: list[str], expected: dict[int, Extracted], local_ray: None) -> None:
     """With spans of the long film at several decoders at once."""
@@ -137,6 +138,7 @@ class Dying:
         return values.mean(axis=(1, 2)).astype(np.float32)
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_what_a_lost_actor_had_is_done_again(films: list[str], tmp_path: Path, local_ray: None) -> None:
     from vtr_core.extraction.on_ray import Resources, extract_on_ray

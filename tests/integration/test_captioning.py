@@ -80,6 +80,7 @@ def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) ->
     assert len(lines) == len(videos.hypotheses)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """From a checkpoint of the warm-up into the margin: the extractor's state is part of it."""
     cut = tmp_path / "cut"

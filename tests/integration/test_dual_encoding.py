@@ -71,6 +71,7 @@ def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Pat
             assert direction.metrics.recall[10] > 1.5 * direction.chance.recall[10]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """Plateaus, which lower the learning rate, and batch normalisation's averages included."""
     cut = tmp_path / "cut"

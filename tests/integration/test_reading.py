@@ -66,8 +66,9 @@ def frames(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifes
         return written(source, tmp_path_factory.mktemp("frames"), IngestOptions(videos_per_shard=15))[0]
 
 
-@pytest.mark.parametrize(("world_size", "first_step"), [(1, 0), (2, 3), (3, 7)])
-@pytest.mark.parametrize("kind", ["manifest", "videos", "frames"])
+@pytest.mark.parametrize(
+    ("kind", "world_size", "first_step"), [("manifest", 1, 0), ("manifest", 3, 7), ("videos", 2, 3), ("frames", 3, 7)]
+)
 def test_the_stream_is_the_plan(kind: str, world_size: int, first_step: int, request: pytest.FixtureRequest) -> None:
     manifest = request.getfixturevalue(kind)
     whole = expected(manifest)

@@ -95,6 +95,7 @@ def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: P
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.long
 def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path: Path, local_ray: None) -> None:
     """Of 24 subjects 8 are tested; the other 16 are judged in two folds, then all of them train, without validation."""
     flags = SiameseTableFlags(

@@ -14,6 +14,7 @@ from vtr_core.systems.muse.tables.command import TablesFlags, tables
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("local_ray")
 def test_rows_are_trained_and_stand_beside_the_papers_figures(tmp_path: Path) -> None:
     data = tmp_path / "data"

@@ -44,6 +44,7 @@ def write_table(path: Path, folder: Path) -> int:
     return silent
 
 
+@pytest.mark.long
 def test_video_and_audio_find_each_other(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "avletters"
     silent = write_table(tmp_path / "table.csv", folder)

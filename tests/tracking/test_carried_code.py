@@ -34,6 +34,7 @@ def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
+@pytest.mark.long
 def test_models_of_every_system_load_where_only_their_requirements_are_installed(
     models: dict[str, Path], tmp_path: Path
 ) -> None:

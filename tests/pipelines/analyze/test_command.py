@@ -76,6 +76,7 @@ def test_causality_writes_a_transform_that_is_not_worse_and_all_figures(
     assert run.data.params["analysis"] == "causality"
 
 
+@pytest.mark.long
 def test_the_same_search_with_nsga_and_by_hybrid_scores(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_same_search_with_nsga_and_by_hybrid_scores(
     assert front == sorted(front, key=lambda pair: (-pair[0], pair[1]))
 
 
+@pytest.mark.long
 def test_a_concept_model_under_a_cosine_has_no_hybrid(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path
 ) -> None:

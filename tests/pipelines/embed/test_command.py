@@ -113,7 +113,11 @@ def test_evaluation_reads_them(
     assert read[0].metrics() == computed[0].metrics()
 
 
-@pytest.mark.parametrize("changes", [{}, {"model.latent_dim": None}, {"model.num_concepts": None}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"model.num_concepts": None}, pytest.param({"model.latent_dim": None}, marks=pytest.mark.long)],
+    ids=str,
+)
 def test_evaluation_and_index_of_a_dual_encoder_read_them_bit_for_bit(
     changes: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
