@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from tests.systems.linear.choice import choices_won, share_in_percent
 from tests.systems.linear.loss import LogisticRanking
 from vtr_core.data.batches.batch import clip_batch
 from vtr_core.data.manifest import Manifest
@@ -16,13 +15,13 @@ from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.task import StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_embeddings, sum_numbers, sum_shares
+from vtr_core.train.distributed.gather import gather_embeddings, sum_shares
 from vtr_core.train.distributed.ranking import evaluate_shares
 from vtr_core.train.distributed.row_shares import contiguous_share
 
 
 class LinearTask:
-    """`LogisticRanking` over the whole batch; validated by retrieval and by choices."""
+    """`LogisticRanking` over the whole batch; validated by retrieval."""
 
     def __init__(self, config: TrainConfig, rank: int, world: int, *_: object) -> None:
         self._config, self._rank, self._world = config, rank, world
@@ -35,9 +34,7 @@ class LinearTask:
         return StepOutput(sum_shares(share[None])[0])
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:
-        """Every worker embeds a share of the validation set, ranks a share of it, and decides its own choices."""
+        """Every worker embeds and ranks a share of the validation set."""
         places = contiguous_share(row_groups(manifest), self._rank, self._world)
         rows, device = embed_rows(model, self._config, manifest, vocabulary, places), next(model.parameters()).device
-        choices = sum_numbers(torch.tensor(choices_won(rows), dtype=torch.float64, device=device))
-        values = metric_values(evaluate_shares(rows, "cosine", self._rank, device), "val")
-        return values | {"val/choice": share_in_percent(*choices.tolist())}
+        return metric_values(evaluate_shares(rows, "cosine", self._rank, device), "val")
