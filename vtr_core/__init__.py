@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from vtr_core.api.index import Index
     from vtr_core.api.model import Model, load
     from vtr_core.retrieval.embed.encoded import Encoded
-    from vtr_core.retrieval.search.index import Hit
+    from vtr_core.retrieval.search.hit import Hit
 
 __version__ = "0.2.0"
 __all__ = ["Encoded", "Hit", "Index", "Model", "load"]
 
 _PLACES = {
     "Encoded": "vtr_core.retrieval.embed.encoded",
-    "Hit": "vtr_core.retrieval.search.index",
+    "Hit": "vtr_core.retrieval.search.hit",
     "Index": "vtr_core.api.index",
     "Model": "vtr_core.api.model",
     "load": "vtr_core.api.model",

@@ -10,7 +10,10 @@ from vtr_core.data.ingest.ingest import begin, do, finish
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.retrieval.index.index import IndexRecord, Item, VideoIndex, model_fingerprint, save_index
+from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.retrieval.index.index import Shard, VideoIndex, save_index
+from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
@@ -55,7 +58,7 @@ def generated_index(folder: Path, num_clips: int, dim: int) -> tuple[str, tuple[
         latent_weight=0.0,
     )
     tensors = {"video": vectors, "has_video": np.ones(num_clips, bool)}
-    save_index(locate(str(folder / "index")), VideoIndex(record, tensors, tuple(map(_clip, range(num_clips)))))
+    save_index(locate(str(folder / "index")), VideoIndex.of(record, Shard.of(tensors, map(_clip, range(num_clips)))))
     return str(folder / "index"), tuple(words.words)
 
 

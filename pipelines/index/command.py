@@ -1,18 +1,19 @@
 """`vtr index CHECKPOINT --data URI --out URI`: the vectors of a data set's videos, for `vtr search`."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help, with_joined_data
+from pipelines.arguments import check_counts, parse, print_help, wants_help, with_joined_data
 from vtr_core.config.data_sets import joined_weights
 from vtr_core.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
-    from vtr_core.retrieval.index.index import IndexRecord, VideoIndex
+    from vtr_core.retrieval.index.index import Shard
+    from vtr_core.retrieval.index.record import Backend, IndexRecord
     from vtr_core.storage import Location
 
 
@@ -30,8 +31,11 @@ class IndexFlags:
     """Output folder or URI; an existing index is replaced by a new revision."""
     embeddings: str | None = None
     """The data set's embeddings by vtr embed, which are read instead of computed."""
-    backend: Literal["exact", "faiss"] = "exact"
-    """faiss: also an approximate nearest-neighbour graph for candidates; needs pip install 'vtr-ray[faiss]'."""
+    backend: Literal["exact", "hnsw", "ivf-pq", "faiss"] = "exact"
+    """hnsw, ivf-pq: also find candidates by approximate search, which are compared exactly. Both need pip install
+    'vtr-ray[faiss]'. faiss: the deprecated name of hnsw."""
+    shards: int | None = None
+    """Parts of the index, with files of their own; models with one joint space (default: one of each million rows)."""
     add: bool = False
     """Add the items to the index at --out instead of replacing it; items with the same ids are replaced."""
     delete: tuple[str, ...] = ()
@@ -48,79 +52,97 @@ def main(argv: Sequence[str]) -> None:
 
 def index(flags: IndexFlags) -> "IndexRecord":
     """Embed the videos, or change the index, write it, and print its content."""
-    from vtr_core.retrieval.index.index import save_index
     from vtr_core.storage import check_writable, locate
 
     if flags.out is None:
         raise ConfigError("vtr index: --out is missing: the folder or URI of the index")
+    if flags.shards is not None:
+        check_counts("vtr index", shards=flags.shards)
     out = locate(flags.out)
     check_writable(out)
-    record = save_index(out, _deleted(flags, out) if flags.delete else _built(flags, out))
+    record = _deleted(flags, out) if flags.delete else _built(flags, out)
     _report(record, flags.out)
     return record
 
 
-def _deleted(flags: IndexFlags, out: "Location") -> "VideoIndex":
+def _deleted(flags: IndexFlags, out: "Location") -> "IndexRecord":
     from vtr_core.retrieval.index.change import without
-    from vtr_core.retrieval.index.index import load_index
+    from vtr_core.retrieval.index.index import load_index, save_index
 
     if flags.add or flags.checkpoint is not None or flags.data is not None or flags.embeddings is not None:
         raise ConfigError("vtr index: --delete takes --out alone, no checkpoint, --data, --embeddings or --add")
-    return without(load_index(out), flags.delete)
+    return save_index(out, without(load_index(out), flags.delete))
 
 
-def _built(flags: IndexFlags, out: "Location") -> "VideoIndex":
-    """The index of the data set; with --add that at `out`, extended."""
+def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
+    """Write the index of the data set; with --add that at `out`, extended."""
     from pipelines.evaluation_inputs import device
     from vtr_core.config.data_sets import JOINED
-    from vtr_core.retrieval.embed.embeddings import load_embeddings, read_embeddings
+    from vtr_core.retrieval.embed.embeddings import load_embeddings
     from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
-    from vtr_core.retrieval.index.build import build_index
+    from vtr_core.retrieval.index.build import StoredEmbeddings, plan_index
+    from vtr_core.retrieval.index.candidates import check_faiss
     from vtr_core.retrieval.index.change import extended
-    from vtr_core.retrieval.index.faiss import check_faiss
-    from vtr_core.retrieval.index.index import load_index
+    from vtr_core.retrieval.index.index import load_index, save_index, save_shards
     from vtr_core.retrieval.spaces import spaces_of
     from vtr_core.run.inputs import usable_data
     from vtr_core.train.checkpoint.load import load_model
 
-    if flags.backend == "faiss":
+    existing = load_index(out) if flags.add else None
+    backend = _backend(flags) if existing is None else existing.record.backend
+    if backend != "exact":
         check_faiss()
-    stored = None if flags.embeddings is None else load_embeddings(flags.embeddings)
-    checkpoint = flags.checkpoint or (None if stored is None else stored.checkpoint)
-    data = flags.data or (None if stored is None else stored.data)
+    found = None if flags.embeddings is None else load_embeddings(flags.embeddings)
+    checkpoint = flags.checkpoint or (None if found is None else found.checkpoint)
+    data = flags.data or (None if found is None else found.data)
     if checkpoint is None or data is None:
         raise ConfigError("vtr index: give a checkpoint and --data URI, or --embeddings URI; or --delete IDS")
     if max(joined_weights(data)) > 1:
         raise ConfigError(f"vtr index --data {data}: an index has every video once; leave out the weights")
-    existing = load_index(out) if flags.add else None
     loaded = load_model(checkpoint, device())
     spaces_of(loaded, "an index")
     manifest = usable_data(loaded.config.model, data)
-    rows = None
-    if stored is not None and flags.embeddings is not None:
-        stored.check(model_fingerprint(loaded.model), manifest, flags.embeddings)
-        rows = read_embeddings(stored, flags.embeddings)
+    stored = None
+    if found is not None and flags.embeddings is not None:
+        found.check(model_fingerprint(loaded.model), manifest, flags.embeddings)
+        stored = StoredEmbeddings(found, flags.embeddings)
+    planned = plan_index(loaded, manifest, backend, stored, flags.shards)
+    shards = _once(planned.shards, data) if JOINED in data else planned.shards
     if existing is None:
-        built = build_index(loaded, manifest, flags.backend, rows)
-        _check_ids(built, data)
-        return built
+        return save_shards(out, planned.record, shards, planned.concepts)
     both = usable_data(loaded.config.model, f"{existing.record.data}{JOINED}{manifest.uri}")
-    return extended(existing, build_index(loaded, manifest, "exact", rows), both)
+    return save_index(out, extended(existing, replace(planned, shards=shards).whole(), both))
 
 
-def _check_ids(built: "VideoIndex", data: str) -> None:
-    """DatasetError where joined data sets have an id twice."""
-    twice = [name for name, count in Counter(item.item_id for item in built.items).items() if count > 1]
-    if twice:
-        raise DatasetError(f"{data}: {len(twice)} ids, {twice[0]} first, are in several data sets; index one alone")
+def _backend(flags: IndexFlags) -> "Backend":
+    if flags.backend == "faiss":
+        print("vtr index: --backend faiss is deprecated; give --backend hnsw, which is the same", file=sys.stderr)
+        return "hnsw"
+    return flags.backend
+
+
+def _once(shards: "Iterator[Shard]", data: str) -> "Iterator[Shard]":
+    """The shards; DatasetError at the first one with an id that joined data sets have twice."""
+    import numpy as np
+
+    seen = np.zeros(0, np.int64)
+    for shard in shards:
+        keys = shard.lookup.keys
+        twice = np.isin(keys, seen) | np.append(False, keys[1:] == keys[:-1])
+        if twice.any():
+            first = shard.items[shard.lookup.order[twice].min()].item_id
+            raise DatasetError(f"{data}: the id {first} is in several data sets; index one alone")
+        seen = np.union1d(seen, keys)
+        yield shard
 
 
 def _report(record: "IndexRecord", out: str) -> None:
     from vtr_core.fingerprint import short
 
     sizes = ", ".join(f"{name} {size}" for name, size in record.sizes.items())
-    total = sum(file.bytes for file in record.files.values())
-    size = f"{total / 1e6:.1f} MB, {record.backend}, revision {record.revision}"
+    total = sum(file.bytes for file in record.files)
+    parts = f"{len(record.shards)} shards, " if len(record.shards) > 1 else ""
+    size = f"{total / 1e6:.1f} MB, {parts}{record.backend}, revision {record.revision}"
     print(f"{record.num_items} items ({sizes}), compared by {record.similarity}; {size}")
     print(f"model       {short(record.model_fingerprint)}  {record.checkpoint}")
     print(f"data        {short(record.data_fingerprint)}  {record.data}")

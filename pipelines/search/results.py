@@ -15,7 +15,7 @@ from vtr_core import storage
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import one_line
 from vtr_core.fingerprint import key64
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.links import link_of
 from vtr_core.storage import Location
 from vtr_core.time_span import time_span

@@ -18,9 +18,11 @@ from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_hits
-from vtr_core.retrieval.index.index import IndexRecord, load_index
+from vtr_core.retrieval.index.index import load_index
+from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
-from vtr_core.retrieval.search.index import Hit, Searcher, SearchOptions, check_data, searcher
+from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.index import check_data, searcher
 from vtr_core.retrieval.search.queries import unknown_words
 from vtr_core.retrieval.search.runs import (
     RankedTopic,
@@ -30,6 +32,7 @@ from vtr_core.retrieval.search.runs import (
     parse_judgements,
     run_lines,
 )
+from vtr_core.retrieval.search.searcher import Searcher, SearchOptions
 from vtr_core.retrieval.search.topics import parse_topics
 from vtr_core.retrieval.spaces import dual_spaces_of
 from vtr_core.storage import check_writable, locate
@@ -57,8 +60,8 @@ class _Search:
     def scoring(self) -> str:
         if self.among is None:
             return self.ready.description
-        graph = ", searched without the graph" if self.record.backend == "faiss" else ""
-        return f"{self.ready.description}; {len(self.among)} meet the filter{graph}"
+        all_of_them = "" if self.record.backend == "exact" else ", all of which are compared"
+        return f"{self.ready.description}; {len(self.among)} meet the filter{all_of_them}"
 
     def head(self) -> dict[str, object]:
         return {"checkpoint": self.record.checkpoint, "data": self.record.data, "scoring": self.scoring}

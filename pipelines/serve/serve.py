@@ -1,7 +1,7 @@
 """The search app, served until Ctrl-C."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pipelines.evaluation_inputs import device
@@ -9,8 +9,8 @@ from pipelines.serve.command import ServeFlags
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.page import render_interface, render_search
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY
-from vtr_core.retrieval.index.index import IndexRecord, load_index
-from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.index import load_index
+from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.serving.address import is_loopback
 from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Engine, LocalEngine
@@ -42,10 +42,10 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
             f"vtr serve: anyone who reaches {flags.host} could search here; give --token, or --host 127.0.0.1"
         )
     source = Source(flags.index, flags.checkpoint, device())
-    with _engine(flags, source) as (engine, record, items):
+    with _engine(flags, source) as (engine, record, catalogue):
         site = SearchSite(
             engine=engine,
-            catalogue=Catalogue(items, thumbnails_of(record)),
+            catalogue=catalogue,
             page=lambda nonce: _page(nonce, record, engine.scoring),
             reference=lambda nonce: render_interface(nonce, OPENAPI),
             at_once=flags.replicas,
@@ -54,10 +54,10 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
 
 
 @contextmanager
-def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Sequence[Item]]]:
+def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRecord, Catalogue]]:
     if not flags.ray:
         shard = source.shard()
-        yield LocalEngine(shard), shard.record, shard.catalogue.items
+        yield LocalEngine(shard), shard.record, Catalogue(shard.catalogue.index, thumbnails_of(shard.record))
         return
     from pipelines.ray_session import connect
     from vtr_core.serving.ray_engine import ray_engine
@@ -66,7 +66,7 @@ def _engine(flags: ServeFlags, source: Source) -> Iterator[tuple[Engine, IndexRe
     check_shards(index.record, flags.shards)
     connect(local_cpus=flags.replicas * flags.shards + 1)
     with ray_engine(source, flags.shards, flags.replicas) as engine:
-        yield engine, index.record, index.items
+        yield engine, index.record, Catalogue(index, thumbnails_of(index.record))
 
 
 def _page(nonce: str, record: IndexRecord, scoring: str) -> str:

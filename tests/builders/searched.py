@@ -15,7 +15,7 @@ from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.retrieval.index.build import build_index
-from vtr_core.retrieval.index.index import save_index
+from vtr_core.retrieval.index.index import Shard, save_index
 from vtr_core.retrieval.index.items import Item
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
@@ -33,7 +33,8 @@ def dual_index(folder: Path, num_videos: int = 40) -> str:
         Item(item.item_id, item.video_id, float(i), i + 2.0, f"{i} {HOSTILE}", {"kind": KINDS[i % 2]})
         for i, item in enumerate(index.items)
     ]
-    save_index(locate(str(folder / "index")), replace(index, items=items))
+    shards = Shard.of(index.shards[0].tensors, items)
+    save_index(locate(str(folder / "index")), replace(index, shards=(shards,)))
     return str(folder / "index")
 
 

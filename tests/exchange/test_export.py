@@ -16,7 +16,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.exchange.card import CardText, model_card
 from vtr_core.exchange.export import public_provenance
-from vtr_core.retrieval.index.index import model_fingerprint
+from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.systems.dual.evaluation import checkpoint_figures
 from vtr_core.train.checkpoint import load_model
 

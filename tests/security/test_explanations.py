@@ -13,7 +13,7 @@ from vtr_core.retrieval.explain.page import render_explanations, render_hits
 from vtr_core.retrieval.explain.report import Described
 from vtr_core.retrieval.explain.tag_cloud import Tag
 from vtr_core.retrieval.explain.values import ExplainOptions
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 
 EVIL = (
     "<script>alert(1)</script>",

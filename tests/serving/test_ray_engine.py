@@ -16,7 +16,7 @@ import pytest
 
 from tests.builders.searched import ask, dual_index, served
 from tests.optional import optional
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.server import AppServer
 
 QUERIES = [f"/api/search?q={quote(f'Caption number1 of video number{n}')}&k=5" for n in range(4)]

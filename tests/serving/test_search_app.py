@@ -12,7 +12,8 @@ from pipelines.serve.serve import serving
 from tests.builders.searched import HOSTILE, KINDS, ask, dual_index, served
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.search.index import SearchOptions, searcher
+from vtr_core.retrieval.search.index import searcher
+from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.serving.server import AppServer
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import load_model

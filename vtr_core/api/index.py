@@ -7,8 +7,10 @@ from vtr_core.api.model import Model, load
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
-from vtr_core.retrieval.search.index import Hit, SearchOptions, searcher
+from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.index import searcher
 from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.storage import locate
 
 

@@ -1,6 +1,5 @@
 """The items of a served index: by id, by column, and as pictures."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -12,11 +11,11 @@ from jaxtyping import Int64
 from vtr_core.data.records.schema import kept_column
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.retrieval.explain.frames import Picture, read_pictures
-from vtr_core.retrieval.index.items import Item, Items
+from vtr_core.retrieval.index.index import VideoIndex
 from vtr_core.retrieval.search.filters import Condition, meeting
 
 _TOLD = ("caption", "video_id", "start", "end")
-_PICTURES, _FILTERS, _OFFERED = 512, 64, 50
+_PICTURES, _FILTERS, _OFFERED, _READ = 512, 64, 50, 4096
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,14 @@ class Column:
 class Catalogue:
     """The items of an index; thread-safe. thumbnails: of the data set, where it is still there."""
 
-    def __init__(self, items: Sequence[Item], thumbnails: Thumbnails | None) -> None:
-        self.items = items if isinstance(items, Items) else Items.of(items)
-        ids = self.items.table.column("item_id").to_pylist()
-        self._position = {item_id: position for position, item_id in enumerate(ids)}
+    def __init__(self, index: VideoIndex, thumbnails: Thumbnails | None) -> None:
+        self.items, self.index = index.items, index
         self.picture = lru_cache(_PICTURES)(lambda item_id: _picture(item_id, thumbnails))
         self._meeting = lru_cache(_FILTERS)(lambda filters: meeting(self.items, filters))
 
     def position(self, item_id: str) -> int | None:
         """The position of an item; None for an id that is not in the index."""
-        return self._position.get(item_id)
+        return self.index.position(item_id)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -56,9 +53,18 @@ class Catalogue:
 
 
 def _column(table: pa.Table, name: str) -> Column:
-    values = pc.unique(table.column(name).drop_null())
-    offered = pa.types.is_string(values.type) and len(values) <= _OFFERED
-    return Column(name.removeprefix(kept_column("")), tuple(sorted(values.to_pylist())) if offered else None)
+    values = _few(table.column(name)) if pa.types.is_string(table.column(name).type) else None
+    return Column(name.removeprefix(kept_column("")), None if values is None else tuple(sorted(values)))
+
+
+def _few(column: pa.ChunkedArray) -> set[str] | None:
+    """The distinct texts of a column; None as soon as they are too many to choose from."""
+    found = set[str]()
+    for first in range(0, len(column), _READ):
+        found |= set(pc.unique(column.slice(first, _READ).drop_null()).to_pylist())
+        if len(found) > _OFFERED:
+            return None
+    return found
 
 
 def _picture(item_id: str, thumbnails: Thumbnails | None) -> Picture:

@@ -7,9 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from vtr_core.retrieval.explain.session import sized_tags
 from vtr_core.retrieval.explain.values import HitExplanation
-from vtr_core.retrieval.index.index import IndexRecord
+from vtr_core.retrieval.index.record import IndexRecord
 from vtr_core.retrieval.search.filters import Condition
-from vtr_core.retrieval.search.index import Hit, Searcher
+from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.searcher import Searcher
 from vtr_core.serving.catalogue import Catalogue
 
 Hits = tuple[Hit, ...] | None

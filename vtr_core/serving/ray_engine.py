@@ -20,7 +20,7 @@ from ray.serve.exceptions import ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from vtr_core.errors import ClusterError, one_line
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.engine import Asked, Hits
 from vtr_core.serving.source import Source
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from vtr_core.errors import InputError, one_line
 from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.address import Address
 from vtr_core.serving.batching import Batcher
 from vtr_core.serving.catalogue import Catalogue

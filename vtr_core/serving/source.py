@@ -1,12 +1,14 @@
 """A shard of an index, loaded with its model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError
-from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
-from vtr_core.retrieval.search.index import SearchOptions, check_data, searcher
+from vtr_core.retrieval.index.index import load_index
+from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.search.index import check_data, searcher
+from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.serving.catalogue import Catalogue
 from vtr_core.serving.engine import Shard
 from vtr_core.storage import locate
@@ -23,23 +25,10 @@ class Source:
     device: str = "cpu"
 
     def shard(self, number: int = 0, shards: int = 1) -> Shard:
-        """Shard `number` of `shards`, the same number of items each, but for one. Raises what loading raises."""
-        whole = load_index(locate(self.index))
-        index = part_of(whole, number, shards)
+        """Part `number` of `shards` of the index's shards, of which no others are read. Raises what loading raises."""
+        index = load_index(locate(self.index), number, shards)
         loaded = load_model(self.checkpoint or index.record.checkpoint, self.device)
-        return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index.items, None))
-
-
-def part_of(index: VideoIndex, number: int, shards: int) -> VideoIndex:
-    """The items of one of `shards` equal parts of an index, in its order."""
-    first, end = (len(index.items) * bound // shards for bound in (number, number + 1))
-    return replace(
-        index,
-        record=replace(index.record, num_items=end - first),
-        tensors={name: tensor[first:end] for name, tensor in index.tensors.items()},
-        items=index.items[first:end],
-        candidates=index.candidates if shards == 1 else None,
-    )
+        return Shard(index.record, searcher(index, loaded, SearchOptions()), Catalogue(index, None))
 
 
 def check_shards(record: IndexRecord, shards: int) -> None:
@@ -48,10 +37,10 @@ def check_shards(record: IndexRecord, shards: int) -> None:
         return
     if record.kind == "dual":
         raise ConfigError("the scores of a dual encoder are scaled over all items; leave out --shards")
-    if record.backend == "faiss":
-        raise ConfigError("the graph of an index by faiss is of all items; leave out --shards, or index with exact")
-    if shards > record.num_items:
-        raise ConfigError(f"--shards is {shards}, the index has {record.num_items} items")
+    if shards > len(record.shards):
+        raise ConfigError(
+            f"--shards is {shards}, the index is in {len(record.shards)}; give no more, or vtr index --shards {shards}"
+        )
 
 
 def thumbnails_of(record: IndexRecord) -> Thumbnails | None:

@@ -193,16 +193,17 @@ def test_topics_become_a_run_and_infap(place: str, tmp_path: Path, capsys: pytes
     assert "mean  infAP 0.25" in shown
 
 
-def test_faiss_finds_the_same(
+def test_a_graph_finds_the_same_and_its_deprecated_name_says_so(
     data: Manifest, checkpoint: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     optional("faiss", "faiss")
     record = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "i"), backend="faiss"))
-    assert "candidates" in record.files
+    assert capsys.readouterr().err.count("--backend faiss is deprecated; give --backend hnsw") == 1
+    assert (record.backend, "candidates" in record.shards[0].files) == ("hnsw", True)
     near = found(capsys, SearchFlags((QUERY,), index=str(tmp_path / "i"), k=3, candidates=7))
     exact = found(capsys, SearchFlags((QUERY,), index=place, k=3, candidates=7))
     assert near["hits"] == exact["hits"]
-    assert "(faiss)" in near["scoring"]
+    assert "(hnsw)" in near["scoring"]
 
 
 @pytest.mark.parametrize(
@@ -284,10 +285,9 @@ def test_several_data_sets_are_indexed_as_one(home: Path, data: Manifest, checkp
     index(IndexFlags(checkpoint, other.uri, str(home / "second")))
     both, alone, second = (load_index(locate(str(home / name))) for name in ("both", "index", "second"))
     assert [one.item_id for one in both.items] == [one.item_id for one in (*alone.items, *second.items)]
-    np.testing.assert_array_equal(
-        both.tensors["latent"], np.concatenate([alone.tensors["latent"], second.tensors["latent"]])
-    )
+    vectors = [one.shards[0].tensors["latent"] for one in (both, alone, second)]
+    np.testing.assert_array_equal(vectors[0], np.concatenate(vectors[1:]))
     with pytest.raises(ConfigError, match="leave out the weights"):
         index(IndexFlags(checkpoint, f"2 * {data.uri} + {other.uri}", str(home / "none")))
-    with pytest.raises(DatasetError, match="2 ids, v0 first, are in several data sets"):
+    with pytest.raises(DatasetError, match="the id v0 is in several data sets"):
         index(IndexFlags(checkpoint, f"{data.uri} + {twin.uri}", str(home / "none")))

@@ -17,8 +17,8 @@ from vtr_core.data.records.thumbnail import Thumbnail
 from vtr_core.data.shards.thumbnails import Thumbnails, write_thumbnails
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.build import build_index
-from vtr_core.retrieval.index.index import save_index
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.index.index import Shard, save_index
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import load_model
 
@@ -35,7 +35,8 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     index = build_index(load_model(checkpoint), data, "exact")
     colours = ("red", "=blue")
     items = tuple(replace(item, metadata={"colour": colours[row % 2]}) for row, item in enumerate(index.items))
-    save_index(locate(str(home / "index")), replace(index, items=items))
+    shard = Shard.of(index.shards[0].tensors, items)
+    save_index(locate(str(home / "index")), replace(index, shards=(shard,)))
     return str(home / "index")
 
 

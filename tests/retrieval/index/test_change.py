@@ -1,6 +1,7 @@
 """An index that was added to or deleted from is the one that would have been built of the same items."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,42 +9,55 @@ import pytest
 
 from pipelines.embed.command import EmbedFlags, embed
 from pipelines.index.command import IndexFlags, index
-from tests.builders.dual_checkpoints import capsule_checkpoint
-from tests.builders.toy import toy_dataset
+from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
+from tests.builders.toy import toy_dataset, toy_videos
 from tests.optional import optional
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError, DatasetError
-from vtr_core.retrieval.index.change import extended, searched, without
-from vtr_core.retrieval.index.faiss import Graph, build_graph
-from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, load_index
-from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.candidates import candidates_of
+from vtr_core.retrieval.index.change import extended, without
+from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index
+from vtr_core.retrieval.index.items import Item, Items
+from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
+from vtr_core.retrieval.index.shards import new_shard, searched
+from vtr_core.retrieval.search.index import searcher
+from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.storage import locate
+from vtr_core.train.checkpoint.load import load_model
 
 
-def joint(names: str, modalities: tuple[str, ...] = ("audio", "video"), backend: str = "exact") -> VideoIndex:
-    """Clips named by letters, two of each video; the vector of a clip is a function of its name and modality."""
-    tensors: dict[str, np.ndarray] = {}
-    for place, name in enumerate(modalities):
-        rows = [np.random.default_rng([ord(clip), len(name)]).normal(size=3) for clip in names]
-        tensors[name] = np.array(rows, np.float32)
-        tensors[f"has_{name}"] = np.ones(len(names), bool)
-        assert place < 2
+def joint(
+    *shards: str, modalities: tuple[str, ...] = ("audio", "video"), backend: Backend = "exact", kind: Kind = "joint"
+) -> VideoIndex:
+    """Shards of clips named by letters, two of each video; vectors are a function of a clip's name and modality."""
     record = IndexRecord(
-        kind="joint",
+        kind=kind,
         checkpoint="/runs/one",
         model_fingerprint="m" * 64,
         preset="p",
         data="/data/a",
         data_fingerprint="d" * 64,
-        num_items=len(names),
-        sizes=dict.fromkeys(sorted(modalities), 3),
+        num_items=0,
+        sizes={},
         similarity="dot",
         latent_weight=0.5,
-        backend=backend,  # type: ignore[arg-type]
+        backend=backend,
     )
-    items = tuple(Item(clip, f"video{ord(clip) // 2}", 0, 1, f"caption {clip}", {"channel": clip}) for clip in names)
-    graph = build_graph(searched(tensors)) if backend == "faiss" else None
-    return VideoIndex(record, tensors, items, candidates=graph)
+    return VideoIndex.of(record, *(_shard(names, modalities, backend) for names in shards))
+
+
+def _shard(names: str, modalities: tuple[str, ...], backend: Backend) -> Shard:
+    tensors: dict[str, np.ndarray] = {}
+    for name in modalities:
+        rows = [np.random.default_rng([ord(clip), len(name), ord(name[0])]).normal(size=3) for clip in names]
+        tensors[name] = np.array(rows, np.float32)
+        tensors[f"has_{name}"] = np.ones(len(names), bool)
+    items = Items.of(Item(clip, f"video{ord(clip) // 2}", 0, 1, f"caption {clip}", {"channel": clip}) for clip in names)
+    return new_shard(tensors, items, backend)
+
+
+def _divided(index: VideoIndex) -> list[str]:
+    return ["".join(item.item_id for item in shard.items) for shard in index.shards]
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +67,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
 
 def _assert_same(found: VideoIndex, expected: VideoIndex) -> None:
     assert tuple(found.items) == tuple(expected.items)
-    assert found.record.num_items == len(expected.items)
-    assert found.tensors.keys() == expected.tensors.keys()
-    assert all(np.array_equal(found.tensors[name], expected.tensors[name]) for name in expected.tensors)
+    assert (found.record.num_items, found.record.sizes) == (len(expected.items), expected.record.sizes)
+    assert _divided(found) == _divided(expected)
+    for one, other in zip(found.shards, expected.shards, strict=True):
+        assert one.tensors.keys() == other.tensors.keys()
+        assert all(np.array_equal(one.tensors[name], other.tensors[name]) for name in other.tensors)
+        assert np.array_equal(one.lookup.order, other.lookup.order)
 
 
 def test_added_items_follow_and_replace_those_of_the_same_id(data: Manifest) -> None:
@@ -64,12 +81,39 @@ def test_added_items_follow_and_replace_those_of_the_same_id(data: Manifest) -> 
     assert (found.record.data, found.record.data_fingerprint) == (data.uri, data.fingerprint)
 
 
+@pytest.mark.parametrize(
+    ("before", "added", "after"),
+    [
+        (["abcd"], ["e"], ["abcd", "e"]),
+        (["abcd", "e"], ["f"], ["abcd", "ef"]),
+        (["abcd", "ef", "g"], ["h"], ["abcdefgh"]),
+        (["abc", "d"], ["dx"], ["abc", "dx"]),
+        (["ab", "c"], ["ab", "x"], ["cab", "x"]),
+    ],
+    ids=str,
+)
+def test_an_added_shard_takes_in_those_that_are_not_larger(
+    before: list[str], added: list[str], after: list[str], data: Manifest
+) -> None:
+    _assert_same(extended(joint(*before), joint(*added), data), joint(*after))
+
+
+def test_no_shard_outgrows_its_limit(data: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.index.change.SHARD_ITEMS", 3)
+    assert _divided(extended(joint("ab"), joint("cd"), data)) == ["ab", "cd"]
+
+
+def test_an_index_of_a_dual_encoder_stays_one_shard(data: Manifest) -> None:
+    _assert_same(extended(joint("abcd", kind="dual"), joint("e", kind="dual"), data), joint("abcde", kind="dual"))
+
+
 def test_a_modality_that_one_part_lacks_is_absent_from_its_items(data: Manifest) -> None:
-    found = extended(joint("ab", ("video",)), joint("c"), data)
+    found = extended(joint("ab", modalities=("video",)), joint("cd"), data)
+    (shard,) = found.shards
     assert found.record.sizes == {"audio": 3, "video": 3}
-    assert found.tensors["has_audio"].tolist() == [False, False, True]
-    assert not found.tensors["audio"][:2].any()
-    assert np.array_equal(found.tensors["video"], joint("abc").tensors["video"])
+    assert shard.tensors["has_audio"].tolist() == [False, False, True, True]
+    assert not shard.tensors["audio"][:2].any()
+    assert np.array_equal(shard.tensors["video"], joint("abcd").shards[0].tensors["video"])
 
 
 def test_items_and_whole_videos_are_deleted() -> None:
@@ -82,16 +126,24 @@ def test_items_and_whole_videos_are_deleted() -> None:
         without(joint("ab"), ["a", "b"])
 
 
+def test_items_are_deleted_from_the_shards_that_have_them() -> None:
+    before = joint("ab", "c", "def")
+    found = without(before, ["c", "e"])
+    _assert_same(found, joint("ab", "df"))
+    assert found.shards[0] is before.shards[0]
+
+
 def test_the_graph_follows(data: Manifest) -> None:
     optional("faiss", "faiss")
     for found in (
-        extended(joint("abc", backend="faiss"), joint("de"), data),
-        extended(joint("abd", backend="faiss"), joint("de"), data),
-        without(joint("abcdex", backend="faiss"), ["x"]),
+        extended(joint("abc", backend="hnsw"), joint("def", backend="hnsw"), data),
+        extended(joint("abcd", backend="hnsw"), joint("de", backend="hnsw"), data),
+        without(joint("abcdex", backend="hnsw"), ["x"]),
     ):
-        assert found.candidates is not None
-        graph, vectors = Graph(found.candidates, len(found.items), 3), searched(found.tensors)
-        assert [int(graph.candidates(vector, 1)[0]) for vector in vectors] == list(range(len(found.items)))
+        for shard in found.shards:
+            graph, vectors = candidates_of(shard, "video"), searched(shard.tensors)
+            assert graph is not None
+            assert [near.tolist() for near in graph.find(vectors, 1)] == [[place] for place in range(len(shard.items))]
 
 
 def test_another_model_is_refused(data: Manifest) -> None:
@@ -124,3 +176,39 @@ def test_the_command_adds_another_data_set_of_the_same_words(tmp_path: Path) -> 
     added = index(IndexFlags(checkpoint, second.uri, out, add=True))
     assert (added.num_items, added.revision) == (whole.num_items, 2)  # the same ids are replaced
     assert added.data_fingerprint == Manifest.load(added.data).fingerprint
+
+
+def test_an_index_in_shards_finds_what_one_of_a_single_shard_finds(
+    data: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vtr_core.retrieval.embed.job.SHARD_ROWS", 2)
+    checkpoint = capsule_checkpoint(tmp_path / "c", data)
+    embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
+    whole = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "whole")))
+    computed = index(IndexFlags(checkpoint, data.uri, str(tmp_path / "computed"), shards=2))
+    read = index(IndexFlags(out=str(tmp_path / "read"), embeddings=str(tmp_path / "e"), shards=2))
+    assert (len(whole.shards), len(computed.shards), read.num_items) == (1, 2, whole.num_items)
+    loaded, asked = load_model(checkpoint), ["video number1", "xylophone", "caption number2 of video number0"]
+    one, *others = (
+        searcher(load_index(locate(str(tmp_path / name))), loaded, SearchOptions())
+        for name in ("whole", "computed", "read")
+    )
+    among = np.arange(1, whole.num_items, 2)
+    for chosen, other in product((None, among), others):
+        for expected, hits in zip(one.search(asked, 5, chosen), other.search(asked, 5, chosen), strict=True):
+            assert (expected is None) == (hits is None)
+            found = [(hit.item_id, hit.rank) for hit in hits or ()]
+            assert found == [(hit.item_id, hit.rank) for hit in expected or ()]
+            scores = [hit.score for hit in expected or ()]
+            assert [hit.score for hit in hits or ()] == pytest.approx(scores, abs=1e-5)
+    with pytest.raises(ConfigError, match=r"--shards is 999; .* can be divided into 1 to \d+"):
+        index(IndexFlags(checkpoint, data.uri, str(tmp_path / "none"), shards=999))
+
+
+def test_what_cannot_be_divided_or_has_no_inner_product_is_refused(data: Manifest, tmp_path: Path) -> None:
+    optional("faiss", "faiss")
+    videos = toy_videos(tmp_path / "videos")
+    with pytest.raises(ConfigError, match="scaled over all items; leave out --shards"):
+        index(IndexFlags(dual_checkpoint(tmp_path / "d", videos), videos.uri, str(tmp_path / "i"), shards=2))
+    with pytest.raises(ConfigError, match="--backend ivf-pq finds candidates by cosine, the model compares by dot"):
+        index(IndexFlags(capsule_checkpoint(tmp_path / "c", data), data.uri, str(tmp_path / "i"), backend="ivf-pq"))

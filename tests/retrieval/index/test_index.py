@@ -9,16 +9,10 @@ import pytest
 import torch
 
 from vtr_core.errors import DatasetError
-from vtr_core.retrieval.index.index import (
-    ITEMS,
-    MARKER,
-    IndexRecord,
-    Item,
-    VideoIndex,
-    load_index,
-    model_fingerprint,
-    save_index,
-)
+from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
+from vtr_core.retrieval.index.items import Item
+from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord
 from vtr_core.storage import locate
 
 
@@ -43,7 +37,21 @@ def toy_index(num_items: int = 4) -> VideoIndex:
     items = tuple(
         Item(f'v"{i}\u202e<b>', f"v{i}", i, i + 0.5, f"caption {i}", {"channel": f"c{i % 2}"}) for i in range(num_items)
     )
-    return VideoIndex(record, tensors, items, ("dog", "<script>"))
+    return VideoIndex.of(record, Shard.of(tensors, items), concepts=("dog", "<script>"))
+
+
+def joint_index(*shards: str) -> VideoIndex:
+    """Shards of clips named by letters; the vector of a clip is a function of its name."""
+    record = replace(toy_index().record, kind="joint", similarity="dot", sizes={}, concepts=())
+    return VideoIndex.of(record, *map(_letters, shards))
+
+
+def _letters(names: str) -> Shard:
+    tensors = {
+        "video": np.array([[ord(name), 1] for name in names], np.float32),
+        "has_video": np.ones(len(names), np.bool_),
+    }
+    return Shard.of(tensors, [Item(name, f"v{name}") for name in names])
 
 
 def test_an_index_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -51,16 +59,59 @@ def test_an_index_comes_back_as_it_was_written(tmp_path: Path) -> None:
     record = save_index(place, index)
     found = load_index(place)
     assert found.record == record
-    assert replace(found.record, files={}, concepts=()) == index.record
-    assert (tuple(found.items), found.concepts, found.candidates) == (index.items, index.concepts, None)
+    assert replace(found.record, shards=()) == index.record
+    assert (tuple(found.items), found.concepts) == (tuple(index.items), index.concepts)
     assert (found.items[2], found.items[1:3][1], len(found.items)) == (index.items[2], index.items[2], 4)
-    assert all(np.array_equal(found.tensors[name], index.tensors[name]) for name in index.tensors)
+    (shard,), (expected,) = found.shards, index.shards
+    assert shard.candidates is None
+    assert all(np.array_equal(shard.tensors[name], expected.tensors[name]) for name in expected.tensors)
     assert sorted(file.name.partition("-")[0] for file in (tmp_path / "i").iterdir()) == [
         "concept",
+        "id_keys",
+        "id_order",
         MARKER,
         "items",
         "latent",
     ]
+
+
+def test_shards_come_back_together_or_by_parts(tmp_path: Path) -> None:
+    index, place = joint_index("ab", "c", "def"), locate(str(tmp_path))
+    record = save_index(place, index)
+    assert ([shard.num_items for shard in record.shards], record.num_items) == ([2, 1, 3], 6)
+    whole = load_index(place)
+    assert [item.item_id for item in whole.items] == list("abcdef")
+    assert [whole.position(name) for name in "afcx"] == [0, 5, 2, None]
+    parts = [load_index(place, part, 2) for part in range(2)]
+    assert [[item.item_id for item in part.items] for part in parts] == [["a", "b"], list("cdef")]
+    assert [part.record.num_items for part in parts] == [2, 4]
+    assert [part.shards[0].tensors["video"][0, 0] for part in parts] == [ord("a"), ord("c")]
+
+
+def test_a_shard_that_stays_is_not_written_again(tmp_path: Path) -> None:
+    place = locate(str(tmp_path))
+    first = save_index(place, joint_index("ab", "c"))
+    kept = load_index(place).shards[0]
+    times = {file.file: (tmp_path / file.file).stat().st_mtime_ns for file in first.shards[0].files.values()}
+    second = save_shards(place, first, [kept, _letters("d")])
+    assert second.shards[0] == first.shards[0]
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in times} == times
+    assert [item.item_id for item in load_index(place).items] == list("abd")
+    assert {file.name for file in tmp_path.iterdir()} == {MARKER, *(file.file for file in second.files)}
+
+
+def test_an_index_without_items_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="there is nothing to find"):
+        save_shards(locate(str(tmp_path)), toy_index().record, [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_of_another_version_is_replaced(tmp_path: Path) -> None:
+    place = locate(str(tmp_path))
+    save_index(place, toy_index())
+    _change(tmp_path, "version")
+    assert save_index(place, toy_index(2)).revision == 1
+    assert len(load_index(place).items) == 2
 
 
 def test_a_new_revision_replaces_the_old_one_which_open_readers_keep(tmp_path: Path) -> None:
@@ -70,23 +121,23 @@ def test_a_new_revision_replaces_the_old_one_which_open_readers_keep(tmp_path: P
     save_index(place, toy_index(2))
     found = load_index(place)
     assert (found.record.num_items, found.record.revision) == (2, 2)
-    assert len(list((tmp_path / "i").iterdir())) == 4
-    assert np.array_equal(opened.tensors["latent"], toy_index().tensors["latent"])
-    assert tuple(opened.items) == toy_index().items
+    assert len(list((tmp_path / "i").iterdir())) == 6
+    assert np.array_equal(opened.shards[0].tensors["latent"], toy_index().shards[0].tensors["latent"])
+    assert tuple(opened.items) == tuple(toy_index().items)
 
 
 def test_local_vectors_are_mapped_and_large_ones_checked_by_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = save_index(locate(str(tmp_path)), toy_index())
-    file = tmp_path / record.files["latent"].file
-    monkeypatch.setattr("vtr_core.retrieval.index.index.LARGEST_HASHED", 16)
+    file = tmp_path / record.shards[0].files["latent"].file
+    monkeypatch.setattr("vtr_core.retrieval.index.files.LARGEST_HASHED", 16)
     opened = load_index(locate(str(tmp_path)))
     with file.open("r+b") as stored:
         stored.seek(-4, 2)
         stored.write(np.float32(7).tobytes())
-    assert opened.tensors["latent"][-1, -1] == 7  # pages of the file, no copy
-    assert load_index(locate(str(tmp_path))).tensors["latent"][-1, -1] == 7
+    assert opened.shards[0].tensors["latent"][-1, -1] == 7  # pages of the file, no copy
+    assert load_index(locate(str(tmp_path))).shards[0].tensors["latent"][-1, -1] == 7
     file.write_bytes(file.read_bytes()[:-4])
     with pytest.raises(DatasetError, match="bytes, not"):
         load_index(locate(str(tmp_path)))
@@ -104,16 +155,17 @@ def test_a_folder_without_the_marker_is_no_index(tmp_path: Path) -> None:
 
 def _change(folder: Path, change: str) -> None:
     marker = json.loads((folder / MARKER).read_text())
+    files = marker["shards"][0]["files"]
     match change:
         case "vectors":
-            file = folder / marker["files"]["latent"]["file"]
+            file = folder / files["latent"]["file"]
             file.write_bytes(file.read_bytes()[:-1] + b"?")
         case "no items":
-            (folder / marker["files"][ITEMS]["file"]).unlink()
+            (folder / files[ITEMS]["file"]).unlink()
         case "record":
             (folder / MARKER).write_text(json.dumps({**marker, "checkpoint": "/elsewhere"}))
         case "version":
-            (folder / MARKER).write_text(json.dumps({**marker, "version": 1}))
+            (folder / MARKER).write_text(json.dumps({**marker, "version": 2}))
         case "list":
             (folder / MARKER).write_text("[]")
 
@@ -124,7 +176,7 @@ def _change(folder: Path, change: str) -> None:
         ("vectors", "sha256 differs"),
         ("no items", r"items-\w+\.arrow is missing"),
         ("record", "does not match its fingerprint"),
-        ("version", "version 1, this code reads 2; make it anew with vtr index /runs/one --data /data/test --out"),
+        ("version", "version 2, this code reads 3; make it anew with vtr index /runs/one --data /data/test --out"),
         ("list", "is damaged"),
     ],
 )
@@ -135,13 +187,15 @@ def test_damage_is_named(change: str, message: str, tmp_path: Path) -> None:
         load_index(locate(str(tmp_path)))
 
 
-@pytest.mark.parametrize("fault", ["items", "concepts", "sizes"])
+@pytest.mark.parametrize("fault", ["items", "concepts", "lookup"])
 def test_parts_that_do_not_belong_together_are_refused(fault: str, tmp_path: Path) -> None:
     index = toy_index()
+    (shard,) = index.shards
+    fewer = Shard.of(shard.tensors, list(index.items)[:-1])
     wrong = {
-        "items": replace(index, items=index.items[:-1]),
+        "items": replace(index, shards=(replace(fewer, lookup=shard.lookup),)),
         "concepts": replace(index, concepts=("dog",)),
-        "sizes": replace(index, record=replace(index.record, sizes={"latent": 4, "concept": 2})),
+        "lookup": replace(index, shards=(replace(shard, lookup=fewer.lookup),)),
     }[fault]
     save_index(locate(str(tmp_path)), wrong)
     with pytest.raises(DatasetError, match="is damaged"):

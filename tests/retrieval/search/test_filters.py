@@ -6,7 +6,7 @@ import pytest
 from vtr_core.errors import InputError
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.search.filters import Condition, meeting, parse_conditions
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.links import link_of
 
 ITEMS = (

@@ -58,11 +58,12 @@ class EmbedPlan:
 
 def plan_embedding(loaded: TrainedModel, manifest: Manifest, out: Location, similarity: str) -> EmbedPlan:
     """The shard tasks of a data set, planned by its row groups; similarity: by which its vectors are compared."""
-    tasks = tuple(EmbedTask(index, tuple(places)) for index, places in enumerate(_shards(manifest)))
+    tasks = tuple(EmbedTask(index, tuple(places)) for index, places in enumerate(shard_places(manifest)))
     return EmbedPlan(out, loaded.uri, model_fingerprint(loaded.model), manifest, similarity, tasks)
 
 
-def _shards(manifest: Manifest) -> Iterator[list[RowGroup]]:
+def shard_places(manifest: Manifest) -> Iterator[list[RowGroup]]:
+    """The row groups of each shard."""
     places: list[RowGroup] = []
     rows = 0
     for place in row_groups(manifest):

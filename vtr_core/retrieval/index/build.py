@@ -1,85 +1,152 @@
 """The index of a data set, from a checkpoint of a dual encoder or of a model with one joint space."""
 
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
 import numpy as np
-from torch import Tensor
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
-from vtr_core.errors import ConfigError
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.embed.clips import EmbeddedRows
+from vtr_core.retrieval.embed.embeddings import EmbeddingSet, read_embeddings
+from vtr_core.retrieval.embed.job import shard_places
 from vtr_core.retrieval.embed.joint_space import JointSpace
-from vtr_core.retrieval.index.change import searched
+from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.index.clips import joint_clips
-from vtr_core.retrieval.index.faiss import build_graph
-from vtr_core.retrieval.index.index import Backend, IndexRecord, Kind, VideoIndex, model_fingerprint, sizes
+from vtr_core.retrieval.index.index import Shard, VideoIndex
 from vtr_core.retrieval.index.items import described
+from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
+from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
 
+SHARD_ITEMS = 2**20
+"""Rows of a shard, where no number of shards is asked for."""
 
-def build_index(
-    loaded: TrainedModel, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None = None
-) -> VideoIndex:
+
+@dataclass(frozen=True)
+class StoredEmbeddings:
+    """The embeddings of a data set and where they lie."""
+
+    content: EmbeddingSet
+    uri: str
+
+
+@dataclass(frozen=True)
+class PlannedIndex:
+    """An index that is built shard by shard: one is held in memory at a time."""
+
+    record: IndexRecord
+    """Without sizes and items, which the shards tell."""
+    shards: Iterator[Shard]
+    concepts: tuple[str, ...] = ()
+
+    def whole(self) -> VideoIndex:
+        """All shards in memory; DatasetError where there is nothing to find."""
+        shards = tuple(self.shards)
+        if not shards:
+            raise DatasetError(f"{self.record.data}: no clip has any feature that the model takes; nothing is found")
+        return VideoIndex.of(self.record, *shards, concepts=self.concepts)
+
+
+def build_index(loaded: TrainedModel, manifest: Manifest, backend: Backend) -> VideoIndex:
+    """The whole index in memory, see `plan_index`."""
+    return plan_index(loaded, manifest, backend).whole()
+
+
+def plan_index(
+    loaded: TrainedModel,
+    manifest: Manifest,
+    backend: Backend,
+    stored: StoredEmbeddings | None = None,
+    shards: int | None = None,
+) -> PlannedIndex:
     """The index of `manifest`, of the whole videos or clips that the model reads.
 
-    stored: the embeddings of the data set, where they are already computed. Raises ConfigError for a model without
-    vectors to search and for a faiss index of a space that has no inner product, DatasetError for data without the
-    model's features, and whatever embedding raises.
+    stored: the embeddings of the data set, where they are already computed. shards: how many (None: one of each
+    SHARD_ITEMS rows). Raises ConfigError for a model without vectors to search, for candidates in a space that has no
+    inner product, and for an unsuitable number of shards; DatasetError for data without the model's features, and
+    whatever embedding raises.
     """
     match spaces_of(loaded, "an index"):
         case DualSpaces() as spaces:
+            if shards is not None and shards > 1:
+                raise ConfigError("the scores of a dual encoder are scaled over all items; leave out --shards")
             return _dual(loaded, spaces, manifest, backend, stored)
         case JointSpace() as space:
-            return _joint(loaded, space, manifest, backend, stored)
+            space.check(loaded.config, manifest)
+            similarity = loaded.config.evaluation.similarity
+            if backend != "exact" and similarity != "cosine":
+                raise ConfigError(
+                    f"--backend {backend} finds candidates by cosine, the model compares by {similarity}; use exact"
+                )
+            record = _record(loaded, manifest, "joint", similarity, backend)
+            return PlannedIndex(record, _Joint(loaded, space, manifest, backend, stored).shards(shards))
 
 
 def _dual(
-    loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None
-) -> VideoIndex:
+    loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend, stored: StoredEmbeddings | None
+) -> PlannedIndex:
     spaces.check(loaded.config, manifest)
-    if backend == "faiss" and not spaces.has_latent(loaded.config):
-        raise ConfigError("--backend faiss finds candidates in latent space, which the model does not have")
-    videos = spaces.videos(loaded, manifest, stored).videos
-    vectors: dict[str, Tensor | None] = {"latent": videos.latent, "concept": videos.concept}
+    if backend != "exact" and not spaces.has_latent(loaded.config):
+        raise ConfigError(f"--backend {backend} finds candidates in latent space, which the model does not have")
+    rows = None if stored is None else read_embeddings(stored.content, stored.uri)
+    videos = spaces.videos(loaded, manifest, rows).videos
+    vectors = {"latent": videos.latent, "concept": videos.concept}
     tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
-    return VideoIndex(
-        record=_record(loaded, manifest, "dual", tensors, videos.similarity, backend),
-        tensors=tensors,
-        items=described(manifest, np.array([key64(name) for name in videos.video_id], np.int64)),
-        concepts=videos.concepts,
-        candidates=build_graph(searched(tensors)) if backend == "faiss" else None,
-    )
+    items = described(manifest, np.array([key64(name) for name in videos.video_id], np.int64))
+    record = _record(loaded, manifest, "dual", videos.similarity, backend)
+    return PlannedIndex(record, iter([new_shard(tensors, items, backend)]), videos.concepts)
 
 
-def _joint(
-    loaded: TrainedModel, space: JointSpace, manifest: Manifest, backend: Backend, stored: EmbeddedRows | None
-) -> VideoIndex:
-    config = loaded.config
-    space.check(config, manifest)
-    similarity = config.evaluation.similarity
-    if backend == "faiss" and similarity != "cosine":
-        raise ConfigError(f"--backend faiss finds candidates by cosine, the model compares by {similarity}; use exact")
-    rows = stored or space.rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
-    clips = joint_clips(rows, manifest)
-    tensors = {**clips.vectors, **{f"has_{name}": present for name, present in clips.present.items()}}
-    return VideoIndex(
-        record=_record(loaded, manifest, "joint", tensors, similarity, backend),
-        tensors=tensors,
-        items=clips.items,
-        candidates=build_graph(searched(tensors)) if backend == "faiss" else None,
-    )
+@dataclass(frozen=True)
+class _Joint:
+    """What the shards of a model with one joint space are made of."""
+
+    loaded: TrainedModel
+    space: JointSpace
+    manifest: Manifest
+    backend: Backend
+    stored: StoredEmbeddings | None
+
+    def shards(self, count: int | None) -> Iterator[Shard]:
+        """Shards of consecutive shards of `vtr embed`; those without anything to find are left out."""
+        parts = list(shard_places(self.manifest))
+        if self.stored is not None and len(self.stored.content.shards) != len(parts):
+            raise DatasetError(f"{self.stored.uri} is divided in another way than now; run vtr embed again")
+        return filter(None, (self._shard(parts, group) for group in _groups(self.manifest, len(parts), count)))
+
+    def _shard(self, parts: Sequence[Sequence[RowGroup]], group: slice) -> Shard | None:
+        places = [place for part in parts[group] for place in part]
+        clips = joint_clips(self._rows(group, places), self.manifest, places)
+        if clips is None:
+            return None
+        presence = {f"has_{name}": present for name, present in clips.present.items()}
+        return new_shard({**clips.vectors, **presence}, clips.items, self.backend)
+
+    def _rows(self, group: slice, places: Sequence[RowGroup]) -> EmbeddedRows:
+        loaded, stored = self.loaded, self.stored
+        if stored is None:
+            return self.space.rows(loaded.model, loaded.config, self.manifest, loaded.vocabulary, places)
+        return read_embeddings(replace(stored.content, shards=stored.content.shards[group]), stored.uri)
 
 
-def _record(
-    loaded: TrainedModel,
-    manifest: Manifest,
-    kind: Kind,
-    tensors: dict[str, np.ndarray],
-    similarity: str,
-    backend: Backend,
-) -> IndexRecord:
+def _groups(manifest: Manifest, parts: int, shards: int | None) -> list[slice]:
+    """Ranges of the parts of a data set, about the same number in each."""
+    rows = sum(sum(group) for shard in manifest.shards for group in shard.row_groups)
+    count = shards or min(parts, math.ceil(rows / SHARD_ITEMS))
+    if not 1 <= count <= parts:
+        raise ConfigError(f"--shards is {count}; {manifest.uri} can be divided into 1 to {parts}")
+    bounds = [parts * number // count for number in range(count + 1)]
+    return [slice(first, end) for first, end in pairwise(bounds)]
+
+
+def _record(loaded: TrainedModel, manifest: Manifest, kind: Kind, similarity: str, backend: Backend) -> IndexRecord:
     return IndexRecord(
         kind=kind,
         checkpoint=loaded.uri,
@@ -87,8 +154,8 @@ def _record(
         preset=loaded.config.preset,
         data=manifest.uri,
         data_fingerprint=manifest.fingerprint,
-        num_items=len(next(iter(tensors.values()))),
-        sizes=sizes(tensors),
+        num_items=0,
+        sizes={},
         similarity=similarity,
         latent_weight=loaded.config.evaluation.latent_weight,
         backend=backend,

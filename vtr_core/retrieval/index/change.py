@@ -1,18 +1,25 @@
-"""Changes of an index without embedding its items again: items are added, replaced and deleted."""
+"""Changes of an index without embedding its items again: items are added, replaced and deleted.
 
-from collections.abc import Collection
+Only shards that change are written anew, with their candidates.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Float32
+import pyarrow.compute as pc
+from jaxtyping import Bool
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
-from vtr_core.retrieval.index.faiss import build_graph, extended_graph
-from vtr_core.retrieval.index.index import IndexRecord, VideoIndex, sizes
-from vtr_core.retrieval.index.items import Items
+from vtr_core.retrieval.index.build import SHARD_ITEMS
+from vtr_core.retrieval.index.index import Shard, VideoIndex
+from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.index.shards import merged, selected
+
+_NAMES = ("item_id", "video_id")
 
 
 def check_extends(record: IndexRecord, added: IndexRecord) -> None:
@@ -28,22 +35,19 @@ def check_extends(record: IndexRecord, added: IndexRecord) -> None:
 def extended(index: VideoIndex, added: VideoIndex, both: Manifest) -> VideoIndex:
     """`index` with the items of `added` after its own, of which those with the same ids are replaced.
 
-    both: the data sets of the two, joined. A modality that one of them lacks is absent from its items.
+    both: the data sets of the two, joined. An added shard is merged with the last ones that are not larger, so that
+    their number grows with the logarithm of the items however often items are added; with a dual encoder's always.
     """
     check_extends(index.record, added.record)
-    ids = set(_texts(added, "item_id"))
-    again = np.array([name in ids for name in _texts(index, "item_id")], bool)
-    kept = _selected(index, ~again) if again.any() else index
-    names = {**index.record.sizes, **added.record.sizes}
-    first, second = _with_all(kept, names), _with_all(added, names)
-    tensors = {name: np.concatenate([first[name], second[name]]) for name in first}
-    candidates = None
-    if index.record.backend == "faiss":
-        graph = None if again.any() else index.candidates
-        candidates = build_graph(searched(tensors)) if graph is None else extended_graph(graph, searched(second))
-    table = pa.concat_tables([_table(kept), _table(added)], promote_options="default")
+    ids = added.items.table.column("item_id")
+    shards = _kept(index, [_among(shard, ids, "item_id") for shard in index.shards])
+    for shard in added.shards:
+        last = shard
+        while shards and _belong(index.record, shards[-1], last):
+            last = merged(shards.pop(), last, index.record.backend)
+        shards.append(last)
     record = replace(index.record, data=both.uri, data_fingerprint=both.fingerprint)
-    return _changed(replace(index, record=record), tensors, Items(table), candidates)
+    return VideoIndex.of(record, *shards, concepts=index.concepts)
 
 
 def without(index: VideoIndex, ids: Collection[str]) -> VideoIndex:
@@ -51,48 +55,30 @@ def without(index: VideoIndex, ids: Collection[str]) -> VideoIndex:
 
     ConfigError for an id that is neither, and where no item would be left.
     """
-    asked = set(ids)
-    of_items, of_videos = _texts(index, "item_id"), _texts(index, "video_id")
-    unknown = sorted(asked - set(of_items) - set(of_videos))
+    asked = pa.chunked_array([sorted(set(ids))], pa.string())
+    known = [pc.is_in(asked, value_set=index.items.table.column(name)) for name in _NAMES]
+    unknown = asked.filter(pc.invert(pc.or_(*known))).to_pylist()
     if unknown:
-        raise ConfigError(f"--delete {unknown[0]}: the index has no such item or video (nor {len(unknown) - 1} others)")
-    kept = np.array([item not in asked and video not in asked for item, video in zip(of_items, of_videos, strict=True)])
-    if not kept.any():
+        others = f" (nor {len(unknown) - 1} others)" if len(unknown) > 1 else ""
+        raise ConfigError(f"--delete {unknown[0]}: the index has no such item or video{others}")
+    kept = _kept(index, [_among(shard, asked, *_NAMES) for shard in index.shards])
+    if not kept:
         raise ConfigError("--delete names every item of the index; delete its folder instead")
-    return _selected(index, kept)
+    return VideoIndex.of(index.record, *kept, concepts=index.concepts)
 
 
-def searched(tensors: dict[str, np.ndarray]) -> Float32[np.ndarray, "items dim"]:
-    """The vectors of which a graph finds candidates: latent vectors, or the sums of an item's modalities."""
-    if "latent" in tensors:
-        return tensors["latent"]
-    whole = np.stack([tensors[name] for name in sizes(tensors)]).sum(axis=0, dtype=np.float32)
-    return np.asarray(whole)
+def _belong(record: IndexRecord, last: Shard, added: Shard) -> bool:
+    small = len(last.items) <= len(added.items) and len(last.items) + len(added.items) <= SHARD_ITEMS
+    return small or record.kind == "dual"
 
 
-def _selected(index: VideoIndex, kept: Bool[np.ndarray, " items"]) -> VideoIndex:
-    tensors = {name: tensor[kept] for name, tensor in index.tensors.items()}
-    candidates = build_graph(searched(tensors)) if index.record.backend == "faiss" else None
-    return _changed(index, tensors, Items(_table(index).filter(pa.array(kept))), candidates)
+def _among(shard: Shard, ids: pa.ChunkedArray, *columns: str) -> Bool[np.ndarray, " items"]:
+    """The items of which one of the columns is among `ids`."""
+    found = [pc.is_in(shard.items.table.column(name), value_set=ids).to_numpy() for name in columns]
+    return np.logical_or.reduce(found).astype(np.bool_)
 
 
-def _changed(index: VideoIndex, tensors: dict[str, np.ndarray], items: Items, candidates: bytes | None) -> VideoIndex:
-    record = replace(index.record, num_items=len(items), sizes=sizes(tensors))
-    return replace(index, record=record, tensors=tensors, items=items, candidates=candidates)
-
-
-def _with_all(index: VideoIndex, names: dict[str, int]) -> dict[str, np.ndarray]:
-    """The tensors, with absent modalities for those of `names` that the index lacks."""
-    rows = len(index.items)
-    absent = {name: np.zeros((rows, dim), np.float32) for name, dim in names.items() if name not in index.tensors}
-    presence = {f"has_{name}": np.zeros(rows, np.bool_) for name in absent}
-    found = {**index.tensors, **absent, **presence}
-    return {name: found[name] for name in sorted(found)}
-
-
-def _table(index: VideoIndex) -> pa.Table:
-    return (index.items if isinstance(index.items, Items) else Items.of(index.items)).table
-
-
-def _texts(index: VideoIndex, column: str) -> list[str]:
-    return [str(text) for text in _table(index).column(column).to_pylist()]
+def _kept(index: VideoIndex, gone: Sequence[Bool[np.ndarray, " _items"]]) -> list[Shard]:
+    """The shards without the items of the masks, and without shards that are left empty."""
+    parts = zip(index.shards, gone, strict=True)
+    return [kept for shard, mask in parts if (kept := selected(shard, ~mask, index.record.backend)) is not None]

@@ -1,13 +1,14 @@
 """The clips of a data set that a model with one joint space finds: their vectors and their descriptions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float32
 
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.records.schema import VideoSchema
-from vtr_core.errors import DatasetError
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.evaluate.entries import first_of_clips
 from vtr_core.retrieval.evaluate.retrieval import visible
@@ -23,19 +24,19 @@ class JointClips:
     present: dict[str, Bool[np.ndarray, " clips"]]
 
 
-def joint_clips(rows: EmbeddedRows, manifest: Manifest) -> JointClips:
-    """The clips with any modality beside text of `rows`, which are all rows of the data set in file order.
+def joint_clips(rows: EmbeddedRows, manifest: Manifest, places: Sequence[RowGroup]) -> JointClips | None:
+    """The clips with any modality beside text of `rows`, which are all rows of some row groups in file order.
 
-    In data sets of whole videos the video is the clip. DatasetError where no clip has a modality.
+    In data sets of whole videos the video is the clip. None where no clip has a modality.
     """
     names = visible(rows)
     if not names:
-        raise DatasetError(f"{manifest.uri}: no clip has any feature that the model takes; there is nothing to find")
+        return None
     first = first_of_clips(rows)
     kept = first[np.logical_or.reduce([rows.present[name][first] for name in names])]
     keys = rows.video_key if isinstance(manifest.schema, VideoSchema) else rows.clip_key
     return JointClips(
-        items=described(manifest, keys[kept]),
+        items=described(manifest, keys[kept], places),
         vectors={name: np.where(rows.present[name][kept, None], rows.vectors[name][kept], 0) for name in names},
         present={name: rows.present[name][kept] for name in names},
     )

@@ -1,108 +1,127 @@
 """Index: the vectors of a data set's videos in files, with a record of model and data.
 
-Files: one `.npy` for each tensor, the items as Arrow IPC, optionally a graph of faiss, each named after its content,
-and `index.json`, which is written last and atomically: it names the files of the current revision, and a folder without
-it is no index. Nothing is unpickled, and the files of a local index are mapped into memory, not read.
+The items lie in shards of consecutive ones. Files of a shard: one `.npy` for each tensor, the items as Arrow IPC, the
+hashes of their ids, optionally faiss's candidates, each named after its content. `index.json` is written last and
+atomically: it names the files of the current revision, and a folder without it is no index. Nothing is unpickled, and
+the files of a local index are mapped into memory, not read.
 """
 
-import hashlib
-import io
-import mmap
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from vtr_core import storage
-from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
-from vtr_core.fingerprint import fingerprint
-from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint as model_fingerprint
-from vtr_core.retrieval.index.items import Item as Item
-from vtr_core.retrieval.index.items import Items
-from vtr_core.storage import Location, is_file_name
-
-MARKER, ITEMS, CANDIDATES = "index.json", "items", "candidates"
-VERSION = 2
-LARGEST_HASHED = 64 * 2**20
-"""Local vectors of more bytes are checked by their size alone, so that opening does not read them."""
-
-Backend = Literal["exact", "faiss"]
-Kind = Literal["dual", "joint"]
-
-
-@dataclass(frozen=True)
-class StoredFile:
-    """A file of the index."""
-
-    file: str
-    bytes: int
-    sha256: str
+from vtr_core.retrieval.index.files import as_array, read, store, store_array
+from vtr_core.retrieval.index.items import Item, Items
+from vtr_core.retrieval.index.lookup import Lookup
+from vtr_core.retrieval.index.record import (
+    CANDIDATES,
+    ITEMS,
+    KEYS,
+    MARKER,
+    ORDER,
+    IndexRecord,
+    StoredShard,
+    damaged,
+    load_record,
+)
+from vtr_core.storage import Location
 
 
 @dataclass(frozen=True)
-class IndexRecord:
-    """The content of `index.json`: kind, model, data and files of an index."""
+class Shard:
+    """Consecutive items of an index; row i of every tensor is item i. Of a stored local index all is mapped."""
 
-    kind: Kind
-    """dual: latent vectors and concept scores of a dual encoder; joint: vectors of one joint space by modality."""
-    checkpoint: str
-    model_fingerprint: str
-    preset: str
-    data: str
-    data_fingerprint: str
-    num_items: int
-    sizes: dict[str, int]
-    """Dimensions by tensor."""
-    similarity: str
-    """dual: similarity of concept scores, while latent vectors are compared by cosine; joint: of the vectors."""
-    latent_weight: float
-    backend: Backend = "exact"
-    concepts: tuple[str, ...] = ()
-    files: dict[str, StoredFile] = field(default_factory=dict)
-    """By the name of a tensor, or `items`, or `candidates`."""
-    revision: int = 1
-    """Number of times that the index was written."""
-    version: int = VERSION
+    tensors: dict[str, np.ndarray]
+    items: Items
+    lookup: Lookup
+    candidates: memoryview | None = None
+    """Candidates by faiss in serialised form; a shard without is searched exactly."""
+    stored: StoredShard | None = None
+    """Its files, where it was loaded."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The record with its fingerprint."""
-        value = {**asdict(self), "concepts": list(self.concepts)}
-        return {**value, "fingerprint": fingerprint(value)}
+    @classmethod
+    def of(cls, tensors: dict[str, np.ndarray], items: Iterable[Item], candidates: memoryview | None = None) -> "Shard":
+        """A new shard."""
+        table = items if isinstance(items, Items) else Items.of(items)
+        return cls(tensors, table, Lookup.of(table), candidates)
 
 
 @dataclass(frozen=True)
 class VideoIndex:
-    """An index; row i of every tensor is item i. The tensors of a stored local index are mapped from its files."""
+    """An index, or some consecutive shards of one."""
 
     record: IndexRecord
-    tensors: dict[str, np.ndarray]
-    items: Sequence[Item]
+    shards: tuple[Shard, ...]
     concepts: tuple[str, ...] = ()
-    candidates: bytes | None = None
-    """The faiss graph of the vectors in serialised form."""
+
+    @classmethod
+    def of(cls, record: IndexRecord, *shards: Shard, concepts: tuple[str, ...] = ()) -> "VideoIndex":
+        """An index of these shards, one or more, whose number of items and sizes are recorded."""
+        return cls(_counted(record, shards, concepts), shards, concepts)
+
+    @cached_property
+    def items(self) -> Items:
+        """The items of all shards, whose memory they share."""
+        tables = [shard.items.table for shard in self.shards]
+        return self.shards[0].items if len(tables) == 1 else Items(pa.concat_tables(tables, promote_options="default"))
+
+    def position(self, item_id: str) -> int | None:
+        """The position of an item among all; None for an id that the index does not have."""
+        first = 0
+        for shard in self.shards:
+            found = shard.lookup.find(item_id, shard.items)
+            if found is not None:
+                return first + found
+            first += len(shard.items)
+        return None
+
+
+def _counted(record: IndexRecord, shards: Iterable[Shard], concepts: tuple[str, ...]) -> IndexRecord:
+    found = list(shards)
+    held = {name: size for shard in found for name, size in sizes(shard.tensors).items()}
+    num_items = sum(len(shard.items) for shard in found)
+    return replace(record, num_items=num_items, sizes=dict(sorted(held.items())), concepts=concepts)
 
 
 def save_index(location: Location, index: VideoIndex) -> IndexRecord:
-    """Write an index as the next revision of the one at `location`, atomically for readers; returns its record.
+    """Write an index as the next revision of the one at `location`, see `save_shards`."""
+    return save_shards(location, index.record, index.shards, index.concepts)
 
-    The files of the former revision are deleted afterwards; processes that have mapped them keep them.
+
+def save_shards(
+    location: Location, record: IndexRecord, shards: Iterable[Shard], concepts: tuple[str, ...] = ()
+) -> IndexRecord:
+    """Write shards as they come, as the next revision of the index at `location`, atomically for readers.
+
+    Returns the record, which counts their items. Shards that the index has already are not written again. The files of
+    the former revision are deleted afterwards; processes that have mapped them keep them. DatasetError for no shard.
     """
     before = load_record(location) if _is_current(location) else None
-    items = index.items if isinstance(index.items, Items) else Items.of(index.items)
-    files = {name: _store_array(location, name, tensor) for name, tensor in index.tensors.items()}
-    files[ITEMS] = _store(location, ITEMS, "arrow", items.to_bytes())
-    if index.candidates is not None:
-        files[CANDIDATES] = _store(location, CANDIDATES, "faiss", index.candidates)
-    revision = 1 if before is None else before.revision + 1
-    found = replace(index.record, files=files, concepts=index.concepts, revision=revision)
+    stored, held = [], dict[str, int]()
+    for shard in shards:
+        known = before is not None and shard.stored in before.shards
+        stored.append(shard.stored if known and shard.stored is not None else _store(location, shard))
+        held |= sizes(shard.tensors)
+    if not stored:
+        raise DatasetError("there is nothing to find: no item has any feature that the model takes")
+    found = replace(
+        record,
+        num_items=sum(shard.num_items for shard in stored),
+        sizes=dict(sorted(held.items())),
+        shards=tuple(stored),
+        concepts=concepts,
+        revision=1 if before is None else before.revision + 1,
+    )
     storage.write_json(location / MARKER, found.to_json())
-    stay = {stored.file for stored in files.values()}
-    for stored in () if before is None else before.files.values():
-        if stored.file not in stay:
-            storage.delete_file(location / stored.file)
+    stay = {file.file for file in found.files}
+    for file in () if before is None else before.files:
+        if file.file not in stay:
+            storage.delete_file(location / file.file)
     return found
 
 
@@ -115,114 +134,52 @@ def _is_current(location: Location) -> bool:
     return True
 
 
-def _store_array(location: Location, name: str, tensor: np.ndarray) -> StoredFile:
-    """Write a tensor as `.npy`, in pieces of its memory."""
-    header = io.BytesIO()
-    array = np.ascontiguousarray(tensor)
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    return _store(location, name, "npy", header.getvalue(), array.reshape(-1).view(np.uint8).data)
+def _store(location: Location, shard: Shard) -> StoredShard:
+    arrays = {**shard.tensors, KEYS: shard.lookup.keys, ORDER: shard.lookup.order}
+    files = {name: store_array(location, name, array) for name, array in arrays.items()}
+    files[ITEMS] = store(location, ITEMS, "arrow", shard.items.to_bytes())
+    if shard.candidates is not None:
+        files[CANDIDATES] = store(location, CANDIDATES, "faiss", shard.candidates)
+    return StoredShard(len(shard.items), files)
 
 
-def _store(location: Location, name: str, suffix: str, *parts: bytes | memoryview) -> StoredFile:
-    """Write a file named after its content, unless it is there."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    stored = StoredFile(f"{name}-{digest.hexdigest()[:16]}.{suffix}", sum(map(len, parts)), digest.hexdigest())
-    with storage.open_for_writing(location / stored.file) as sink:
-        for part in parts:
-            sink.write(part)
-    return stored
-
-
-def load_record(location: Location) -> IndexRecord:
-    """The record of the index at `location`; DatasetError where it is missing, of another version or damaged."""
-    storage.check_readable(location)
-    if not storage.exists(location / MARKER):
-        raise DatasetError(
-            f"{location} is not an index: it has no {MARKER}; make one with vtr index <checkpoint> --data <URI> "
-            f"--out {location}"
-        )
-    value = storage.read_json(location / MARKER)
-    if isinstance(value, dict) and value.get("version") not in (None, VERSION):
-        raise DatasetError(
-            f"{location} is an index of version {value['version']}, this code reads {VERSION}; make it anew with "
-            f"vtr index {value.get('checkpoint', '<checkpoint>')} --data {value.get('data', '<URI>')} --out {location}"
-        )
-    try:
-        files = {name: record(StoredFile, file) for name, file in value["files"].items()}
-        found = record(IndexRecord, {**value, "files": files, "concepts": tuple(map(str, value["concepts"]))})
-        if value.get("fingerprint") != found.to_json()["fingerprint"]:
-            raise ValueError("it does not match its fingerprint")
-        if not {ITEMS, *found.sizes} <= found.files.keys() or not found.sizes:
-            raise ValueError("its files are not those of an index")
-        if not all(is_file_name(stored.file) for stored in files.values()):
-            raise ValueError("a file is not in its folder")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _damaged(location / MARKER, error) from error
-    return found
-
-
-def load_index(location: Location) -> VideoIndex:
-    """The index at `location`; DatasetError where it is missing or damaged.
+def load_index(location: Location, part: int = 0, parts: int = 1) -> VideoIndex:
+    """The index at `location`, or the shards of one of `parts` parts; DatasetError where it is missing or damaged.
 
     The hashes of its files are checked, but for local vectors of more than LARGEST_HASHED bytes.
     """
-    found = load_record(location)
-    buffers = {name: _read(location / stored.file, stored) for name, stored in found.files.items()}
+    whole = load_record(location)
+    first, end = (len(whole.shards) * bound // parts for bound in (part, part + 1))
+    chosen = whole.shards[first:end]
+    found = replace(whole, shards=chosen, num_items=sum(shard.num_items for shard in chosen))
     try:
-        tensors = {name: _array(buffer) for name, buffer in buffers.items() if name not in (ITEMS, CANDIDATES)}
-        items = Items.from_buffer(pa.py_buffer(buffers[ITEMS]))
-        candidates = bytes(buffers[CANDIDATES]) if CANDIDATES in buffers else None
-        index = VideoIndex(found, tensors, items, found.concepts, candidates)
-        _check_rows(index)
+        shards = tuple(_load(location, found, shard) for shard in chosen)
+        scores = found.sizes.get("concept", 0)
+        if found.kind == "dual" and len(found.concepts) != scores:
+            raise ValueError(f"it names {len(found.concepts)} concepts and scores {scores}")
+    except DatasetError:
+        raise
     except Exception as error:  # whatever the parsers meet in a file that someone else made
-        raise _damaged(location, error) from error
-    return index
+        raise damaged(location, error) from error
+    return VideoIndex(found, shards, found.concepts)
 
 
-def _array(content: memoryview) -> np.ndarray:
-    """The array of a `.npy` file as a view of its bytes."""
-    head = io.BytesIO(content[: 2**16])
-    np.lib.format.read_magic(head)
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
-    if fortran or dtype.hasobject:
-        raise ValueError("an array has another layout")
-    values = np.frombuffer(content, dtype, offset=head.tell())
-    return values.reshape(shape)
+def _load(location: Location, record: IndexRecord, stored: StoredShard) -> Shard:
+    buffers = {name: read(location / file.file, file) for name, file in stored.files.items()}
+    candidates, items = buffers.pop(CANDIDATES, None), Items.from_buffer(pa.py_buffer(buffers.pop(ITEMS)))
+    arrays = {name: as_array(buffer) for name, buffer in buffers.items()}
+    lookup = Lookup(arrays.pop(KEYS), arrays.pop(ORDER))
+    _check_rows({**arrays, KEYS: lookup.keys, ORDER: lookup.order}, len(items), stored.num_items)
+    found = sizes(arrays)
+    if not found or not found.items() <= record.sizes.items():
+        raise ValueError(f"its tensors have the sizes {found}, its record says {record.sizes}")
+    return Shard(arrays, items, lookup, candidates, stored)
 
 
-def _check_rows(index: VideoIndex) -> None:
-    """ValueError where tensors, items and record are inconsistent."""
-    rows = {name: len(tensor) for name, tensor in index.tensors.items()}
-    if set(rows.values()) != {len(index.items)} or len(index.items) != index.record.num_items:
-        raise ValueError(f"it lists {len(index.items)} items, its tensors hold {rows}")
-    found = sizes(index.tensors)
-    if found != index.record.sizes or not found:
-        raise ValueError(f"its tensors have the sizes {found}, its record says {index.record.sizes}")
-    if index.record.kind == "dual" and len(index.concepts) != found.get("concept", 0):
-        raise ValueError(f"it names {len(index.concepts)} concepts and scores {found.get('concept', 0)}")
-
-
-def _read(location: Location, stored: StoredFile) -> memoryview:
-    """A file's bytes, mapped where it is local, copied on writing."""
-    if not storage.exists(location):
-        raise DatasetError(f"{location} is missing though the index lists it; run vtr index again")
-    if location.is_local:
-        with open(location.path, "rb") as file:
-            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
-    else:
-        content = memoryview(bytearray(storage.read_bytes(location)))
-    if len(content) != stored.bytes:
-        raise _damaged(location, f"it has {len(content)} bytes, not {stored.bytes}")
-    trusted = location.is_local and location.name.endswith(".npy") and len(content) > LARGEST_HASHED
-    if not trusted and hashlib.sha256(content).hexdigest() != stored.sha256:
-        raise _damaged(location, "its sha256 differs")
-    return content
-
-
-def _damaged(location: Location, fault: object) -> DatasetError:
-    return DatasetError(f"{location} is damaged ({fault}); run vtr index again")
+def _check_rows(arrays: Mapping[str, np.ndarray], items: int, expected: int) -> None:
+    rows = {name: len(array) for name, array in arrays.items()}
+    if set(rows.values()) != {items} or items != expected:
+        raise ValueError(f"it lists {items} items of {expected}, its tensors hold {rows}")
 
 
 def sizes(tensors: Mapping[str, np.ndarray]) -> dict[str, int]:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, VideoSchema, kept_column
 
@@ -116,11 +116,11 @@ class Items(Sequence[Item]):
         return cls(table)
 
 
-def described(manifest: Manifest, keys: Int64[np.ndarray, " items"]) -> Items:
+def described(manifest: Manifest, keys: Int64[np.ndarray, " items"], places: Sequence[RowGroup] | None = None) -> Items:
     """The items with these keys, of clips, or of the videos of a data set of whole videos; texts are of an item's first
     row.
 
-    Raises DamagedShard.
+    places: the row groups that hold them (None: all are read). Raises DamagedShard.
     """
     schema = manifest.schema
     assert isinstance(schema, ClipSchema | VideoSchema | FrameSchema), "checked with the model's features"
@@ -131,7 +131,7 @@ def described(manifest: Manifest, keys: Int64[np.ndarray, " items"]) -> Items:
     else:
         names = ["clip_key", "video_id", "clip_id", "start", "end", told, *kept]
     reader = RowGroupReader(manifest, names)
-    table = pa.concat_tables(pa.table(reader.read_arrow(place)) for place in row_groups(manifest))
+    table = pa.concat_tables(pa.table(reader.read_arrow(place)) for place in places or row_groups(manifest))
     known = table.column(names[0]).to_numpy()
     order = np.argsort(known, kind="stable")
     return Items(_as_items(table.take(order[np.searchsorted(known, keys, sorter=order)]), told))

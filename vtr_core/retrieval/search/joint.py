@@ -20,30 +20,42 @@ class JointItems:
     vectors: dict[str, Float32[np.ndarray, "clips dim"]]
     present: dict[str, Bool[np.ndarray, " clips"]]
 
+    @property
+    def num_items(self) -> int:
+        """The number of clips."""
+        return len(next(iter(self.vectors.values())))
+
     @cached_property
     def lengths(self) -> dict[str, Float32[Tensor, " clips"]]:
-        """The vectors' lengths, computed by the first search: to normalise all vectors for each would copy them all."""
+        """The vectors' lengths, computed by the first search of all: to normalise all for each would copy them."""
         return {name: lengths(torch.from_numpy(vectors)) for name, vectors in self.vectors.items()}
 
     def scores(
         self,
         queries: Float32[np.ndarray, "queries dim"],
         similarity: SimilarityKind,
-        chosen: Int64[np.ndarray, " chosen"] | None = None,
+        chosen: slice | Int64[np.ndarray, " chosen"] = slice(None),
     ) -> Float32[np.ndarray, "queries clips"]:
-        """The scores of the clips `chosen` (None: all): the mean over a clip's modalities, as in evaluation.
+        """The scores of the clips `chosen`: the mean over a clip's modalities, as in evaluation.
 
         Cosines are evaluation's but for rounding.
         """
-        index = slice(None) if chosen is None else chosen
-        vectors = [vectors[index] for vectors in self.vectors.values()]
-        items = _entries(vectors, [present[index] for present in self.present.values()])
+        vectors = [vectors[chosen] for vectors in self.vectors.values()]
+        items = _entries(vectors, [present[chosen] for present in self.present.values()])
         asked = _entries([queries], [np.ones(len(queries), bool)])
         if similarity == "cosine":
-            by_modality = [partial(cosine_to, lengths_b=self.lengths[name][index]) for name in self.vectors]
+            by_modality = [partial(cosine_to, lengths_b=length) for length in self._lengths(vectors, chosen)]
             return np.asarray(mean_scores(asked, items, by_modality), np.float32)
         scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
         return np.asarray(scores, np.float32)
+
+    def _lengths(
+        self, vectors: list[np.ndarray], chosen: slice | Int64[np.ndarray, " chosen"]
+    ) -> list[Float32[Tensor, " chosen"]]:
+        """Those of `chosen`; of a few vectors they are computed, as those of all would read every vector."""
+        if isinstance(chosen, slice):
+            return [length[chosen] for length in self.lengths.values()]
+        return [lengths(torch.from_numpy(part)) for part in vectors]
 
 
 def _entries(vectors: list[np.ndarray], present: list[np.ndarray]) -> Entries:

@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 from vtr_core.errors import InputError
-from vtr_core.retrieval.search.index import Hit
+from vtr_core.retrieval.search.hit import Hit
 
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _KEPT = ("url", "link")

@@ -9,8 +9,9 @@ from vtr_core.data.records.required_kind import require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.index.build import build_index
-from vtr_core.retrieval.search.index import SearchOptions, searcher
+from vtr_core.retrieval.search.index import searcher
 from vtr_core.retrieval.search.runs import RankedTopic, inferred_scores, mean_score, parse_judgements
+from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.retrieval.search.topics import Topic, parse_topics
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import load_model

@@ -1,0 +1,131 @@
+"""Candidates by approximate nearest neighbour search with faiss, for millions of videos: HNSW and IVF-PQ.
+
+faiss is an optional extra, imported only here, on use.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, assert_never
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.retrieval.index.index import Shard
+from vtr_core.retrieval.index.record import Approximate
+
+NEIGHBOURS = 32
+"""hnsw: links per vector of the graph (M of Malkov and Yashunin 2018)."""
+CONSTRUCTION = 80
+"""hnsw: candidates examined per insertion while the graph is built (efConstruction)."""
+FEWEST = 10_000
+"""ivf-pq: fewer vectors than this have no candidates, as 256 centroids of each part could not be trained on them."""
+_PER_CENTROID = 40
+"""ivf-pq: training vectors of each list's centroid."""
+_ROUNDS = 10
+_SHARE_SEARCHED = 32
+"""ivf-pq: one list of so many is searched, eight at least."""
+_AT_ONCE = 65_536
+
+
+def build_candidates(vectors: Float32[np.ndarray, "videos dim"], kind: Approximate) -> memoryview | None:
+    """An index of the L2-normalised vectors by faiss, searched by inner product, in its serialised form.
+
+    None where there are too few vectors for it: they are searched exactly. hnsw: a graph over vectors of 8 bits a
+    dimension. ivf-pq: lists around 2 √n centroids, of residuals of about a byte for eight dimensions (Jégou et al.
+    2011). Of both the candidates are compared again by the vectors themselves.
+    """
+    faiss = _faiss()
+    rows, dim = vectors.shape
+    match kind:
+        case "hnsw":
+            built = faiss.IndexHNSWSQ(dim, faiss.ScalarQuantizer.QT_8bit, NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
+            built.hnsw.efConstruction = CONSTRUCTION
+            training = rows
+        case "ivf-pq":
+            if rows < FEWEST:
+                return None
+            lists = 2 ** round(math.log2(2 * math.sqrt(rows)))
+            centroids = faiss.IndexFlatIP(dim)
+            built = faiss.IndexIVFPQ(centroids, dim, lists, _parts(dim), 8, faiss.METRIC_INNER_PRODUCT)
+            built.cp.niter = built.pq.cp.niter = _ROUNDS
+            training = max(FEWEST, _PER_CENTROID * lists)
+        case _:
+            assert_never(kind)
+    built.train(normalized(vectors[_sample(rows, min(training, _AT_ONCE * 4))]))
+    for block in _blocks(vectors):
+        built.add(normalized(block))
+    return faiss.serialize_index(built).data
+
+
+def _parts(dim: int) -> int:
+    """The largest divisor of `dim` that is at most an eighth of it, and at most 128."""
+    most = max(1, min(128, dim // 8))
+    return max(parts for parts in range(1, most + 1) if dim % parts == 0)
+
+
+def _sample(rows: int, count: int) -> Int64[np.ndarray, " sampled"]:
+    return np.sort(np.random.default_rng(0).choice(rows, min(rows, count), replace=False))
+
+
+def _blocks(vectors: Float32[np.ndarray, "rows dim"]) -> Iterator[Float32[np.ndarray, "block dim"]]:
+    return (vectors[first : first + _AT_ONCE] for first in range(0, len(vectors), _AT_ONCE))
+
+
+class Candidates:
+    """What `build_candidates` wrote, used where it lies, without a copy.
+
+    Its bytes must come from an index whose hashes were checked.
+    """
+
+    def __init__(self, content: memoryview, num_videos: int, dim: int) -> None:
+        faiss = _faiss()
+        self._content = np.frombuffer(content, np.uint8)  # faiss keeps its address alone
+        try:
+            reader = faiss.ZeroCopyIOReader(faiss.swig_ptr(self._content), self._content.nbytes)
+            self._found: Any = faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
+        except Exception as error:  # faiss raises plain RuntimeErrors of C++
+            raise DatasetError(f"the index's candidates are damaged ({error}); run vtr index again") from error
+        if (self._found.ntotal, self._found.d) != (num_videos, dim):
+            held = f"{self._found.ntotal} vectors of {self._found.d} dimensions"
+            raise DatasetError(f"the candidates are of {held}, the index {num_videos} of {dim}; run vtr index again")
+
+    def find(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> list[Int64[np.ndarray, " found"]]:
+        """For each query, positions of approximately the `count` vectors nearest to it, ascending."""
+        _, found = self._found.search(normalized(queries), min(count, self._found.ntotal), params=self._params(count))
+        return [np.sort(one[one >= 0]).astype(np.int64) for one in found]
+
+    def _params(self, count: int) -> Any:
+        faiss = _faiss()
+        if isinstance(self._found, faiss.IndexHNSW):
+            return faiss.SearchParametersHNSW(efSearch=max(2 * count, 64))
+        return faiss.SearchParametersIVF(nprobe=max(8, self._found.nlist // _SHARE_SEARCHED))
+
+
+def candidates_of(shard: Shard, name: str) -> Candidates | None:
+    """Those of a shard, of the dimension of its tensor `name`; None where it has none."""
+    if shard.candidates is None:
+        return None
+    return Candidates(shard.candidates, len(shard.items), shard.tensors[name].shape[1])
+
+
+def normalized(vectors: Float32[np.ndarray, "rows dim"]) -> Float32[np.ndarray, "rows dim"]:
+    """Rows normalised to length 1; rows of zeros are unchanged."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.where(length > 0, length, 1), np.float32)
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise ConfigError(
+            "an index by hnsw or ivf-pq needs faiss, which is not installed: pip install 'vtr-ray[faiss]'; "
+            "--backend exact needs nothing"
+        ) from error
+    return faiss
+
+
+def check_faiss() -> None:
+    """ConfigError with the install command where faiss is missing."""
+    _faiss()

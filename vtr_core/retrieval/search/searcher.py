@@ -1,0 +1,45 @@
+"""What every search of an index offers, whatever the kind of model."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int64
+
+from vtr_core.analysis.transforms import Transform
+from vtr_core.retrieval.explain.values import HitExplanation
+from vtr_core.retrieval.search.hit import Hit
+from vtr_core.retrieval.search.search import Normalise, Space
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of a search; None is the default of model and index."""
+
+    space: Space | None = None
+    latent_weight: float | None = None
+    normalise: Normalise = "query"
+    transform: Transform | None = None
+    candidates: int = 200
+
+
+class Searcher(ABC):
+    """An index with the model that embeds queries."""
+
+    description: str
+    """A description of the scoring."""
+
+    @abstractmethod
+    def search(
+        self, texts: Sequence[str], k: int, among: Int64[np.ndarray, " chosen"] | None = None
+    ) -> list[tuple[Hit, ...] | None]:
+        """The k best items for each query, best first; None for a query without a known word.
+
+        among: ascending positions of the items that may be found (None: all); they are searched without a graph of
+        candidates. Scores do not depend on it.
+        """
+
+    def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:  # noqa: ARG002
+        """Why an item is found; None for a model without concepts and for a text without a known word."""
+        return None
