@@ -255,20 +255,21 @@ def _counted(
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
-    """Write the shards of `tasks`, and print a line for each."""
+    """Write the shards of `tasks`."""
+    from pipelines.progress import Meter
+
     if not tasks:
         return
     already = len(plan.tasks) - len(tasks)
     if already:
         print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
     written = map(partial(_write, plan), tasks) if flags.workers == 0 else _written_on_ray(plan, tasks, flags)
-    for done, (name, rows) in enumerate(written, already + 1):
-        print(f"  shard {done}/{len(plan.tasks)}  {name}  {rows} rows", flush=True)
+    with Meter(len(plan.tasks), "shards", already) as meter:
+        for done, (name, rows) in enumerate(written, already + 1):
+            meter.tell(done, f"{name} with {rows:,} rows")
 
 
-def _written_on_ray(
-    plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags
-) -> Iterable[tuple[str, int]]:
+def _written_on_ray(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> Iterable[tuple[str, int]]:
     from pipelines.ingest.on_ray import begin_reading, on_ray
 
     placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # otherwise tasks go to nodes with GPUs
