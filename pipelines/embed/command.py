@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.progress import Meter
 
 if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embeddings import EmbeddingSet
@@ -68,8 +69,10 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet":
     tasks = begin(plan)
     if len(tasks) < len(plan.tasks):
         print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
-    for done, rows in enumerate(_written(plan, tasks, loaded, flags), len(plan.tasks) - len(tasks) + 1):
-        print(f"  shard {done}/{len(plan.tasks)}  {rows} rows", flush=True)
+    already = len(plan.tasks) - len(tasks)
+    with Meter(len(plan.tasks), "shards", already) as meter:
+        for done, rows in enumerate(_written(plan, tasks, loaded, flags), already + 1):
+            meter.tell(done, f"the last with {rows:,} rows")
     found = finish(plan)
     _report(found, flags.out)
     return found

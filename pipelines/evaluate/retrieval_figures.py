@@ -84,10 +84,11 @@ def printed(result: Result, checkpoint: str) -> list[Printed]:
 
 
 def _table(result: Result, similarity: str, checkpoint: str) -> Table:
-
-    table = Table(title=f"{result.name}: {checkpoint}, {similarity} similarity", title_justify="left")
+    """The directions of one similarity; it fits into a terminal of 80 columns."""
+    title = f"{result.name}: {checkpoint}, {similarity} similarity"
+    table = Table(title=title, title_justify="left", padding=(0, 0, 0, 1))
     for column in ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "MeanR", "mAP", "tied"):
-        table.add_column(column, justify="right" if column else "left")
+        table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for variant in result.variants:
         if variant.similarity != similarity:
             continue

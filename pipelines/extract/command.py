@@ -1,5 +1,6 @@
 """`vtr extract VIDEOS --captions TABLE --out URI`: video files to Parquet shards with a manifest, as a Ray Data job."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -138,7 +139,8 @@ def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles", flags: ExtractFlags) -> None:
-    from pipelines.extract.progress import Meter
+    from pipelines.extract.progress import remark
+    from pipelines.progress import Meter
     from vtr_core.extraction.npy_files import NpyFolder
     from vtr_core.extraction.shards import write_shards
     from vtr_core.storage import locate
@@ -152,9 +154,10 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles",
         folder = NpyFolder(locate(flags.keep_features), source.chosen)
         folder.claim()
         keep = folder.write
-    meter = Meter()
-    for progress in write_shards(plan, tasks, extractor(source.asked, flags), keep):
-        meter.tell(progress)
+    begun = time.monotonic()
+    with Meter(sum(len(task.videos) for task in tasks), "videos") as meter:
+        for progress in write_shards(plan, tasks, extractor(source.asked, flags), keep):
+            meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
 
 
 def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":

@@ -2,6 +2,7 @@
 
 from pipelines.extract.command import extractor
 from pipelines.extract.flags import ExtractFlags
+from pipelines.progress import Meter
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.errors import ConfigError
@@ -20,10 +21,10 @@ def features_only(flags: ExtractFlags) -> Drops:
     chosen = choose(flags.recipe, flags.weights, decoder)
     files = Inventory(flags.videos, flags.anywhere).files
     check_writable(locate(flags.out))
-    drops, done = Drops(flags.strict), 0
-    for done in write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops):
-        if done % 100 == 0:
-            print(f"  {done} of {len(files)} videos", flush=True)
+    drops = Drops(flags.strict)
+    with Meter(len(files), "videos") as meter:
+        for done in write_features(NpyFolder(locate(flags.out), chosen), files, extractor(chosen, flags), drops):
+            meter.tell(done)
     names = ", ".join(one.recipe.name for one in chosen)
     print(f"{flags.out}: .npy files of {len(files) - sum(drops.counts.values())} videos by {names}")
     for reason, count in sorted(drops.counts.items()):

@@ -1,7 +1,7 @@
 """`vtr ingest <source>`: raw features and annotations to Parquet shards with a manifest, as a Ray Data job."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -101,6 +101,8 @@ class IngestFlags:
     """Fail where a row would be dropped."""
     gpus_per_shard: float = 0.0
     """GPUs per shard task; 0.25 lets four tasks share one (clip_frames --device cuda)."""
+    workers: Literal[0] | None = None
+    """0: in this process, without Ray, one shard after another. Otherwise tasks on the whole cluster."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -231,7 +233,7 @@ def count_on_ray(flags: IngestFlags) -> "CountWords":
     def count(
         source: "AnySource", videos: "Sequence[VideoEntry]", tokenizer: Tokenizer, tags: "WordTags | None"
     ) -> Counter[str]:
-        if len(videos) <= VIDEOS_AT_ONCE:
+        if flags.workers == 0 or len(videos) <= VIDEOS_AT_ONCE:
             return count_words(source, videos, tokenizer, tags)
         from pipelines.ingest.on_ray import begin_reading, on_ray
 
@@ -255,20 +257,27 @@ def _counted(
 
 
 def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> None:
-    """Write the shards of `tasks` in parallel, and print a line for each."""
-    from pipelines.ingest.on_ray import begin_reading, on_ray
+    """Write the shards of `tasks`."""
+    from pipelines.progress import Meter
 
     if not tasks:
         return
-    placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # otherwise tasks go to nodes with GPUs
-    if placed.is_apart and not flags.gpus_per_shard:
-        print(f"  on {placed}", flush=True)
     already = len(plan.tasks) - len(tasks)
     if already:
         print(f"  {already} of {len(plan.tasks)} shards were written before", flush=True)
-    written = on_ray(_write, replace(plan, tasks=()), tasks, flags.gpus_per_shard)
-    for done, (name, rows) in enumerate(written, already + 1):
-        print(f"  shard {done}/{len(plan.tasks)}  {name}  {rows} rows", flush=True)
+    written = map(partial(_write, plan), tasks) if flags.workers == 0 else _written_on_ray(plan, tasks, flags)
+    with Meter(len(plan.tasks), "shards", already) as meter:
+        for done, (name, rows) in enumerate(written, already + 1):
+            meter.tell(done, f"{name} with {rows:,} rows")
+
+
+def _written_on_ray(plan: "IngestPlan", tasks: "Sequence[ShardTask]", flags: IngestFlags) -> Iterable[tuple[str, int]]:
+    from pipelines.ingest.on_ray import begin_reading, on_ray
+
+    placed = begin_reading(flags.worker_logs, apart=not flags.gpus_per_shard)  # otherwise tasks go to nodes with GPUs
+    if placed.is_apart and not flags.gpus_per_shard:
+        print(f"  on {placed}", flush=True)
+    return on_ray(_write, replace(plan, tasks=()), tasks, flags.gpus_per_shard)
 
 
 def _write(plan: "IngestPlan", task: "ShardTask") -> tuple[str, int]:

@@ -1,6 +1,7 @@
 """Tables as terminal output, and as an HTML page for MLflow's artifacts."""
 
 import io
+import sys
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -20,7 +21,7 @@ _FORMAT = """<!DOCTYPE html>
 
 def show(parts: Sequence[Printed]) -> None:
     """Print tables and lines, tables as wide as the terminal or 120 columns."""
-    console = Console(width=None if Console().is_terminal else _WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for part in parts:
         if isinstance(part, str):
             print(part)

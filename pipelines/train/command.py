@@ -253,6 +253,7 @@ def _run(
 ) -> Finished:
     """Train within an MLflow run, which ends as FINISHED, FAILED or KILLED."""
     from pipelines.train.reports import Reports
+    from pipelines.train.time_left import TimeLeft
     from vtr_core.tracking.event_log import EventLog
     from vtr_core.tracking.provenance import provenance
     from vtr_core.tracking.run import full_tracking_uri
@@ -279,7 +280,8 @@ def _run(
             init=record.init,
             profile=profile,
         )
-        fit(job, Reports(events, tracking, lease).take)
+        with TimeLeft() as left:
+            fit(job, left.watching(Reports(events, tracking, lease).take))
     best = find_checkpoint(folder.location)
     registered = None if register is None else register_best(tracking.run, best.uri, register, folder.location.uri)
     return Finished(

@@ -1,9 +1,12 @@
 """Flags and presets together say how captions become words."""
 
+from pathlib import Path
+
 import pytest
 
-from pipelines.ingest.command import IngestFlags, ingest_options
+from pipelines.ingest.command import IngestFlags, ingest, ingest_options
 from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import ConfigError
 
 
@@ -32,3 +35,12 @@ def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message
 def test_a_caption_keeps_at_least_a_word() -> None:
     with pytest.raises(ConfigError, match="--max-words is 0; it must be at least 1, or longest"):
         ingest_options(IngestFlags(out="d", max_words=0))
+
+
+def test_without_workers_no_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.ingest.command.VIDEOS_AT_ONCE", 1)
+    monkeypatch.setattr("pipelines.ingest.on_ray.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
+    flags = IngestFlags(out=str(tmp_path / "d"), videos_per_shard=5, workers=0)
+    found = ingest(Synthetic(num_clips=60), flags).manifests
+    assert [len(one.shards) for one in found] == [2, 1]
+    assert ingest(Synthetic(num_clips=60), flags).manifests == found

@@ -1,0 +1,57 @@
+"""Progress: a bar on a terminal, lines elsewhere, and what they say."""
+
+import io
+import re
+from itertools import count
+
+import pytest
+
+from pipelines.progress import Meter, duration, progress_line
+
+
+def test_a_line_has_count_rate_and_time_left() -> None:
+    assert progress_line(10, 40, "videos", 10.0) == "10 of 40 videos; 1.0 a second; 30 s left"
+    assert (
+        progress_line(10, 4000, "videos", 10.0, "2 dropped")
+        == "10 of 4,000 videos; 1.0 a second; 2 dropped; 66 min left"
+    )
+    assert progress_line(40, 40, "shards", 80.0) == "40 of 40 shards; 0.5 a second"
+
+
+def test_what_was_done_before_says_nothing_of_the_rate() -> None:
+    assert progress_line(30, 40, "shards", 10.0, already=10) == "30 of 40 shards; 2.0 a second; 5 s left"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5400, "1.5 h"), (130_000, "1.5 days")]
+)
+def test_durations(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_a_log_gets_lines_ever_more_rarely_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = count(0.0, 5.0)
+    with Meter(20, "videos", clock=lambda: next(clock)) as meter:
+        for done in range(1, 21):
+            meter.tell(done)
+    said = [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()]
+    assert said == [2, 6, 14, 20]
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_a_bar_that_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    said = _Terminal()
+    monkeypatch.setattr("sys.stdout", said)
+    with Meter(4, "videos") as meter:
+        for done in (1, 2, 3, 4):
+            meter.tell(done, "[red]as it is[/red]")
+        print("a line between")  # noqa: T201
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.getvalue())
+    assert "a line between" in shown
+    assert re.search(r"[━╸╺─]+ 4 of 4 videos; .* a second; \[red\]as it is\[/red\]", shown)
