@@ -138,7 +138,7 @@ def main(argv: list[str]) -> None:
         "queries": flags.queries,
         "similarity": flags.similarity,
         "write_s": written,
-        "gb": sum(stored.bytes for stored in record.files.values()) / 2**30,
+        "gb": sum(stored.bytes for stored in record.files) / 2**30,
         **json.loads(output),
         "load": os.getloadavg()[0],
         "machine": processor(),

@@ -23,7 +23,7 @@ FEWEST = 10_000
 _PER_CENTROID = 40
 """ivf-pq: training vectors of each list's centroid."""
 _ROUNDS = 10
-_SHARE_SEARCHED = 32
+_SHARE_SEARCHED = 4
 """ivf-pq: one list of so many is searched, eight at least."""
 _AT_ONCE = 65_536
 
