@@ -1,4 +1,4 @@
-"""Figures of rankings, steps, sentences and pairs.
+"""Metrics of rankings, step localisation, generated captions and pair verification.
 
 Imports text and errors; works on arrays.
 """

@@ -11,8 +11,8 @@ from vtr_core.metrics.ties import TiePolicy
 def average_precision(found: Standing, relevance: Relevance, ties: TiePolicy) -> Float[np.ndarray, " queries"]:
     """AP_q = mean over the relevant items of q of the precision at their rank; 0 for a query without any.
 
-    expected: the mean of AP over random orders of equally scored items, see `expected_precision`.
-    optimistic, pessimistic: the relevant ones come first or last among equally scored items.
+    expected: the mean of AP over random orders of items with equal scores, see `expected_precision`.
+    optimistic, pessimistic: the relevant ones come first or last among items with equal scores.
     """
     rows = np.repeat(np.arange(relevance.num_queries), relevance.counts)
     sums = np.bincount(rows, weights=_precision(found, relevance, ties), minlength=relevance.num_queries)
@@ -26,7 +26,7 @@ def expected_precision(
     relevant_equal: Int[np.ndarray, " pairs"],
     num_items: int,
 ) -> Float[np.ndarray, " pairs"]:
-    """The expected precision at the rank of one of r relevant among n equally scored items, all orders equally likely.
+    """The expected precision at the rank of one of r relevant among n tied items, all orders being equally likely.
 
     E = 1/n Σ_{i=1…n} (R + 1 + (i − 1)(r − 1)/(n − 1)) / (N + i), N items and R relevant ones scoring higher
       = 1/n [(R + 1) h + (r − 1)/(n − 1) (n − (N + 1) h)],  h = Σ_{i=1…n} 1/(N + i)

@@ -1,8 +1,8 @@
 """CIDEr-D, BLEU, ROUGE-L and METEOR of generated captions against references.
 
-Figures are those of pycocoevalcap on the same words, so they depend on what cuts captions into words: "spaces" takes
-captions as they are; "words" and "alphanumeric" are the vocabulary's; "treebank", which published figures use, needs
-Java. An empty hypothesis scores 0.
+The values are those of pycocoevalcap on the same words, so they depend on the tokeniser: "spaces" splits captions at
+spaces alone; "words" and "alphanumeric" are the vocabulary's; "treebank", which published results use, needs Java. An
+empty hypothesis scores 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ References = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class CaptionScores:
-    """The figure of the set, and that of every item by its id."""
+    """The score of the whole set, and that of every item by its id."""
 
     mean: float
     by_id: dict[str, float]
@@ -35,7 +35,7 @@ class CaptionScores:
 
 @dataclass(frozen=True)
 class CaptionMetrics:
-    """All figures of a set of captions. BLEU by n, ROUGE-L and METEOR are in [0, 1], CIDEr-D in [0, 10]."""
+    """All metrics of a set of captions. BLEU by n, ROUGE-L and METEOR are in [0, 1], CIDEr-D in [0, 10]."""
 
     bleu: dict[int, float]
     meteor: float | None
@@ -50,9 +50,9 @@ class CaptionMetrics:
 
 
 def cider(hypotheses: Hypotheses, references: References, *, tokenizer: CaptionTokenizer = "spaces") -> CaptionScores:
-    """CIDEr-D (Vedantam et al. 2015): see `consensus`; the documents are the ids, df counts references alone.
+    """CIDEr-D (Vedantam et al. 2015): see `consensus`; every id is a document, df counts references alone.
 
-    With one id every idf, and so every score, is 0. Raises InputError where ids differ or an id has no reference.
+    With a single id every idf, and so every score, is 0. Raises InputError where ids differ or an id has no reference.
     """
     return _cider(_cut(hypotheses, references, tokenizer))
 
@@ -60,7 +60,7 @@ def cider(hypotheses: Hypotheses, references: References, *, tokenizer: CaptionT
 def bleu(
     hypotheses: Hypotheses, references: References, *, tokenizer: CaptionTokenizer = "spaces"
 ) -> dict[int, CaptionScores]:
-    """BLEU-1 to BLEU-4; `mean` is that of the whole set's counts, as published, and no mean of items."""
+    """BLEU-1 to BLEU-4; `mean` is corpus BLEU, from counts summed over the set, as published, not a mean of items."""
     return _bleu(_cut(hypotheses, references, tokenizer))
 
 

@@ -1,4 +1,4 @@
-"""Expected scores of a random ranking, to be printed next to a result."""
+"""Expected metrics of a random ranking, to be printed next to a result."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from vtr_core.metrics.ranking import MissingPolicy, RetrievalMetrics, check_rele
 from vtr_core.metrics.relevance import Relevance
 
 ROUNDING = 1e-9
-"""Cumulative probabilities this close to 1/2 are 1/2."""
+"""Cumulative probabilities this close to 1/2 count as 1/2."""
 
 
 def chance(
@@ -18,10 +18,10 @@ def chance(
 ) -> RetrievalMetrics:
     """The expected metrics of rankings drawn uniformly at random, for queries with this relevance.
 
-    With R of N items relevant, the rank X of the first relevant item has P(X > k) = Π_{i<k} (N − R − i)/(N − i):
-    recall at k is the mean over the queries of 1 − P(X > k), the mean rank that of (N + 1)/(R + 1). The median rank is
-    the median of X over all queries and rankings together, the midpoint where two ranks qualify; for one relevant item
-    (N + 1)/2. A query without a relevant item, where `missing` allows it, has recall and AP 0 and rank N.
+    With R of N items relevant, the rank X of the first relevant item has P(X > k) = Π_{i<k} (N − R − i)/(N − i): recall
+    at k is the mean over the queries of 1 − P(X > k), the mean rank that of (N + 1)/(R + 1). The median rank is the
+    median of X over all queries and rankings together, the midpoint where it lies between two ranks; for one relevant
+    item (N + 1)/2. A query without a relevant item, where `missing` allows it, has recall and AP 0 and rank N.
     """
     check_relevance(relevance, missing)
     counts, frequencies = np.unique(relevance.counts, return_counts=True)
@@ -48,7 +48,7 @@ def _beyond(num_relevant: int, num_items: int) -> Float[np.ndarray, " ranks"]:
 
 
 def _median(beyond: Float[np.ndarray, " ranks"]) -> float:
-    """The median rank; no rank lies behind the last item, whose rank a query without relevant items has."""
+    """The median rank, at most that of the last item, which is the rank of a query without relevant items."""
     beyond = np.append(beyond[:-1], 0.0)
     lower = np.argmax(beyond <= 0.5 + ROUNDING)
     upper = np.argmax(beyond < 0.5 - ROUNDING)
@@ -56,6 +56,6 @@ def _median(beyond: Float[np.ndarray, " ranks"]) -> float:
 
 
 def _expected_average_precision(counts: Int[np.ndarray, " kinds"], num_items: int) -> Float[np.ndarray, " kinds"]:
-    """The expected AP: all items are one tie."""
+    """The expected AP of a random ranking, which is that of all items tied."""
     none, everything = np.zeros_like(counts), np.full_like(counts, num_items)
     return expected_precision(none, everything, none, counts, num_items)

@@ -1,4 +1,4 @@
-"""Inferred average precision (infAP) from stratified samples of judgements, as TRECVID's ad-hoc video search has it."""
+"""Inferred average precision (infAP) from stratified samples of judgements, as in TRECVID's ad-hoc video search."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vtr_core.metrics.relevance import MetricError
 
 RELEVANT_PRIOR, JUDGED_PRIOR = 0.00001, 0.00003
-"""Added to the counts above a rank: a stratum without a judgement so far counts as one third relevant."""
+"""Smoothing of the counts above a rank: a stratum without a judgement so far counts as one third relevant."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Seen:
     relevant: Counter[str]
 
     def precision(self, rank: int) -> float:
-        """The expected precision at rank k with a relevant item: 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε)."""
+        """The expected precision at rank k of a relevant item: 1/k + Σ_s pooled_s/k · (rel_s + ε)/(judged_s + 3ε)."""
         above = sum(
             count * (self.relevant[stratum] + RELEVANT_PRIOR) / (self.judged[stratum] + JUDGED_PRIOR)
             for stratum, count in self.pooled.items()
@@ -43,7 +43,7 @@ class _Seen:
         return (1 + above) / rank
 
     def add(self, judgement: Judgement) -> None:
-        """Pass one pooled item."""
+        """Count one pooled item."""
         self.pooled[judgement.stratum] += 1
         self.judged[judgement.stratum] += judgement.relevant is not None
         self.relevant[judgement.stratum] += judgement.relevant is True
@@ -58,9 +58,9 @@ def inferred_average_precision(
     R̂_s = rel_s · pooled_s / judged_s, R̂ = Σ_s R̂_s        (Yilmaz, Kanoulas, Aslam 2008; NIST's `sample_eval`)
 
     ranking: item ids, best first, ties broken by the caller (NIST: by descending id); the first `max_results` count.
-    Items outside the pool count as ranks only. As in `sample_eval` since 2012, infAP is multiplied by R̂/max_results
-    where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0.
-    Raises MetricError for an id that occurs twice in the ranking.
+    Items outside the pool only occupy ranks. As in `sample_eval` since 2012, infAP is multiplied by R̂/max_results
+    where R̂ is larger, since no run could retrieve them all. Without a relevant item infAP is 0. Raises MetricError for
+    an id that occurs twice in the ranking.
     """
     _check(ranking)
     judged = Counter(item.stratum for item in pool.values() if item.relevant is not None)

@@ -1,4 +1,4 @@
-"""Ordered steps of a task placed in a video: the cheapest path through background and steps, by dynamic programming."""
+"""Localisation of a task's ordered steps in a video: the cheapest path through steps and background."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from vtr_core.metrics.relevance import MetricError
 
 _STAY, _NEXT, _SKIP = 0, 1, 2
-"""How many states a path went up to come to a state; on a tie the least."""
+"""By how many states a path advances at a second; on a tie the smallest advance is taken."""
 
 
 class OrderedSteps(NamedTuple):
@@ -24,15 +24,15 @@ class OrderedSteps(NamedTuple):
 def ordered_steps(cost: ArrayLike, *, exactly_one: bool = True) -> OrderedSteps:
     """The assignment of steps to seconds, in the steps' order, with the least total of `cost`, (T, K).
 
-    States 0 … 2K; even ones are background (cost 0), odd k is step (k + 1)/2. A path begins before the first second in
-    state 0. From k it goes to k + 1, from a step also to the next step k + 2, and it may stay in the background; with
-    `exactly_one` it may not stay in a step, so every step takes exactly one second, without it every step takes one
+    States 0 … 2K; even ones are background (cost 0), odd k is step (k + 1)/2. A path begins in state 0 before the first
+    second. From k it may go to k + 1, from a step also to the next step k + 2, and it may stay in the background. With
+    `exactly_one` it may not stay in a step, so every step takes exactly one second; without it every step takes one
     second or more in a row. It ends in the last step or in the background after it (Zhukov et al. 2019, inference).
 
-    Ties: a path that ends in the last step goes before one that ends in the background; into a state, staying goes
-    before coming from k − 1, and that before coming from k − 2. Sums are float64, the costs as they are given.
-    T < K: no path places every step, so none is placed and the cost is infinite. K = 0 costs 0.
-    Raises MetricError for a cost that is not finite, naming its place, or not a matrix.
+    Ties: a path that ends in the last step is preferred to one that ends in the background; for each state, staying is
+    preferred to coming from k − 1, and that to coming from k − 2. Sums are float64, the costs as they are given. T < K:
+    no path places every step, so none is placed and the cost is infinite. K = 0 costs 0. Raises MetricError for a cost
+    that is not finite, naming its position, or not a matrix.
     """
     costs = np.asarray(cost)
     if costs.ndim != 2 or costs.dtype.kind not in "fiub":
@@ -69,7 +69,7 @@ def ordered_steps_of_many(
 def _forward(
     costs: Float[np.ndarray, "draws seconds steps"], exactly_one: bool
 ) -> tuple[Float[np.ndarray, "draws states"], Int[np.ndarray, "seconds draws states"]]:
-    """The least cost of a path to each state after the last second, and by how many states it went up each second."""
+    """The least cost of a path to each state after the last second, and its advance in states at each second."""
     draws, seconds, steps = costs.shape
     total = np.full((draws, 2 * steps + 1), np.inf)
     total[:, 0] = 0

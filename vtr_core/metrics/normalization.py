@@ -1,7 +1,7 @@
 """Hubness correction of a similarity matrix: dual softmax and query-bank normalisation.
 
-Both use more than the query being answered, so they are reported beside the plain figures, never instead of them.
-Similarities can leave the range in which their exponentials are finite, so everything is computed from logarithms.
+Both use more than the query being answered, so they are reported beside the plain metrics, never instead of them.
+Exponentials of similarities can overflow or underflow, so everything is computed from logarithms.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def log_sums(
     temperature: float,
     counted: Bool[np.ndarray, " queries"] | None = None,
 ) -> Float[np.ndarray, " items"]:
-    """L_j = log Σ_i exp(S_ij / τ) over the queries i, or those that are `counted`; −∞ where there are none.
+    """L_j = log Σ_i exp(S_ij / τ) over the queries i, or over the `counted` ones; −∞ where there are none.
 
     Holds one block of scores at a time.
     """
@@ -54,12 +54,12 @@ def dual_softmax(
 ) -> Normalized:
     """Scores that order the items of a query like S′_ij = S_ij · P_ij, P_ij = exp(S_ij/τ) / Σ_q exp(S_qj/τ).
 
-    P is the softmax over *all* test queries q, of which `sums` are the logarithms of the denominators. Source: Cheng et
-    al. 2021 (CAMoE), the dual softmax at test time. S is negative where a similarity is minus a distance, and its
-    product with P would put hubs first; there exp(S_ij) stands for S_ij.
+    P is the softmax over *all* test queries q; `sums` are the logarithms of its denominators. Source: Cheng et al. 2021
+    (CAMoE), the dual softmax at test time. Where a similarity is minus a distance, S is negative and its product with P
+    would put hubs first; there S is replaced by exp(S_ij).
 
-    The value is sign(S) g(log |S P|) with the increasing g(x) = 1 + x for x ≥ 0, 1 / (1 − x) below, and 0 for S = 0:
-    the order is that of S P also where P is too small for a float.
+    The value is sign(S) g(log |S P|) with the increasing g(x) = 1 + x for x ≥ 0, 1 / (1 − x) below, and 0 for S = 0: it
+    keeps the order of S P even where P is too small for a float.
     """
     values = scores.astype(np.float64)
     log_share = values / temperature - sums
@@ -80,9 +80,9 @@ def query_bank(
     """QB-Norm with the dynamic inverted softmax: for `active` queries scores that order the items like
     exp(S_ij/τ) / Σ_b exp(S_bj/τ), for the others S itself.
 
-    b runs over the bank of captions, and `sums` are the logarithms of the denominators. A query is active where the
-    item it scores highest is the highest of at least one caption of the bank (an activation set of the top 1). Source:
-    Bogolin et al. 2022, with β = 1/τ. The value is S/τ − log Σ_b exp(S_bj/τ), of the same order.
+    b runs over the captions of the query bank, and `sums` are the logarithms of the denominators. A query is active
+    where its top-1 item is also the top-1 item of at least one caption of the bank (an activation set of the top 1).
+    Source: Bogolin et al. 2022, with β = 1/τ. The value is S/τ − log Σ_b exp(S_bj/τ), which has the same order.
     """
     values = scores.astype(np.float64)
     return np.where(active[:, None], values / temperature - sums, values)

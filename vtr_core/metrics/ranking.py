@@ -70,13 +70,13 @@ def chunked_retrieval_metrics(
 ) -> RetrievalMetrics:
     """Recall at `ks`, ranks and mean average precision, without ever holding more than one block of scores.
 
-    Each query counts by its best-scored relevant item, with `better` items scoring strictly higher and `tied`
-    irrelevant ones exactly the same; `recall_at` and `rank` say what a tie is worth under `ties`. `average_precision`
-    takes all relevant items. The result does not depend on the chunks, bit for bit.
+    Recall and rank of a query are those of its best-scored relevant item, with `better` items scoring strictly higher
+    and `tied` irrelevant ones exactly the same; `recall_at` and `rank` define the effect of a tie under `ties`.
+    `average_precision` takes all relevant items. The result does not depend on the chunks, bit for bit.
 
     missing: a query without a relevant item is an error, or with "count_as_failure" has recall and AP 0 and the rank
     `num_items`. Raises MetricError for that, for a score that is not finite (naming the first such query) and for no
-    queries at all. Logs a warning when more than 0.1 % of the queries tie.
+    queries at all. Logs a warning when more than 0.1 % of the queries have ties.
     """
     check_relevance(relevance, missing)
     return standing_metrics(standing(score_chunk, relevance, query_chunk, item_chunk), relevance, ks, ties)
@@ -85,7 +85,7 @@ def chunked_retrieval_metrics(
 def standing_metrics(
     found: Standing, relevance: Relevance, ks: Sequence[int] = (1, 5, 10), ties: TiePolicy = "expected"
 ) -> RetrievalMetrics:
-    """The metrics of `chunked_retrieval_metrics` from the standing of every relevant item."""
+    """The metrics of `chunked_retrieval_metrics` from the `Standing` of all relevant items."""
     better, tied = _first_hits(found, relevance)
     num_tied = int((tied > 0).sum())
     if num_tied > TIED_SHARE_TO_WARN * relevance.num_queries:

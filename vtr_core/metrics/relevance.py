@@ -1,4 +1,4 @@
-"""Which items are relevant to which query, without a matrix."""
+"""Relevance of items to queries, as sparse lists instead of a matrix."""
 
 from dataclasses import dataclass
 
@@ -22,16 +22,16 @@ class Relevance:
 
     @property
     def num_queries(self) -> int:
-        """Queries, also those without a relevant item."""
+        """Number of queries, including those without a relevant item."""
         return len(self.offsets) - 1
 
     @property
     def counts(self) -> Int[np.ndarray, " queries"]:
-        """Relevant items per query."""
+        """Number of relevant items per query."""
         return np.diff(self.offsets)
 
     def only(self, queries: Bool[np.ndarray, " queries"]) -> "Relevance":
-        """The same, but nothing is relevant to the queries where `queries` is false."""
+        """The same relevance, except that nothing is relevant to the queries where `queries` is false."""
         kept = np.repeat(queries, self.counts)
         return Relevance(self.items[kept], _offsets(self.counts * queries), self.num_items)
 

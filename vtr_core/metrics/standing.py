@@ -1,4 +1,4 @@
-"""Ranks of the relevant items of each query, counted chunk by chunk.
+"""Counts of the items that score above each relevant item, from which its rank follows, added up chunk by chunk.
 
 Everything is a count of comparisons, so the result does not depend on how queries and items are cut into chunks.
 """
@@ -14,10 +14,11 @@ from jaxtyping import Float64, Int, Real
 from vtr_core.metrics.relevance import MetricError, Relevance
 
 FEW = 16
-"""Up to this number of relevant items their scores are compared with all others; more are searched in sorted scores,
-which costs as much as about thirty comparisons."""
+"""Up to this number of relevant items of a query each is compared with all other scores; with more, scores are sorted
+and searched, which costs as much as about thirty comparisons.
+"""
 KEPT_SCORES = 2**25
-"""Scores of blocks with relevant items that are kept for counting, 128 MiB of float32."""
+"""Number of scores, of blocks with relevant items, that are kept for counting: 128 MiB of float32."""
 
 ScoreChunk = Callable[[slice, slice], np.ndarray]
 """(queries, items) → their scores, higher is better; the same slices must give the same scores every time."""
@@ -38,11 +39,11 @@ class Standing:
 
 
 def standing(score_chunk: ScoreChunk, relevance: Relevance, query_chunk: int, item_chunk: int) -> Standing:
-    """The standing of every relevant item.
+    """The `Standing` of all relevant items.
 
-    Holds one (query_chunk, item_chunk) block of scores at a time, and at most KEPT_SCORES of blocks with relevant
-    items, whose scores are needed before the first is counted; further such blocks are computed twice. Raises
-    MetricError for a score that is not finite, with its query.
+    Holds one (query_chunk, item_chunk) block of scores at a time, and at most KEPT_SCORES scores of blocks with
+    relevant items: all scores of relevant items are needed before counting begins, so further such blocks are computed
+    twice. Raises MetricError for a score that is not finite, with its query.
     """
     counts = PairCounts(relevance)
     for queries in slices(relevance.num_queries, query_chunk):
@@ -62,17 +63,17 @@ Key = TypeVar("Key")
 
 
 def keep(kept: dict[Key, np.ndarray], name: Key, block: np.ndarray) -> None:
-    """Keep a block for counting, where it leaves the kept ones at or below KEPT_SCORES."""
+    """Keep a block for counting, unless that would exceed KEPT_SCORES kept scores."""
     if sum(other.size for other in kept.values()) + block.size <= KEPT_SCORES:
         kept[name] = block
 
 
 class PairCounts:
-    """The standing of every relevant item, from blocks of scores that come in any order, each exactly once.
+    """Accumulates the `Standing` of all relevant items from blocks of scores that come in any order, each exactly once.
 
     Blocks with relevant items come twice: all of them to `take`, before any block of the same queries to `count`.
-    Arrays have one entry per pair of a query and a relevant item, in the order of `relevance`; where several processes
-    have the blocks of different queries or items, the sums of their arrays are those of one process with all blocks.
+    Arrays have one entry per pair of a query and a relevant item, in the order of `relevance`. If several processes
+    count the blocks of different queries or items, the sums of their arrays equal those of one process with all blocks.
     """
 
     def __init__(self, relevance: Relevance) -> None:
@@ -87,13 +88,13 @@ class PairCounts:
         return len(self._inside(queries, items)) > 0
 
     def take(self, queries: slice, items: slice, block: Real[np.ndarray, "queries items"]) -> None:
-        """Note the scores of the block's relevant pairs."""
+        """Store the scores of the block's relevant pairs."""
         pairs = self._inside(queries, items)
         items_of, rows = self._relevance.items[pairs] - items.start, self._rows[pairs] - queries.start
         self.scores[pairs] = block[rows, items_of]
 
     def count(self, queries: slice, block: Real[np.ndarray, "queries items"]) -> None:
-        """Count the block's items that score higher than the relevant ones of its queries, and equally."""
+        """Add the block's items with a higher and with an equal score than the relevant items of its queries."""
         own = self._own(queries)
         self.not_finite[queries] += ~np.isfinite(block).all(axis=1)
         higher, equal = _count(block, self.scores[own], self._relevance.slice(queries))
@@ -101,7 +102,7 @@ class PairCounts:
         self.equal[own] += equal
 
     def standing(self) -> Standing:
-        """The standing, once all blocks have come; MetricError for a score that is not finite, with its query."""
+        """The `Standing`, once all blocks have come; MetricError for a score that is not finite, with its query."""
         if self.not_finite.any():
             raise MetricError(f"query {int(np.argmax(self.not_finite > 0))} has a score that is not finite")
         order = np.lexsort((-self.scores, self._rows))

@@ -13,7 +13,7 @@ Values = Float[np.ndarray, " queries"]
 
 
 def recall_at(k: int, better: Counts, tied: Counts, ties: TiePolicy) -> Values:
-    """Recall at k of each query: whether its best relevant item is within the first k, expected over ties; in [0, 1].
+    """Recall at k of each query: whether its best relevant item is in the top k, expected over ties; in [0, 1].
 
     better: items scored strictly higher than the best-scored relevant item; tied: other items with exactly its score.
     expected: clip((k − better) / (tied + 1), 0, 1).   optimistic: better < k.   pessimistic: better + tied < k.

@@ -15,7 +15,7 @@ FALSE_ACCEPT_RATES = (1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class RocCurve:
-    """The rates at every threshold that tells pairs apart, from accepting nothing to accepting everything.
+    """The rates at every threshold that separates some pairs, from accepting none to accepting all.
 
     Pairs are accepted, that is called the same face, where their distance is at most the threshold.
     """
@@ -37,7 +37,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class VerificationMetrics:
-    """Figures of a list of pairs; rates in [0, 1]."""
+    """Metrics of a list of pairs; rates in [0, 1]."""
 
     accuracy: float
     """At the threshold that was given."""
@@ -56,7 +56,7 @@ class VerificationMetrics:
     num_different: int
 
     def flat(self) -> dict[str, float]:
-        """The figures by the names that metrics have; rates in [0, 1]."""
+        """The metrics by name, as they are logged; rates in [0, 1]."""
         tar = {f"tar_far_{rate:g}".replace("-", "m").replace(".", "p"): v for rate, v in self.true_accept.items()}
         return {
             "accuracy": self.accuracy,
@@ -77,10 +77,10 @@ def verification_metrics(
     *,
     false_accept_rates: Sequence[float] = FALSE_ACCEPT_RATES,
 ) -> VerificationMetrics:
-    """The figures of pairs: a pair is called different where its distance is above `threshold`.
+    """The metrics of pairs: a pair is called different where its distance is above `threshold`.
 
-    A distance equal to the threshold is the same face. Raises InputError without pairs of both kinds, or for a distance
-    or a threshold that is not finite.
+    A distance equal to the threshold is the same face. Raises InputError unless there are pairs of both kinds, and for
+    a distance or a threshold that is not finite.
     """
     _check(distances, different, threshold)
     curve = roc_curve(distances, different)
@@ -116,9 +116,9 @@ def roc_curve(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray
 def best_threshold(
     distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]
 ) -> tuple[float, float]:
-    """The threshold of highest accuracy, and that accuracy; of equal ones the middle one.
+    """The threshold with the highest accuracy, and that accuracy; of several such thresholds the middle one.
 
-    It lies in the middle between two neighbouring distances, or 1e-6 outside all of them.
+    It is the midpoint of two neighbouring distances, or 1e-6 outside all of them.
     """
     cuts = _cuts(distances)
     matching, apart = np.sort(distances[~different]), np.sort(distances[different])
@@ -129,10 +129,10 @@ def best_threshold(
 
 
 def equal_error_threshold(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
-    """The threshold at which the rates of false accepts and of false rejects differ least; of two, the larger.
+    """The threshold at which the false accept and false reject rates differ least; of two, the larger.
 
-    It lies as `best_threshold` does. With few subjects it varies less than the threshold of highest accuracy: it is the
-    crossing of two monotone rates, not the maximum of a noisy curve.
+    Candidates are those of `best_threshold`. With few subjects it varies less than the threshold with the highest
+    accuracy: it is the crossing of two monotone rates, not the maximum of a noisy curve.
     """
     cuts = _cuts(distances)
     matching, apart = np.sort(distances[~different]), np.sort(distances[different])
@@ -143,13 +143,13 @@ def equal_error_threshold(distances: Float[np.ndarray, " pairs"], different: Boo
 
 
 def _cuts(distances: Float[np.ndarray, " pairs"]) -> Float[np.ndarray, " cuts"]:
-    """All thresholds that tell pairs apart: middles between neighbouring distances, and 1e-6 outside all of them."""
+    """All thresholds that separate pairs: midpoints of neighbouring distances, and 1e-6 outside all of them."""
     ordered = np.unique(distances)
     return np.concatenate([[ordered[0] - 1e-6], (ordered[1:] + ordered[:-1]) / 2, [ordered[-1] + 1e-6]])
 
 
 def area(distances: Float[np.ndarray, " pairs"], different: Bool[np.ndarray, " pairs"]) -> float:
-    """P(D different > D matching) + ½ P(equal), as Mann and Whitney count them."""
+    """The area under the ROC curve as the Mann-Whitney statistic: P(D different > D matching) + ½ P(equal)."""
     matching, apart = distances[~different], distances[different]
     return float(mannwhitneyu(apart, matching, method="asymptotic").statistic / (len(apart) * len(matching)))
 
@@ -170,7 +170,7 @@ def true_accept_at(curve: RocCurve, false_accept_rate: float) -> float:
 
 
 def wilson(right: int, total: int) -> Interval:
-    """Wilson's 95 % interval of a share."""
+    """Wilson's 95 % interval of a proportion."""
     found = binomtest(right, total).proportion_ci(method="wilson")
     return Interval(float(found.low), float(found.high))
 
@@ -189,7 +189,8 @@ def fold_accuracy(
 ) -> FoldAccuracy:
     """Each fold's accuracy at the threshold that is best on all other folds (LFW View 2, Huang et al. 2007).
 
-    The standard error is the deviation over folds (n − 1) divided by √n. Raises InputError with fewer than two folds.
+    The standard error is the standard deviation over folds (n − 1) divided by √n. Raises InputError with fewer than two
+    folds.
     """
     folds = np.asarray(fold)
     names = np.unique(folds)

@@ -8,13 +8,14 @@ from jaxtyping import Bool, Float64, Int64
 from vtr_core.text.tokens.ngrams import LONGEST, NGrams
 
 _SMALL, _TINY = 1e-9, 1e-15
-"""The constants that the published code adds to denominators and numerators, against division by 0."""
+"""Constants that the published code adds to denominators and numerators, against division by 0."""
 
 
 @dataclass(frozen=True)
 class BleuCounts:
-    """Of every hypothesis: its words, those of the reference nearest in length (the shorter of two as near), and how
-    many of its n-grams a reference has too, each at most as often as the reference that has it most often."""
+    """Per hypothesis: its words, those of the reference nearest in length (on a tie the shorter), and how many of its
+    n-grams occur in a reference, each clipped at its largest count in any one reference.
+    """
 
     words: Int64[np.ndarray, " items"]
     reference_words: Int64[np.ndarray, " items"]
@@ -23,7 +24,7 @@ class BleuCounts:
     matched: Float64[np.ndarray, "items orders"]
 
     def total(self) -> "BleuCounts":
-        """The sums over all hypotheses, as of one."""
+        """The sums over all hypotheses, as counts of a single one, for corpus BLEU."""
         return BleuCounts(
             self.words.sum(keepdims=True),
             self.reference_words.sum(keepdims=True),
@@ -65,7 +66,7 @@ def bleu_counts(
 def bleu_of(counts: BleuCounts) -> Float64[np.ndarray, "items orders"]:
     """BLEU-1, …, BLEU-4 of every item: brevity penalty · (p₁ … p_n)^(1/n) (Papineni et al. 2002).
 
-    0 for an empty hypothesis but for the published code's small constants, which are kept.
+    For an empty hypothesis 0, up to the published code's small constants, which are kept.
     """
     precision = (counts.matched + _TINY) / (counts.possible + _SMALL)
     score = np.cumprod(precision, axis=1) ** (1.0 / np.arange(1, LONGEST + 1))

@@ -17,7 +17,7 @@ def java_missing() -> str | None:
 def meteor_of(
     hypotheses: Mapping[str, Sequence[str]], references: Mapping[str, Sequence[Sequence[str]]]
 ) -> dict[str, float]:
-    """METEOR of every item in [0, 1] (Denkowski and Lavie 2014), of words that are given."""
+    """METEOR of every item in [0, 1] (Denkowski and Lavie 2014), of captions given as words."""
     from pycocoevalcap.meteor.meteor import Meteor
 
     given = {name: [" ".join(words)] for name, words in hypotheses.items()}
@@ -27,7 +27,7 @@ def meteor_of(
 
 
 def treebank_words(captions: Mapping[str, Sequence[str]]) -> dict[str, list[list[str]]]:
-    """The words of captions as Stanford's Penn Treebank tokeniser cuts them, in lower case, without punctuation."""
+    """The words of captions by Stanford's Penn Treebank tokeniser, in lower case, without punctuation."""
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
     given = {name: [{"caption": text} for text in texts] for name, texts in captions.items()}

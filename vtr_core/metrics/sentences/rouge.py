@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 BETA = 1.2
-"""How much more recall counts than precision."""
+"""Weight β of recall against precision."""
 
 
 def rouge_l_of(hypothesis: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """(1 + β²) P R / (R + β² P), P and R the best precision and the best recall over the references (Lin 2004).
 
-    The two may come from different references, as in the captioning code that published figures use. 0 where nothing is
-    common, and for an empty hypothesis.
+    The two may come from different references, as in the captioning code that published results use. 0 where no word is
+    shared, and for an empty hypothesis.
     """
     places = _places(hypothesis)
     common = [_common(places, len(hypothesis), reference) for reference in references]
@@ -30,7 +30,7 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 def _common(places: Mapping[str, int], length: int, reference: Sequence[str]) -> int:
-    """The length of the longest common subsequence, a row of the usual table in the bits of a number (Hyyrö 2004)."""
+    """Length of the longest common subsequence; each row of the dynamic program is one integer's bits (Hyyrö 2004)."""
     every = (1 << length) - 1
     row = every
     for word in reference:

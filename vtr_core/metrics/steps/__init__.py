@@ -1,4 +1,4 @@
-"""Figures of steps found in time: recall, overlap, accuracy by frame.
+"""Metrics of step localisation: recall, overlap, accuracy by frame.
 
 Imports relevance alone.
 """

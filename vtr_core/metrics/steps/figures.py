@@ -1,4 +1,4 @@
-"""All metrics of step localisation over a data set, beside chance and an even division of the video."""
+"""All metrics of step localisation over a data set, and the baselines: chance, and an even division of the video."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,14 +13,14 @@ from vtr_core.metrics.steps.recall import StepHits, StepRecall, step_hits, step_
 from vtr_core.metrics.steps.truth import StepTruth
 
 Assignment = Bool[np.ndarray, "_ _"]
-"""(seconds, steps) of one of several videos."""
+"""(seconds, steps): the assignment of one video."""
 
 
 @dataclass(frozen=True)
 class ScoredVideo:
-    """A video to be judged: its truth, the score of every step at every second, and the steps that have no score.
+    """A video to be scored: its ground truth, the score of every step at every second, and the steps without a score.
 
-    The scores of steps without one must still be finite; wherever such a step is placed, it counts as not placed.
+    Scores of steps without one must be finite placeholders; wherever such a step is placed, it counts as not placed.
     """
 
     truth: StepTruth
@@ -50,7 +50,7 @@ class StepFigures:
 
 
 def centred(video: ScoredVideo) -> ScoredVideo:
-    """The video with the mean of its scores taken off all of them, so that background's 0 is an average score."""
+    """The video with its mean score subtracted, so that the background's score of 0 is an average score."""
     return video if video.scores.size == 0 else replace(video, scores=video.scores - video.scores.mean())
 
 
@@ -60,18 +60,18 @@ def localise(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
 
 
 def by_even_parts(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
-    """The figures of giving each of K steps one K-th of its video in order, or the middle second of that part.
+    """The metrics of a uniform division: each of K steps gets one K-th of its video, or that part's middle second.
 
-    Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. It looks at no score.
+    Step k of T seconds takes ⌊kT/K⌋ … ⌊(k+1)T/K⌋ − 1; none is placed where T < K. No score is used.
     """
     return _figures(videos, [_even_parts(video, exactly_one) for video in videos])
 
 
 def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed: int) -> StepFigures:
-    """The expected figures with scores that know nothing of time, as the mean over `draws` random ones.
+    """The expected metrics of scores without temporal information: the mean over `draws` random permutations.
 
-    A draw shuffles each step's scores over the seconds of its video, so they keep their range against the background's
-    cost of 0, which decides how much of a video is called background. Deterministic in `seed`.
+    A draw shuffles each step's scores over the seconds of its video. So they keep their range relative to the
+    background's cost of 0, which decides how much of a video becomes background. Deterministic in `seed`.
     """
     if draws < 1:
         raise MetricError(f"draws must be 1 or more, not {draws}")
@@ -82,7 +82,7 @@ def by_chance(videos: Sequence[ScoredVideo], exactly_one: bool, draws: int, seed
 
 
 def even_parts(seconds: int, steps: int, exactly_one: bool) -> Assignment:
-    """The assignment that `by_even_parts` judges."""
+    """The assignment that `by_even_parts` scores."""
     assignment = np.zeros((seconds, steps), np.bool_)
     if seconds < steps:
         return assignment

@@ -27,11 +27,11 @@ class StepOverlap:
 
 
 def step_overlap(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepOverlap | None:
-    """The overlaps of one video; None where nothing is annotated, which has no overlap.
+    """The overlaps of one video; None where nothing is annotated and overlap is undefined.
 
-    `segment`: for each annotated segment G the best IoD and the best IoU, each by itself, over the predicted segments D
-    of its label, 0 where there is none; the union is the envelope, from the earlier start to the later end. The mean
-    over annotated segments.
+    `segment`: for each annotated segment G the best IoD and, separately, the best IoU over the predicted segments D of
+    its label, 0 where there is none; the union is the envelope, from the earlier start to the later end. The mean over
+    annotated segments.
     `frame`: for each annotated label, G and D are the sets of all seconds annotated and predicted with it; an empty D
     has IoD 0. The mean over annotated labels.
     Annotated seconds beyond the video's last one count in the unions.

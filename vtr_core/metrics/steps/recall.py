@@ -12,7 +12,7 @@ from vtr_core.metrics.steps.truth import StepTruth, predicted_segments
 
 @dataclass(frozen=True)
 class StepHits:
-    """The task of a video, and the numbers of its annotated and of its found steps."""
+    """The task of a video, and its numbers of annotated steps and of correctly placed ones."""
 
     task: str
     hits: int
@@ -32,8 +32,8 @@ class StepRecall:
 def step_hits(assignment: Bool[np.ndarray, "seconds steps"], truth: StepTruth) -> StepHits:
     """Count the annotated steps whose predicted second lies in a segment of their label.
 
-    Where a step was given several seconds in a row the middle one counts (of an even number the earlier), so that a
-    long prediction is not a sure hit. A step that was not placed is a miss.
+    Of a step that was given several seconds in a row the middle one counts (the earlier of two), so that a long
+    prediction does not hit by its length. A step that was not placed is a miss.
     """
     if assignment.shape[1] != len(truth.labels):
         raise MetricError(f"the assignment has {assignment.shape[1]} steps, the truth {len(truth.labels)}")

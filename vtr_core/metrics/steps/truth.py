@@ -10,7 +10,7 @@ from jaxtyping import Bool
 
 @dataclass(frozen=True)
 class Segment:
-    """The seconds `first` … `end` − 1 show what `label` names."""
+    """The seconds `first` … `end` − 1 show the step `label`."""
 
     first: int
     end: int
@@ -18,12 +18,12 @@ class Segment:
 
     @property
     def seconds(self) -> int:
-        """How long it lasts."""
+        """Its length."""
         return self.end - self.first
 
 
 def whole_seconds(start: float, end: float, label: str) -> Segment:
-    """The segment of every second that `start` … `end` touches: ⌊start⌋ … ⌈end⌉ − 1 (Zhukov et al. 2019)."""
+    """The segment of the seconds that `start` … `end` overlaps: ⌊start⌋ … ⌈end⌉ − 1 (Zhukov et al. 2019)."""
     return Segment(math.floor(start), math.ceil(end), label)
 
 
@@ -51,7 +51,7 @@ class StepTruth:
 
 
 def predicted_segments(assignment: Bool[np.ndarray, "seconds steps"], labels: Sequence[str]) -> list[Segment]:
-    """The seconds of every placed step as one segment each: a step's seconds follow one another."""
+    """One segment per placed step, of all its seconds, which are consecutive."""
     found = []
     for step in np.flatnonzero(assignment.any(axis=0)).tolist():
         shown = np.flatnonzero(assignment[:, step])

@@ -1,4 +1,4 @@
-"""Concepts that captions name: which, how often, how surely.
+"""Concepts named in captions: their extraction, frequencies and ambiguity.
 
 Imports tagging.
 """

@@ -1,4 +1,4 @@
-"""Words that are used as more than one part of speech, and the captions that hold one: queries that need a tagger."""
+"""Words used as more than one part of speech, and captions that contain one: queries for which a tagger matters."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from vtr_core.text.tokens.stop_words import is_concept
 
 
 def part_counts(captions: Iterable[Sequence[TaggedWord]]) -> Counter[tuple[str, Part]]:
-    """How often each word occurs as each part of speech; without function words and tags that have no part."""
+    """How often each word occurs as each part of speech, function words and tags outside of `Part` excluded."""
     counts: Counter[tuple[str, Part]] = Counter()
     for caption in captions:
         for word in caption:
@@ -20,9 +20,9 @@ def part_counts(captions: Iterable[Sequence[TaggedWord]]) -> Counter[tuple[str, 
 
 
 def ambiguous_words(counts: Mapping[tuple[str, Part], int], min_share: float = 0.0) -> frozenset[str]:
-    """The words with two parts of speech or more, each at least `min_share` of the word's occurrences.
+    """The words with at least two parts of speech that each make up `min_share` or more of the word's occurrences.
 
-    A tagger's slips make most frequent words ambiguous at `min_share` 0; a few per cent leave them out.
+    At `min_share` 0 tagging errors make most frequent words ambiguous; a threshold of a few per cent excludes them.
     """
     total: Counter[str] = Counter()
     for (word, _), count in counts.items():
@@ -32,5 +32,5 @@ def ambiguous_words(counts: Mapping[tuple[str, Part], int], min_share: float = 0
 
 
 def is_ambiguous(words: Iterable[str], ambiguous: frozenset[str]) -> bool:
-    """Whether a caption of these words holds an ambiguous one."""
+    """Whether a caption of these words contains an ambiguous one."""
     return not ambiguous.isdisjoint(words)

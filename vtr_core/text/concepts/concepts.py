@@ -1,4 +1,4 @@
-"""Concepts of captions: which a caption names, which a video keeps, and how often."""
+"""Concepts of captions: those that a caption names, those that are kept for a video, and their frequencies."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,9 +46,9 @@ def _names_something(word: str) -> bool:
 
 
 def kept_counts(captions: Iterable[Sequence[str]], min_captions: int) -> dict[str, int]:
-    """The concepts of a video that at least `min_captions` of its captions name, with the number of captions that do.
+    """The concepts named by at least `min_captions` of a video's captions, with the number of captions that name each.
 
-    captions: the concepts of each caption, each once. They come in the order of their first occurrence.
+    captions: the distinct concepts of each caption. The result is in the order of first occurrence.
     """
     counts = Counter(concept for caption in captions for concept in caption)
     return {concept: count for concept, count in counts.items() if count >= min_captions}

@@ -1,4 +1,4 @@
-"""The concepts that a model detects, as its checkpoints carry them."""
+"""The names of the concepts that a model detects, as stored in its checkpoints."""
 
 import json
 from dataclasses import dataclass

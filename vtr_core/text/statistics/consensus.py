@@ -11,9 +11,9 @@ from vtr_core.text.tokens.ngrams import LONGEST, NGrams
 SIGMA = 6.0
 """σ of the length penalty."""
 SCALE = 10.0
-"""What a mean similarity is multiplied by."""
+"""Factor that mean similarities are multiplied by."""
 _PAIRS = 4_000_000
-"""Pairs of entries that are compared at once, which bounds memory."""
+"""Pairs of entries that are compared at once; bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,10 @@ def consensus(
     """CIDEr-D of every hypothesis against the references of its document (Vedantam et al. 2015).
 
     10 · mean over n and references r ≠ h of Σ_g min(h_g, r_g) · r_g / (‖h‖ ‖r‖) · exp(−(Δ length)² / 2σ²). The length
-    is the number of 2-grams, as in the published code: it differs from that of words in empty captions alone. A caption
-    that is hypothesis and reference is not compared with itself. NaN for a hypothesis without a reference, and for what
-    is no hypothesis. Time and memory grow with the pairs that share an n-gram, memory by blocks of them.
+    is the number of 2-grams, as in the published code; Δ differs from a difference in words only for empty captions. A
+    caption that is both hypothesis and reference is not compared with itself. NaN for a hypothesis without a reference,
+    and for captions that are not hypotheses. Time grows with the number of pairs of entries that share an n-gram; they
+    are processed in blocks, which bounds the memory.
     """
     grams, captions = vectors.grams, len(document)
     total = np.zeros(captions)
@@ -84,7 +85,7 @@ def consensus(
 
 
 def _blocks(pairs: Int64[np.ndarray, " asked"]) -> list[slice]:
-    """Neighbouring entries of about _PAIRS pairs together, all in order."""
+    """Consecutive slices that cover all entries, in order, with about _PAIRS pairs each."""
     ends = np.searchsorted(np.cumsum(pairs), np.arange(_PAIRS, pairs.sum(), _PAIRS)) + 1
     cuts = np.unique(np.concatenate([[0], ends, [len(pairs)]]))
     return [slice(int(begin), int(end)) for begin, end in pairwise(cuts)]
@@ -93,7 +94,7 @@ def _blocks(pairs: Int64[np.ndarray, " asked"]) -> list[slice]:
 def _agreement(
     vectors: Weighted, h: Int64[np.ndarray, " pairs"], r: Int64[np.ndarray, " pairs"]
 ) -> Float64[np.ndarray, " pairs"]:
-    """What the n-gram that entries h and r share adds to the similarity of their captions."""
+    """The contribution of the n-gram shared by entries h and r to the similarity of their captions."""
     grams, weight = vectors.grams, vectors.weight
     one, other = grams.caption[h], grams.caption[r]
     lengths = np.maximum(grams.words - 1, 0)

@@ -17,12 +17,14 @@ def information(
 ) -> Float64[np.ndarray, " captions"]:
     """The information content of every caption, given as its words; `document` is its video, counted from 0.
 
-    Document frequencies are those of the captions given, a video's together one document (Gu and Yao 2023, section 2.1;
-    the paper leaves open what a sentence is compared with, so there are three readings):
+    Document frequencies are computed over the given captions, with all captions of a video as one document (Gu and Yao
+    2023, section 2.1; the paper does not say what a sentence is compared with, hence three definitions):
 
-    - leave_one_out: CIDEr-D against the other captions of its video. Low: nobody else said so. A video with a single
-      caption leaves it undefined: such a caption has the mean of all that are defined, neither common nor rare.
-    - corpus: 10 · mean over n and over all captions c of cos(caption, c), which is a product with the mean direction.
+    - leave_one_out: CIDEr-D against the other captions of its video. Low: it agrees with none of them. Undefined for
+      the only caption of a video; such a caption gets the mean of all defined values, so that it is neither common nor
+      rare.
+    - corpus: 10 · mean over n and over all captions c of cos(caption, c), computed as a product with the mean
+      direction.
     - idf: the mean idf of its n-grams of all lengths, 0 without any. High: rare words.
 
     Raises DatasetError where leave_one_out is defined for no caption.
@@ -51,7 +53,7 @@ def _with_mean(values: Float64[np.ndarray, " captions"]) -> Float64[np.ndarray, 
 
 
 def _against_mean(vectors: Weighted) -> Float64[np.ndarray, " captions"]:
-    """In time that grows with the entries alone: mean of cosines = cosine with the mean direction, summed over n."""
+    """`corpus` in time linear in the entries: mean of cosines = product with the mean direction, summed over n."""
     grams, direction, captions = vectors.grams, vectors.direction, len(vectors.grams.words)
     mean = np.bincount(grams.gram, direction, grams.num_grams) / max(1, captions)
     return SCALE / LONGEST * np.bincount(grams.caption, direction * mean[grams.gram], captions)

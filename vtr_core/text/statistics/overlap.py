@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CaptionOverlap:
-    """Of `captions` captions, `surplus` say of a further video what another one's caption says already."""
+    """`surplus` of the `captions` captions repeat a caption of another video."""
 
     captions: int
     surplus: int
@@ -19,10 +19,10 @@ class CaptionOverlap:
 
 
 def caption_overlap(captions_of: Iterable[Sequence[str]]) -> CaptionOverlap:
-    """Σ over distinct captions of (videos that carry it − 1), beside the number of captions.
+    """The surplus Σ over distinct captions of (videos with this caption − 1), and the number of captions.
 
     captions_of: the captions of each video. Captions are equal where their texts are, character by character; one that
-    a video carries twice counts once for it.
+    occurs twice in the same video counts once for it.
     """
     total, videos_with = 0, Counter[str]()
     for captions in captions_of:

@@ -1,4 +1,4 @@
-"""Taggers by the names that people give on a command line."""
+"""Taggers by the names that the command line takes."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ CHOICES = "default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDE
 def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
     """The tagger that `choice` names: one of CHOICES.
 
-    `default` is the spaCy pipeline that comes with this package; `processes` is how many of them a spaCy pipeline uses.
-    Its files are read here: raises TaggerMissing where they are not there.
+    `default` is the spaCy pipeline that comes with this package; `processes` is the number of processes of a spaCy
+    pipeline. The tagger's files are read here: raises TaggerMissing where they do not exist.
     """
     kind, _, place = choice.partition(":")
     match kind:
@@ -41,7 +41,7 @@ def choose_tagger(choice: str, processes: int = 1) -> PosTagger:
 
 
 def _present(tagger: Any) -> PosTagger:
-    """`tagger`, once it has told who it is, for which it needs its files."""
+    """`tagger`, after reading its fingerprint and name, which need its files."""
     assert tagger.fingerprint
     assert tagger.name
     return tagger

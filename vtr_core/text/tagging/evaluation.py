@@ -1,4 +1,4 @@
-"""How often a tagger is right on sentences whose tags and lemmas are known."""
+"""Accuracy of a tagger on sentences with known tags and lemmas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class TaggerAccuracy:
 
 @dataclass(frozen=True)
 class TreebankAccuracy:
-    """On the sentences of a treebank as they are, and as captions are written."""
+    """Accuracy on the sentences of a treebank as they are, and in the style of captions (see `as_captions`)."""
 
     sentences: TaggerAccuracy
     captions: TaggerAccuracy
 
 
 def treebank_accuracy(tagger: PosTagger, sentences: Sequence[Sentence]) -> TreebankAccuracy:
-    """Both accuracies of a tagger that is given the true words of each sentence."""
+    """Both accuracies of a tagger, with the treebank's tokenisation."""
     return TreebankAccuracy(accuracy(tagger, sentences), accuracy(tagger, list(as_captions(sentences))))
 
 

@@ -1,4 +1,4 @@
-"""What English spelling says of the lemma of an inflected word."""
+"""Lemmas of inflected English words by spelling rules."""
 
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -19,14 +19,15 @@ _IRREGULAR = {form: verb.split()[0] for verb in _VERBS.split("; ") for form in v
 """Irregular verbs that captions use and a treebank may lack."""
 _SIBILANTS = ("s", "x", "z", "ch", "sh", "o")
 _SILENT_E = (*("c", "v", "z", "u"), *("rg", "dg", "rs"), *("ul", "ur", "ir", "ar", "id", "ud", "at", "as"))
-"""Ends of stems of several syllables that usually stand before a silent e: "celebrat", "prepar", "nurs"."""
+"""Endings of polysyllabic stems that are usually followed by a silent e: "celebrat", "prepar", "nurs"."""
 
 
 def lemma_by_rule(form: str, tag: str, own: AbstractSet[str], others: AbstractSet[str]) -> str:
     """The lemma of a lower-case word with a universal tag; `own`: known lemmas of this tag, `others`: of any.
 
-    Of the candidates the first of the tag's own is taken, else the first of the others (the verb "skateboarding" by the
-    noun), else the likeliest. A known lemma is its own; so is a word that cannot be inflected.
+    It is the first candidate in `own`, else the first in `others` (such as the noun "skateboard" for the verb
+    "skateboarding"), else the likeliest candidate. A known lemma is its own lemma, and so is a word that cannot be
+    inflected.
     """
     found = _candidates(form, tag)
     if form in own or not found:
@@ -69,13 +70,13 @@ def _verb(stem: str, ending: str) -> list[str]:
 
 
 def _singular(form: str) -> list[str]:
-    """Without the s of plurals and of the third person."""
+    """Candidates without the -s of the plural or of the third person."""
     if form.endswith("men") and len(form) > 3:
         return [form[:-2] + "an"]
     if not form.endswith("s") or form.endswith(("ss", "us", "is")) or len(form) < 3:
         return []
     if len(form) == 3 and form[1] in _VOWELS:
-        return []  # gas, yes; but tvs
+        return []  # "gas" has no plural -s, "tvs" has
     if form.endswith("ies"):
         return [form[:-3] + "y", form[:-1]] if len(form) > 4 else [form[:-1]]
     if form.endswith("es") and form[:-2].endswith(_SIBILANTS):
@@ -85,7 +86,7 @@ def _singular(form: str) -> list[str]:
 
 
 def _stems(stem: str) -> list[str]:
-    """What stands before -ing, -ed, -er: with a silent e, with one consonant of two, or as it is."""
+    """Candidates for the stem before -ing, -ed, -er: with a silent e, with one consonant of two, or as it is."""
     doubled = len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS
     if doubled:
         return [stem, stem[:-1]] if stem[-1] in "lsfz" else [stem[:-1], stem]

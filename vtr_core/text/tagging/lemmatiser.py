@@ -1,6 +1,6 @@
-"""Lemmas of English words by their part of speech: what a treebank says, else the rules of spelling.
+"""Lemmas of English words by their part of speech: looked up in what a treebank taught, else by spelling rules.
 
-The same word with the same tag always has the same lemma, so that a concept does not fall apart.
+The same word with the same tag always has the same lemma, so that a concept is not split up.
 """
 
 import json
@@ -17,7 +17,7 @@ from vtr_core.text.tagging.treebank import Sentence
 FACTORY = "vtr_lemmatiser"
 FILE = "lemmas.json"
 LEMMA_RULES = 1
-"""Counts up whenever the rules give other lemmas."""
+"""Version of the rules, raised whenever they give other lemmas."""
 
 
 class Lemmatiser:
@@ -33,7 +33,10 @@ class Lemmatiser:
 
     @classmethod
     def from_treebank(cls, sentences: Iterable[Sentence]) -> "Lemmatiser":
-        """It knows all lemmas of the sentences, and as irregular what its rules get wrong; the usual lemma counts."""
+        """A lemmatiser that knows the sentences' lemmas and, as irregular forms, those that its rules get wrong.
+
+        Where a form occurs with several lemmas the most frequent one counts.
+        """
         counts: dict[tuple[str, str], Counter[str]] = {}
         for sentence in sentences:
             for word in sentence:
@@ -50,7 +53,7 @@ class Lemmatiser:
         return cls(known, irregular)
 
     def lemma(self, form: str, tag: str) -> str:
-        """Of a lower-case word."""
+        """The lemma of a lower-case word."""
         irregular = self._irregular.get(tag, {}).get(form)
         return irregular or lemma_by_rule(form, tag, self._known.get(tag, frozenset()), self._others)
 
@@ -72,7 +75,7 @@ class Lemmatiser:
         return self.from_lemmatiser(Lemmatiser(value["known"], value["irregular"]))
 
     def from_lemmatiser(self, other: "Lemmatiser") -> "Lemmatiser":
-        """Know what another one knows."""
+        """Copy the tables of another lemmatiser."""
         self._known, self._others, self._irregular = other._known, other._others, other._irregular  # noqa: SLF001
         return self
 

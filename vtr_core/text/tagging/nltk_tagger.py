@@ -29,14 +29,14 @@ class NltkTagger:
 
     @property
     def name(self) -> str:
-        """NLTK's version and the model."""
+        """NLTK's version and the model's name."""
         import nltk
 
         return f"NLTK {nltk.__version__} averaged_perceptron_tagger_eng"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the model's files, the lemmas and their rules."""
+        """Fingerprint of the model's files, the lemmas and their rules."""
         places = [*(self._place / name for name in _FILES), SHIPPED / "lemmatiser" / FILE]
         return fingerprint(["nltk/1", LEMMA_RULES, *(hashlib.sha256(one.read_bytes()).hexdigest() for one in places)])
 
@@ -69,7 +69,7 @@ class NltkTagger:
 
 
 def model_folder(folder: str) -> Path:
-    """The folder of the model's files: `folder`, or one of NLTK's own data path; TaggerMissing without them."""
+    """The folder of the model's files: `folder`, or found on NLTK's data path; TaggerMissing without files."""
     if find_spec("nltk") is None:
         raise TaggerMissing("NLTK is not installed; pip install 'vtr-ray[nltk]', or use another tagger")
     place = Path(folder).expanduser() if folder else _in_data_path()
@@ -83,7 +83,7 @@ def model_folder(folder: str) -> Path:
 
 
 def universal_tag(tag: str) -> str:
-    """The universal tag of one of the Penn Treebank; all verbs but modals are VERB, be and have too."""
+    """The universal tag of a Penn Treebank tag; all verbs except modals are VERB, including be and have."""
     return "VERB" if tag.startswith("VB") else treebank_tag(tag)
 
 

@@ -1,4 +1,4 @@
-"""The spaCy pipeline of a tagger of our own: what it is made of, and how it is put away small."""
+"""The spaCy pipeline of a tagger trained with this package: its layers, and how it is saved in little space."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ TAGGER, VECTORS, LEMMATISER = "morphologizer", "tok2vec", "lemmatiser"
 
 
 def empty_pipeline(settings: TaggerSettings) -> Language:
-    """Untrained: word vectors from the hashes of four features of a word, a convolution, and a linear layer that tags.
+    """The untrained pipeline: word vectors from hashes of four word features, convolutions, a linear tagging layer.
 
     The lemmatiser is added after training.
     """
@@ -53,7 +53,7 @@ def save_pipeline(
 ) -> int:
     """Write a trained tagger with its lemmatiser, and return the size in bytes.
 
-    The words that it met in training are left out: vectors are found by hashes of words.
+    The vocabulary met in training is left out: vectors are looked up by hashes of words.
     """
     packed = empty_pipeline(settings)
     packed.from_bytes(language.to_bytes(exclude=["vocab"]), exclude=["vocab"])

@@ -23,10 +23,10 @@ _PRESENT = {"was": "is", "were": "are", "did": "does", "had": "has", "have": "ha
 
 
 def as_scene(sentence: Sentence, draw: random.Random) -> list[TreebankWord]:
-    """The sentence with every pronoun that is a subject replaced by somebody, and finite verbs in the third person.
+    """The sentence with a person in place of every subject pronoun, and with finite verbs in the third person.
 
-    Treebanks tell of what "I" or "they" did; captions say that "a man talks". Without such examples a tagger takes
-    "talks" for a noun. Number does not agree where the subject was another noun: captions are no better.
+    Treebanks tell what "I" or "they" did; captions say that "a man talks". Without such examples a tagger takes "talks"
+    for a noun. A verb need not agree in number with a subject that was a noun; captions are no more careful.
     """
     return [word for original in sentence for word in _retold(original, draw)]
 
@@ -50,7 +50,7 @@ def _somebody(tagged: str) -> Iterator[TreebankWord]:
 
 
 def third_person(lemma: str) -> str:
-    """ "goes", "tries", "talks"."""
+    """The third person singular of a verb: "goes", "tries", "talks"."""
     if lemma.endswith(("s", "x", "z", "ch", "sh", "o")):
         return lemma + "es"
     if lemma.endswith("y") and lemma[-2:-1] not in ("a", "e", "o", "u", ""):

@@ -1,4 +1,4 @@
-"""Size and training of a tagger of our own, and what has to be said of the treebank that it comes from."""
+"""Settings of a tagger's size and training, and the licence and attribution of the treebank that it is trained on."""
 
 from pathlib import Path
 from typing import Annotated
@@ -58,7 +58,7 @@ _EWT = Treebank(
 
 
 def known_treebank(file: Path, licence: str | None, attribution: str | None) -> Treebank:
-    """What to say of the treebank of a file: known for English EWT, to be given for others (ConfigError)."""
+    """Licence and attribution of a file's treebank: known for English EWT, ConfigError where they lack for another."""
     if licence is None and attribution is None and file.name.startswith("en_ewt-"):
         return _EWT
     if licence is None or attribution is None:

@@ -26,7 +26,7 @@ _FOREIGN = re.compile(r'@\w+\s*=\s*"[^"]*(torch|tensorflow|mxnet)[^"]*"', re.IGN
 
 @dataclass(frozen=True)
 class SpacyTagger:
-    """A spaCy pipeline by the name of an installed one or by its folder. It tags words and splits no text."""
+    """A spaCy pipeline by the name of an installed one or by its folder. It tags given words and does not tokenise."""
 
     pipeline: str
     processes: int = 1
@@ -39,11 +39,11 @@ class SpacyTagger:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the pipeline's files, and of the rules of our lemmatiser."""
+        """Fingerprint of the pipeline's files and of our lemmatiser's rules."""
         return fingerprint(["spacy/1", LEMMA_RULES, _digest(pipeline_folder(self.pipeline))])
 
     def tag(self, captions: Iterable[Sequence[str]]) -> Iterator[list[TaggedWord]]:
-        """See PosTagger. Lemmas are lower case; a word without one is its own."""
+        """See PosTagger. Lemmas are in lower case; a word without one is its own lemma."""
         language = self._language
         docs = (Doc(language.vocab, words=list(caption)) for caption in captions)
         for doc in language.pipe(docs, batch_size=_BATCH, n_process=self.processes):
@@ -60,9 +60,9 @@ def shipped_tagger(processes: int = 1) -> SpacyTagger:
 
 
 def load_pipeline(pipeline: str) -> Language:
-    """The spaCy pipeline of that name or folder, without what tags and lemmas do not need.
+    """The spaCy pipeline of that name or folder, without components that tags and lemmas do not need.
 
-    Raises TaggerMissing where it is not there, InputError where it is damaged, was made for another version of spaCy,
+    Raises TaggerMissing where it does not exist, InputError where it is damaged, was made for another version of spaCy,
     or gives no tags and lemmas.
     """
     folder = pipeline_folder(pipeline)
@@ -74,7 +74,7 @@ def load_pipeline(pipeline: str) -> Language:
         doc = language(Doc(language.vocab, words=["a", "dog", "runs"]))
     except InputError:
         raise
-    except Exception as error:  # whatever spaCy meets in files that are not its own
+    except Exception as error:  # spaCy raises many kinds of errors for files that are not its own
         raise InputError(f"the spaCy pipeline {folder} cannot be loaded ({type(error).__name__}: {error})") from error
     missing = [what for what in ("POS", "LEMMA") if not doc.has_annotation(what)]
     if missing:

@@ -1,4 +1,4 @@
-"""What a part-of-speech tagger is: words in, a universal tag and a lemma for each out."""
+"""The interface of a part-of-speech tagger: words in, a universal tag and a lemma for each out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -20,7 +20,7 @@ class TaggedWord(NamedTuple):
 
 @runtime_checkable
 class PosTagger(Protocol):
-    """Tags captions. What it gives for a caption depends on that caption alone."""
+    """Tags captions, each independently of the others."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class PosTagger(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for taggers that give equal tags: a hash of all that the tags depend on."""
+        """A hash of everything that the tags depend on, equal for taggers that give equal tags."""
         ...
 
     def tag(self, captions: Iterable[Sequence[str]]) -> Iterator[list[TaggedWord]]:

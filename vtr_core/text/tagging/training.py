@@ -22,7 +22,7 @@ _LAST_RATE = 0.1
 
 @dataclass(frozen=True)
 class TaggerEpoch:
-    """Accuracy on the dev part after an epoch, half of it as captions are written."""
+    """Tag accuracy after an epoch on the dev part, whose sentences count as they are and in the style of captions."""
 
     epoch: int
     loss: float
@@ -32,10 +32,10 @@ class TaggerEpoch:
 def train_tagger(
     train: Sequence[Sentence], dev: Sequence[Sentence], settings: TaggerSettings, report: Callable[[TaggerEpoch], None]
 ) -> Language:
-    """The tagger after its best epoch, its weights averaged over the steps of training.
+    """The tagger of the best epoch, with weights averaged over the training steps.
 
-    Every epoch shows each sentence once, `caption_share` of them, drawn anew, as captions are written, and
-    `scene_share` of these retold as captions tell. Deterministic.
+    Every epoch shows each sentence once: a share `caption_share`, drawn anew, in the style of captions (`as_captions`),
+    and a share `scene_share` of these rewritten as scenes (`as_scene`). Deterministic.
     report: called after every epoch.
     """
     fix_random_seed(settings.seed)
@@ -72,7 +72,7 @@ class _Rate:
         self._peak, self._steps, self._step = settings.learning_rate, max(1, steps), 0
 
     def next(self) -> float:
-        """Of the next step."""
+        """The rate of the next step."""
         self._step += 1
         fall = 1 - (1 - _LAST_RATE) * min(1.0, self._step / self._steps)
         return self._peak * min(1.0, self._step / _WARM_UP) * fall
@@ -118,7 +118,7 @@ def _batches(
 
 
 def _example(vocab: Vocab, sentence: Sentence) -> Example:
-    """A sentence without and with its true tags."""
+    """A sentence as training example: words without tags, and with their true ones."""
     words = [word.text for word in sentence]
     reference = Doc(vocab, words=words, pos=[word.pos for word in sentence], morphs=["" for _ in sentence])
     return Example(Doc(vocab, words=words), reference)

@@ -1,4 +1,4 @@
-"""Sentences of a treebank in CoNLL-U, as they are and as captions are written."""
+"""Sentences of a treebank in CoNLL-U, as they are and in the style of captions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def treebank_file(folder: str, part: str) -> Path:
 def read_conllu(path: Path) -> list[list[TreebankWord]]:
     """The sentences of a CoNLL-U file: its syntactic words; ranges (1-2) and empty nodes (8.1) are left out.
 
-    A word without a lemma is its own. Raises InputError for a line that is none of the format, or no sentence at all.
+    A word without a lemma is its own lemma. Raises InputError for a malformed line, or where there is no sentence.
     """
     sentences: list[list[TreebankWord]] = [[]]
     try:
@@ -70,9 +70,9 @@ def _word(line: str, where: str) -> list[TreebankWord]:
 
 
 def as_captions(sentences: Iterable[Sentence]) -> Iterator[list[TreebankWord]]:
-    """The sentences as captions are written: in lower case, without punctuation, lemmas too.
+    """The sentences in the style of captions: words and lemmas in lower case, no punctuation.
 
-    A word that cleaning takes apart ("e-mail", "n't") is left out, and so is a sentence without a word.
+    A word that cleaning would split ("e-mail", "n't") is left out, and so is a sentence without any word left.
     """
     for sentence in sentences:
         caption = []

@@ -1,4 +1,4 @@
-"""Tags from TreeTagger, a program of its own that is asked once for many captions."""
+"""Tags from TreeTagger, an external program that is called once for many captions."""
 
 import hashlib
 import os
@@ -41,12 +41,12 @@ class TreeTagger:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the program and its parameters."""
+        """Fingerprint of the program and its parameters."""
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files]
         return fingerprint(["treetagger/1", *digests])
 
     def tag(self, captions: Iterable[Sequence[str]]) -> Iterator[list[TaggedWord]]:
-        """See PosTagger. A lemma that the program does not know is the word, of several the first is taken."""
+        """See PosTagger. A word without a known lemma is its own lemma; of several lemmas the first is taken."""
         remaining = iter(captions)
         while batch := list(islice(remaining, _CAPTIONS_PER_CALL)):
             lines = iter(self._run([line for words in batch for line in (*words, _SENTENCE_END)]))
@@ -89,7 +89,7 @@ def installed(folder: str) -> tuple[Path, Path]:
 
 
 def universal_tag(tag: str) -> str:
-    """The universal tag of one of TreeTagger's; X for one that is not known."""
+    """The universal tag of a TreeTagger tag; X for an unknown one."""
     if tag in _TAGS:
         return _TAGS[tag]
     if tag[:2] in ("VB", "VH", "VD"):

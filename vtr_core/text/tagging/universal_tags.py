@@ -6,7 +6,7 @@ from vtr_core.errors import ConfigError
 
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 UNIVERSAL_TAGS = frozenset(_TAGS.split())
-"""Of Universal Dependencies, version 2."""
+"""The tags of Universal Dependencies, version 2."""
 
 
 class Part(StrEnum):
@@ -21,7 +21,7 @@ class Part(StrEnum):
 
     @property
     def letter(self) -> str:
-        """n v j a p c, as they are given on a command line."""
+        """The letter on the command line: n, v, j, a, p or c."""
         return "j" if self is Part.ADJECTIVE else self.value[0]
 
 

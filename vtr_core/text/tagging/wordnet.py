@@ -24,17 +24,17 @@ _RULES = {
     "ADJ": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "ADV": (),
 }
-"""Endings that WordNet's morphology (morphy) takes off, and what it puts in their place."""
+"""WordNet's suffix rules (morphy): the suffix that is removed, and what replaces it."""
 
 
 @dataclass(frozen=True)
 class WordNetTagger:
     """The part of speech of a word's most frequent sense, and the lemma that has this sense.
 
-    Of every part of speech the candidates are the word's irregular lemmas, the word itself, and what the rules of
-    WordNet's morphology make of it, as far as the dictionary knows them. Ties go to nouns, verbs, adjectives, adverbs
-    in this order, then to the first candidate. A word without a candidate is X, its own lemma: WordNet has no
-    prepositions, pronouns or conjunctions, and knows few of them as something else ("in" is a noun, the inch).
+    The candidates of each part of speech are the word's irregular lemmas, the word itself, and the results of WordNet's
+    suffix rules, as far as they are in the dictionary. Ties go to nouns, verbs, adjectives, adverbs in this order, then
+    to the first candidate. A word without a candidate gets the tag X and is its own lemma: WordNet has no prepositions,
+    pronouns or conjunctions, and lists few of them as something else ("in" is a noun, the inch).
     """
 
     folder: str
@@ -42,12 +42,12 @@ class WordNetTagger:
 
     @property
     def name(self) -> str:
-        """Short form of the dictionary's fingerprint included."""
+        """WordNet, with a short form of the dictionary's fingerprint."""
         return f"WordNet {short(self._dictionary.fingerprint)}"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the dictionary's files and the rules."""
+        """Fingerprint of the dictionary's files and the rules."""
         return fingerprint(["wordnet/1", self._dictionary.fingerprint])
 
     def tag(self, captions: Iterable[Sequence[str]]) -> Iterator[list[TaggedWord]]:
@@ -74,7 +74,7 @@ def most_frequent(word: str, dictionary: WordNetDictionary) -> TaggedWord:
 
 
 def candidates(word: str, tag: str, dictionary: WordNetDictionary) -> list[str]:
-    """The lemmas of which `word` may be a form, irregular ones first; rules want more than two letters, and no ss."""
+    """Possible lemmas of `word`, irregular ones first; rules are for 3 letters or more that do not end in ss."""
     lemmas = dictionary.lemmas[tag]
     found = [*dictionary.exceptions[tag].get(word, ()), word]
     if len(word) > 2 and not word.endswith("ss"):

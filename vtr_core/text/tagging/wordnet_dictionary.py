@@ -1,4 +1,4 @@
-"""A WordNet dictionary as it is distributed: which words there are, and how often each sense was met."""
+"""A WordNet dictionary as it is distributed: its lemmas, and the frequency of each sense."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from vtr_core.errors import InputError
 from vtr_core.text.tagging.tagger import TaggerMissing
 
 PARTS = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj", "ADV": "adv"}
-"""Universal tag to the ending of its files, in the order in which ties are decided."""
+"""Universal tag to the suffix of its files, in the order in which ties are decided."""
 _SENSE_TYPES = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}
 _COUNTS = ("index.sense", "cntlist.rev", "cntlist")
-"""Files that hold the number of times that each sense was met, the first one that is there is read."""
+"""Files with the frequency of each sense; the first one that exists is read."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def read_wordnet(folder: str) -> WordNetDictionary:
     """The dictionary in a local folder: index.noun, index.verb, index.adj, index.adv; one of index.sense, cntlist.rev
     and cntlist; the .exc files where there are any.
 
-    Raises TaggerMissing where files are missing, InputError where one is no file of a dictionary.
+    Raises TaggerMissing where files are missing, InputError where one is not a WordNet file.
     """
     root = Path(folder).expanduser()
     needed = [root / f"index.{ending}" for ending in PARTS.values()]
@@ -55,7 +55,7 @@ def read_wordnet(folder: str) -> WordNetDictionary:
 
 
 def _lines(path: Path) -> Iterator[list[str]]:
-    """The fields of every line; the licence at the beginning of a file is indented."""
+    """The fields of every line, without the licence at the beginning of a file, whose lines are indented."""
     try:
         with path.open(encoding="utf-8") as lines:
             for line in lines:

@@ -20,14 +20,14 @@ from vtr_core.storage import Location, locate
 END = "</w>"
 """Ends the last piece of a word."""
 MAX_MERGES = 49_152 - 256 - 2
-"""CLIP takes as many merges of its file; with 2 · 256 bytes and the tokens of start and end these are 49,408 tokens."""
+"""The number of merges that CLIP takes of its file; with 2 · 256 bytes and the start and end tokens: 49,408 tokens."""
 _MAX_BYTES, _REMEMBERED = 64 * 2**20, 2**16
 _STRAIGHT = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
 @dataclass(frozen=True)
 class BytePairs:
-    """Merges of neighbouring pieces, the earliest first."""
+    """Merges of adjacent pieces, in order of priority."""
 
     merges: tuple[tuple[str, str], ...]
 
@@ -43,7 +43,7 @@ class BytePairs:
         return fingerprint([list(pair) for pair in self.merges])
 
     def cut(self, text: str) -> list[str]:
-        """The pieces of `text` in order; `<|startoftext|>` and the like are text as any other."""
+        """The pieces of `text` in order; `<|startoftext|>` and the like are plain text."""
         return [piece for word in _word().findall(clean(text)) for piece in self._of_word(word)]
 
     def _of_word(self, word: str) -> tuple[str, ...]:
@@ -73,9 +73,9 @@ class BytePairs:
 
 
 def clean(text: str) -> str:
-    """Composed letters in lower case, without HTML's escapes (twice), curly quotes and superfluous spaces.
+    """Lower-case text in Unicode's NFC, with HTML escapes resolved (twice), straight quotes and single spaces.
 
-    As the published code, but for ftfy's repairs of text that was decoded wrongly.
+    As in the published code, except for ftfy's repair of text that was decoded wrongly.
     """
     plain = unicodedata.normalize("NFC", html.unescape(html.unescape(text))).translate(_STRAIGHT)
     return " ".join(plain.split()).lower()
@@ -84,7 +84,7 @@ def clean(text: str) -> str:
 def read_byte_pairs(uri: str) -> BytePairs:
     """The merges of `bpe_simple_vocab_16e6.txt.gz`, or of a `merges.txt` with or without its `vocab.json` beside it.
 
-    InputError where the file is of another form, or where `vocab.json` has other pieces or another order.
+    InputError where the file has another format, or where `vocab.json` has other pieces or another order.
     """
     place = locate(uri)
     lines = _lines(place)[1 : MAX_MERGES + 1]
@@ -127,7 +127,7 @@ def _check_ids(pairs: BytePairs, place: Location) -> None:
 
 
 def _joined(parts: Sequence[str], pair: tuple[str, str]) -> Iterator[str]:
-    """The parts with all occurrences of `pair`, from the left, as one."""
+    """The parts with every occurrence of `pair`, from the left, merged into one."""
     place = 0
     while place < len(parts):
         both = tuple(parts[place : place + 2]) == pair
@@ -145,7 +145,7 @@ def _letters() -> Mapping[int, str]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """English endings, runs of letters, single digits, and runs of anything else but spaces."""
+    """The pattern of pieces: endings such as 's and 't, runs of letters, single digits, runs of other symbols."""
     numbers = "".join(one for one in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(one) in ("Nl", "No"))
     letters, others = rf"(?:(?![{numbers}])[^\W\d_])+", r"(?:[^\s\w]|_)+"
     return re.compile(rf"'s|'t|'re|'ve|'m|'ll|'d|{letters}|[\d{numbers}]|{others}", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Captions as plain words: what concepts are counted in, and what taggers are given."""
+"""Captions as plain words: the input of concept counts and of taggers."""
 
 import re
 

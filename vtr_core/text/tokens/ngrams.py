@@ -1,4 +1,4 @@
-"""The n-grams of many captions at once, as arrays: which caption holds which how often."""
+"""The n-grams of many captions as sparse counts in arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 LONGEST = 4
-"""n-grams of 1, …, so many words."""
+"""The longest n-grams, in words."""
 
 
 @dataclass(frozen=True)
 class NGrams:
-    """Entry e says that caption `caption[e]` holds `count[e]` times the n-gram `gram[e]`, which is of `order[e]` + 1
-    words. Ids count from 0 over all orders; a pair of caption and n-gram has one entry at most.
+    """Sparse counts: entry e says that caption `caption[e]` contains the n-gram `gram[e]`, of `order[e]` + 1 words,
+    `count[e]` times. N-gram ids count from 0 over all orders; a pair of caption and n-gram has one entry at most.
     """
 
     caption: Int64[np.ndarray, " entries"]
@@ -25,7 +25,7 @@ class NGrams:
     num_grams: int
 
     def of(self, captions: Bool[np.ndarray, " captions"]) -> "NGrams":
-        """The entries of some of the captions; ids and positions stay."""
+        """The entries of some of the captions; ids of n-grams and numbers of captions stay the same."""
         kept = captions[self.caption]
         caption, gram, order, count = self.caption[kept], self.gram[kept], self.order[kept], self.count[kept]
         return NGrams(caption, gram, order, count, self.words, self.num_grams)
@@ -41,7 +41,7 @@ def ngrams(captions: Sequence[Sequence[str]], longest: int = LONGEST) -> NGrams:
     first, gram, num_grams = np.arange(len(word)), word, 0
     parts = []
     for order in range(longest):
-        if order:  # a longer n-gram is a shorter one and the word that follows it
+        if order:  # a longer n-gram is a shorter one followed by one more word
             follows = rest[first] > order
             first = first[follows]
             code = gram[follows] * max(1, len(ids)) + word[first + order]

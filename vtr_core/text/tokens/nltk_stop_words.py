@@ -1,8 +1,8 @@
 """NLTK's English stop words as its corpus `stopwords` had them in 2021: 179 words.
 
 Source: nltk_data, packages/corpora/stopwords, file `english` (from Porter's list, with contractions added); the list
-that the published code of dual encoding removes from concepts (`stopwords.words("english")`). Of prepositions and
-conjunctions it has the commonest alone: `near`, `across`, `behind`, `although` may name concepts.
+that the published code of dual encoding removes from concepts (`stopwords.words("english")`). It contains only the
+commonest prepositions and conjunctions: `near`, `across`, `behind`, `although` may name concepts.
 """
 
 _LIST = (
@@ -20,5 +20,5 @@ NLTK_STOP_WORDS = frozenset(_LIST.split())
 
 
 def is_no_nltk_stop_word(word: str) -> bool:
-    """Whether a lower-case word is none of the list."""
+    """Whether a lower-case word is not in the list."""
     return word not in NLTK_STOP_WORDS

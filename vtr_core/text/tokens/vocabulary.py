@@ -1,4 +1,4 @@
-"""The words that a data set knows, and captions as rows of word ids."""
+"""The vocabulary of a data set, and captions as rows of word ids."""
 
 import json
 import re
@@ -78,7 +78,7 @@ class Vocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """sha256 of the words in their order, and of how captions are cut where that is not as by default."""
+        """sha256 of the words in their order, and of how captions are tokenised where that is not the default."""
         if self.pairs is not None:
             return self.pairs.fingerprint
         how = [self.unknown, None if self.tags is None else self.tags.fingerprint]
@@ -87,7 +87,7 @@ class Vocabulary:
         return fingerprint(self.words if self.tokenizer == "words" else [self.tokenizer, self.words])
 
     def known(self, caption: str) -> list[int]:
-        """The ids of the words of `caption`, in order: of those that are known, and perhaps of `<unk>`."""
+        """The ids of the words of `caption`, in order; unknown words are dropped or have the id of `<unk>`."""
         return self.known_all([caption])[0]
 
     def known_all(self, captions: Sequence[str]) -> list[list[int]]:
@@ -139,7 +139,7 @@ class Vocabulary:
         unknown: UnknownWords = "dropped",
         tags: WordTags | None = None,
     ) -> "Vocabulary":
-        """The same of words that were counted, for instance in parts that were added."""
+        """`from_captions` from word counts, for instance from the sum of several parts' counts."""
         kept = [word for word, count in counts.items() if count >= min_count]
         return cls(tuple(sorted(kept, key=lambda word: (-counts[word], word))), tokenizer, unknown, tags)
 
@@ -158,8 +158,8 @@ class Vocabulary:
     def from_json(cls, content: bytes, where: str = "vocabulary.json") -> "Vocabulary":
         """The vocabulary that `to_json` wrote at `where`; DatasetError where the content is damaged.
 
-        A file without a tokenizer, as older data sets and checkpoints have it, is of `words`; older ones drop unknown
-        words and have no tags.
+        Files of older data sets and checkpoints may lack settings: without a tokenizer they are of `words`, without the
+        others they drop unknown words and have no tags.
         """
         try:
             value = parse_json(content)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WordTags:
-    """The tagger of a vocabulary's words, by the name that chooses it and by what its tags depend on."""
+    """The tagger of a vocabulary's words: its name on the command line, and its fingerprint."""
 
     tagger: str
     """default, spacy:NAME, wordnet:FOLDER, …"""
@@ -21,14 +21,14 @@ class WordTags:
 
     @classmethod
     def of(cls, choice: str) -> "WordTags":
-        """Those of a tagger that is here; ConfigError where it is not."""
+        """The tags of an installed tagger; ConfigError where it is missing."""
         return cls(choice, _tagger(choice).fingerprint)
 
     def tagged(self, captions: Iterable[Sequence[str]]) -> Iterator[list[str]]:
         """The words of every caption as `word/part`: noun, verb, adjective, adverb, preposition or conjunction.
 
         A word of another part (articles, pronouns, auxiliaries, numbers) stays as it is. Raises DatasetError where the
-        tagger that is here gives other tags than the one that made the vocabulary, ConfigError where there is none.
+        installed tagger gives other tags than the one that made the vocabulary, ConfigError where there is none.
         """
         from vtr_core.text.tagging.universal_tags import part_of
 

@@ -16,9 +16,9 @@ _LONGEST_WORD = 4096
 def binary_records(
     stream: io.BufferedReader, location: Location, wanted: Collection[str] | None, header: tuple[int, int]
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
-    """(word, vector) of the wanted words, from a stream that stands after the header (words, dim).
+    """(word, vector) of the wanted words, from a stream positioned after the header (words, dim).
 
-    Raises InputError, naming the file and the place, where the file ends early or does not end with the last word.
+    Raises InputError, naming the file and the position, where the file ends early or goes on after the last word.
     """
     count, dim = header
     width = 4 * dim

@@ -13,10 +13,10 @@ from vtr_core.storage import Location
 def text_records(
     stream: io.BufferedReader, location: Location, wanted: Collection[str] | None, header: tuple[int, int] | None
 ) -> Iterator[tuple[str, Float32[np.ndarray, " dim"]]]:
-    """(word, vector) of the wanted words, from a stream that stands after the header (words, dim), if there is one.
+    """(word, vector) of the wanted words, from a stream positioned after the header (words, dim), if there is one.
 
-    Words may hold spaces, as some of GloVe's do: the last dim fields are the values. Raises InputError, naming file and
-    line.
+    Words may contain spaces, as some of GloVe's do: the last dim fields are the values. Raises InputError, naming file
+    and line.
     """
     dim, count = (header[1], header[0]) if header else (None, None)
     found = 0

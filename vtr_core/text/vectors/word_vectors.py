@@ -34,11 +34,11 @@ class WordVectors:
 def read_word_vectors(uri: str, wanted: Collection[str] | None = None) -> WordVectors:
     """The vectors of the `wanted` words (None: all) in a word-vector file of any of the formats, plain or gzipped.
 
-    A folder is a BigFile, whose names are the words in UTF-8, as the published word2vec of Flickr's tags. The format of
-    a file is told by its content: a first line of two counts is word2vec's, which is binary where control bytes follow.
-    A file is read to its end, so that damage is noticed, but no more than the wanted vectors is held. Of a word that
-    occurs twice the first vector counts. Words are compared as they are written. Raises InputError for what is missing,
-    truncated or inconsistent, or has none of the wanted words.
+    A folder is a BigFile, whose names are the words in UTF-8, as in the published word2vec of Flickr tags. A file's
+    format is recognised by its content: a first line of two counts is word2vec's, which is binary where control bytes
+    follow. The whole file is read, so that damage is noticed, but only the wanted vectors are held in memory. Of a word
+    that occurs twice the first vector counts. Words are compared as they are written. Raises InputError for a file that
+    is missing, truncated or inconsistent, or has none of the wanted words.
     """
     location = locate(uri)
     try:
