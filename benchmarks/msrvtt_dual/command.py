@@ -150,7 +150,7 @@ def run(row: Row, sets: Sets, folder: Path, seed: int) -> dict[str, Any]:
     done = folder / "figures.json"
     if not done.exists():
         config = configuration(row, seed)
-        figures = measure(_train(config, sets, folder), sets, str(folder / "causality"), seed, EXPERIMENT)
+        figures = measure(_train(config, sets, folder), sets, detectors=False)
         figures["scored"] = {way: values for way, values in figures["scored"].items() if way not in _SPACES} or figures[
             "scored"
         ]

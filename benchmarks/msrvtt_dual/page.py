@@ -165,7 +165,7 @@ Figure = Callable[[Mapping[str, Any]], float]
 
 
 def _val(way: str, figure: str) -> Figure:
-    return lambda run: float(run["validation"][way][figure])
+    return lambda run: float(run["validation"][f"{way}/{figure}"])
 
 
 def _scored(way: str, figure: str) -> Figure:

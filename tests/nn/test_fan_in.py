@@ -9,10 +9,10 @@ from torch import nn
 from vtr_core.config.override import override
 from vtr_core.nn.fan_in import (
     bidirectional_gru,
+    embedding,
     fan_in_convolution,
     fan_in_convolution_2d,
     fan_in_linear,
-    normal_embedding,
 )
 from vtr_core.run.build import build_model
 from vtr_core.run.presets import preset
@@ -27,7 +27,7 @@ SIAMESE = ("", "-drop-caps", "-reconstruction", "-lenet", "-alexnet", "-resnet-3
         (lambda: fan_in_convolution(6, 4, 3, 2), lambda: nn.Conv1d(6, 4, 3, padding=2)),
         (lambda: fan_in_convolution_2d(3, 4, 5, 2, 1), lambda: nn.Conv2d(3, 4, 5, 2, 1)),
         (lambda: bidirectional_gru(5, 3), lambda: nn.GRU(5, 3, batch_first=True, bidirectional=True)),
-        (lambda: normal_embedding(9, 4, 0), lambda: nn.Embedding(9, 4, padding_idx=0)),
+        (lambda: embedding(9, 4, 0), lambda: nn.Embedding(9, 4, padding_idx=0)),
     ],
 )
 def test_a_seed_gives_the_weights_of_torch(stated: Callable[[], nn.Module], torchs: Callable[[], nn.Module]) -> None:
@@ -47,6 +47,7 @@ def test_a_seed_gives_the_weights_of_torch(stated: Callable[[], nn.Module], torc
     ("name", "changes"),
     [
         ("hybrid-msrvtt-tiny", {"model.inputs": {"features": {"video": 3}, "num_words": 5, "word_dim": 4}}),
+        ("hybrid-msrvtt-tiny-published", {"model.inputs": {"features": {"video": 3}, "num_words": 5, "word_dim": 4}}),
         ("caption-msrvtt-tiny", {"model.inputs": {"features": {"video": 3}, "num_words": 5, "word_dim": 4}}),
         *((f"siamese-att-tiny{variant}", {}) for variant in SIAMESE),
     ],

@@ -40,10 +40,13 @@ def bidirectional_gru(in_dim: int, hidden_dim: int) -> nn.GRU:
     return layer
 
 
-def normal_embedding(num_words: int, dim: int, padding: int) -> nn.Embedding:
-    """Word vectors of standard normal numbers; 0 for padding."""
+def embedding(num_words: int, dim: int, padding: int, bound: float | None = None) -> nn.Embedding:
+    """Word vectors of standard normal numbers, or ~ U(±bound); 0 for padding."""
     layer = nn.Embedding(num_words, dim, padding_idx=padding, _weight=torch.empty(num_words, dim), _freeze=False)
-    nn.init.normal_(layer.weight)
+    if bound is None:
+        nn.init.normal_(layer.weight)
+    else:
+        nn.init.uniform_(layer.weight, -bound, bound)
     with torch.no_grad():
         layer.weight[padding].fill_(0)
     return layer

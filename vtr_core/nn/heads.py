@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from vtr_core.nn.batch_norm import PresentBatchNorm
+from vtr_core.nn.fan_in import fan_in_linear
 
 
 class LatentHead(nn.Module):
@@ -28,12 +29,14 @@ class ConceptHead(nn.Module):
     """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
 
     Rows that are not present give 0. prior: β of the normalisation begins at logit(prior), so that training need not
-    unlearn concepts that are hardly ever there first (Lin et al. 2017, section 4.1, on rare classes).
+    unlearn concepts that are hardly ever there first (Lin et al. 2017, section 4.1, on rare classes). fan_in: W and b
+    begin uniform within ±1/√in, not by Glorot's rule with b = 0.
     """
 
-    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None) -> None:
+    def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:
         super().__init__()
-        self.linear, self.norm = _linear(in_dim, num_concepts), PresentBatchNorm(num_concepts)
+        self.linear = (fan_in_linear if fan_in else _linear)(in_dim, num_concepts)
+        self.norm = PresentBatchNorm(num_concepts)
         if prior is not None:
             nn.init.constant_(self.norm.bias, math.log(prior / (1 - prior)))
 

@@ -23,7 +23,7 @@ def _run(name: str, seed: int) -> dict[str, Any]:
     figures = {way: _scored(way, gains.get(way, 0.0) + 0.01 * seed, seed) for way in [*ways, *concepts]}
     if name == CAUSAL:
         figures["concepts, original"]["c10"] = 60.0 + seed
-    val = {"original": {"map": 10.0 + seed, "c10": 5.0}, "improved": {"map": 11.0, "c10": 9.0}}
+    val = {"original/map": 10.0 + seed, "original/c10": 5.0, "improved/map": 11.0, "improved/c10": 9.0}
     return {"parameters": 1_500_000, "scored": figures, **({"validation": val} if concepts else {})}
 
 
@@ -71,5 +71,5 @@ def test_the_goal_needs_causality_on_test_and_no_loss_on_validation(figures: dic
         return next(line for line in reversed(lines) if line.startswith(f"| {CAUSAL} | original |"))
 
     assert row().endswith("| reached |")
-    figures["rows"][CAUSAL][0]["validation"]["original"]["map"] -= 0.1
+    figures["rows"][CAUSAL][0]["validation"]["original/map"] -= 0.1
     assert row().endswith("| no |")

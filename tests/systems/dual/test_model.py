@@ -123,6 +123,21 @@ def test_concepts_begin_as_rare_as_their_prior() -> None:
         assert torch.sigmoid(scores.mean()).item() == pytest.approx(0.02, rel=1e-4)
 
 
+def test_published_word_vectors_and_concept_heads_begin_within_their_bounds() -> None:
+    published, model = _model(initialization="hybrid_space"), _model()
+    words = published.words.vectors.weight[1:].detach()
+    assert 0.09 < float(words.abs().max()) <= 0.1
+    assert float(model.words.vectors.weight.detach().abs().max()) > 1
+    for heads in (published.video_heads, published.text_heads):
+        assert heads.concept is not None
+        assert heads.latent is not None
+        linear = heads.concept.linear
+        bound = linear.in_features**-0.5
+        assert 0.9 * bound < float(linear.weight.detach().abs().max()) <= bound
+        assert 0 < float(linear.bias.detach().abs().max()) <= bound
+        assert not heads.latent.linear.bias.any()
+
+
 @pytest.mark.parametrize(("no_video", "no_text"), [((), ()), (range(ROWS), ()), (range(1, ROWS), range(ROWS))])
 def test_every_parameter_gets_a_finite_gradient_in_every_batch(no_video: range, no_text: range) -> None:
     model, batch = _model(), videos(tuple(no_video), tuple(no_text))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.errors import InputError
 from vtr_core.nn.encoders.temporal_levels import TemporalLevels
-from vtr_core.nn.fan_in import normal_embedding
+from vtr_core.nn.fan_in import embedding
 from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
@@ -16,7 +16,8 @@ class SentenceEncoder(nn.Module):
 
     Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
     <end>. A token `num_words` + 3 is an unknown word, which levels 2 and 3 read and level 1 does not count.
-    train_vectors: given word vectors too; padded_windows: windows of padding alone take part in the maximum over time.
+    train_vectors: given word vectors too; padded_windows: windows of padding alone take part in the maximum over time;
+    word_bound: word vectors begin uniform within ± this, not as standard normal numbers.
     """
 
     def __init__(
@@ -28,12 +29,13 @@ class SentenceEncoder(nn.Module):
         dropout: float,
         train_vectors: bool,
         padded_windows: bool = False,
+        word_bound: float | None = None,
     ) -> None:
         super().__init__()
         self.num_words = num_words
         self._train_vectors = train_vectors
         self._padded_windows = padded_windows
-        self.vectors = normal_embedding(num_words + NUM_SPECIAL, word_dim, PADDING)
+        self.vectors = embedding(num_words + NUM_SPECIAL, word_dim, PADDING, word_bound)
         self.levels = TemporalLevels(word_dim, levels, dropout, False, padded_windows)
         self.out_dim = num_words + self.levels.out_dim
 

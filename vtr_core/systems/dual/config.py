@@ -36,6 +36,10 @@ class HybridEncoderConfig(Settings):
     """Dropout on levels 2 and 3, and in the latent head."""
     train_vectors: bool = True
     """Train given word vectors too; without given ones a vocabulary's vectors are always trained."""
+    initialization: Literal["normal", "hybrid_space"] = "normal"
+    """Initial word vectors and concept heads. `normal`: N(0, 1), and Glorot's uniform rule with b = 0, as in the latent
+    heads; `hybrid_space`: U(±0.1), and U(±1/√in), as in the published code.
+    """
     compat: Compat = "none"
     """`hybrid_space`: padding counts as in the published code: the backward GRU over frames starts in it, and windows
     of padding alone take part in the maximum over time.

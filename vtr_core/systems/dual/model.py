@@ -13,6 +13,9 @@ from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.frame_encoder import FrameEncoder
 
+WORD_BOUND = 0.1
+"""Of the published code's initial word vectors."""
+
 
 class HybridEncoder(nn.Module):
     """φ(v) and φ(s) of a video and a sentence, each with a head for every space (Dong et al. 2021).
@@ -22,8 +25,8 @@ class HybridEncoder(nn.Module):
     invalid inputs.
 
     Initial weights: word vectors ~ N(0, 1); GRUs ~ U(±1/√hidden); convolutions ~ U(±1/√(in · width)); the heads' linear
-    layers by Glorot's uniform rule with b = 0 (as published); their normalisation γ = 1, β = 0, or logit(prior) of
-    concepts.
+    layers by Glorot's uniform rule with b = 0; their normalisation γ = 1, β = 0, or logit(prior) of concepts. With the
+    published `initialization` word vectors ~ U(±0.1), and the concept heads' linear layers ~ U(±1/√in).
     """
 
     ranges: Tensor
@@ -40,6 +43,7 @@ class HybridEncoder(nn.Module):
             dropout=config.dropout,
             train_vectors=config.train_vectors,
             padded_windows=config.compat == "hybrid_space",
+            word_bound=WORD_BOUND if config.initialization == "hybrid_space" else None,
         )
         self.video_heads = _Heads(self.frames.out_dim, config)
         self.text_heads = _Heads(self.words.out_dim, config)
@@ -84,12 +88,16 @@ class _Heads(nn.Module):
         super().__init__()
         latent, concepts = config.latent_dim, config.num_concepts
         self.latent = None if latent is None else LatentHead(in_dim, latent, config.dropout)
-        self.concept = None if concepts is None else ConceptHead(in_dim, concepts, config.concept_prior)
+        self.concept = None if concepts is None else _concept_head(in_dim, concepts, config)
 
     def forward(self, values: Float[Tensor, "rows in_dim"], present: Bool[Tensor, " rows"]) -> DualVectors:
         latent = None if self.latent is None else at_least_float32(self.latent(values, present))
         scores = None if self.concept is None else at_least_float32(self.concept(values, present))
         return DualVectors(latent, scores)
+
+
+def _concept_head(in_dim: int, concepts: int, config: HybridEncoderConfig) -> ConceptHead:
+    return ConceptHead(in_dim, concepts, config.concept_prior, fan_in=config.initialization == "hybrid_space")
 
 
 def _embeddings(text: Tensor | None, video: Tensor | None, present: dict[str, Tensor]) -> Embeddings | None:

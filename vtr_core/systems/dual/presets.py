@@ -170,11 +170,13 @@ def _interpretable(model: HybridEncoderConfig) -> Changes:
 
 
 def _published(model: HybridEncoderConfig) -> Changes:  # noqa: ARG001
-    """Padding, repeated captions, epochs and learning rate schedule of the published code, and words and concepts of
-    the thesis. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video twice in a batch.
+    """Padding, repeated captions, initial weights, epochs and learning rate schedule of the published code, and words
+    and concepts of the thesis. An epoch of that code is `CAPTIONS` of ours: as many captions, each once, but no video
+    twice in a batch.
     """
     return {
         "model.compat": "hybrid_space",
+        "model.initialization": "hybrid_space",
         "loss.compat": "hybrid_space",
         "captions": PUBLISHED_CAPTIONS.model_dump(),
         "concepts.parts": "n,v,j,a,p,c",

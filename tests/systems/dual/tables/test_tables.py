@@ -47,7 +47,13 @@ def test_rows_stand_beside_the_papers_figures(described: Path, tmp_path: Path) -
     found = json.loads((tmp_path / "out" / "tables.json").read_text())["figures"]
     assert len(found["concept"]["msrvtt/concepts, improved/c10"]) == 2
     assert len(found[FUSED]["msrvtt/two spaces/sum_r"]) == 1
-    assert set(found["concept"]) >= {"msrvtt/transform/scale", "msrvtt/detectors/video/train", "msrvtt/concept/t2v_map"}
+    assert set(found["concept"]) >= {
+        "msrvtt/transform/joint/scale",
+        "msrvtt/detectors/video/train",
+        "msrvtt/concept/t2v_map",
+        "msrvtt/concepts, causal/c10",
+        "msrvtt/validation/original/map",
+    }
     assert found["data-msrvtt"]["data/videos"] == [100.0]
     assert "| MSR-VTT | 10000 → **100** | 200000 → **" in page
     assert "| 512-d Jaccard | 1.00 → **" in page

@@ -103,23 +103,13 @@ def _sweep(flags: TablesFlags, folder: str) -> "Sweep":
 
     sets = _sets(folder)
 
-    def measured(checkpoint: str, one: "TestSet", place: str, seed: int) -> dict[str, Any]:
+    def measured(checkpoint: str, one: "TestSet", place: str, seed: int) -> dict[str, Any]:  # noqa: ARG001
         from vtr_core.systems.dual.tables.avs import NAME, avs_figures
         from vtr_core.systems.dual.tables.measure import flat, measure
 
         if one.name == NAME:
             return {"uri": one.uri, "figures": avs_figures(checkpoint, _years(flags)), "chance": {}}
-        out = f"{place}/causality"
-        found = measure(
-            checkpoint,
-            sets,
-            out,
-            seed,
-            flags.experiment,
-            search="thesis",
-            ambiguous=True,
-            detectors="/concept/" in place,
-        )
+        found = measure(checkpoint, sets, detectors="/concept/" in place)
         return {"uri": sets.test, "figures": flat(found, one.name), "chance": {}}
 
     test = [TestSet(SET, sets.test, "thesis"), *_avs_set(flags)]

@@ -45,6 +45,7 @@ TRAININGS: Mapping[str, Training] = MappingProxyType(
         **_tagged("concept-", "concept-pos"),
         "interpretable": Training("interpretable"),
         "concept-256": Training("concept-256"),
+        "causal": Training("causal"),
         "cosine": Training("cosine"),
         "cosine-256": Training("cosine-256"),
         "latent": Training("latent"),

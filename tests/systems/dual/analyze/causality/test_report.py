@@ -41,7 +41,7 @@ def _set(latent=True):
 def test_inferences_are_the_rows_of_the_table():
     data = _set()
     space = data.concept_space("jaccard")
-    found = {one.name: one for one in inferences(data, space, BEST, 0.6)}
+    found = {one.name: one for one in inferences(data, space, {"original": space.identity, "improved": BEST}, 0.6)}
     assert list(found) == ["hybrid, original", "hybrid, improved", "concepts, original", "concepts, improved"]
     both = hybrid(data.latent_scores, space.scores(BEST), 0.6, "matrix")
     precisions = reference.matched_precisions(both.tolist(), data.caption_video.tolist())
@@ -54,8 +54,8 @@ def test_inferences_are_the_rows_of_the_table():
     )
     assert improved.causality[10] == pytest.approx((0.4 * np.mean(values), 0.4 * np.std(values)), rel=1e-5, abs=1e-6)
     alone = _set(latent=False)
-    names = [one.name for one in inferences(alone, alone.concept_space("jaccard"), BEST, 0.6)]
-    assert names == ["concepts, original", "concepts, improved"]
+    names = [one.name for one in inferences(alone, alone.concept_space("jaccard"), {"joint": BEST}, 0.6)]
+    assert names == ["concepts, joint"]
 
 
 def test_matched_pairs_are_among_the_sets():

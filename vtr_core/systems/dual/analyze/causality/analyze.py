@@ -1,18 +1,13 @@
 """Entry point of `vtr analyze causality`: search of the transform, test metrics, figures, report."""
 
-import time
 from collections.abc import Sequence
-from typing import assert_never
 
 from pipelines.analyze.files import write_analysis
 from pipelines.evaluation_inputs import device, short_names
 from pipelines.report.printed_page import show
-from tune_spaces.transforms import tune_transforms
 from vtr_core import storage
-from vtr_core.analysis.causality_search import coordinate_search, pareto_front
 from vtr_core.analysis.concept_space import ConceptSpace
-from vtr_core.analysis.thesis_search import thesis_search
-from vtr_core.analysis.transform_objective import LatentPart, Measured, TransformObjective
+from vtr_core.analysis.transforms import Transform
 from vtr_core.data.concepts.table import FILE, ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_videos
@@ -23,7 +18,7 @@ from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
 from vtr_core.systems.dual.analyze.causality.command import CausalityFlags
 from vtr_core.systems.dual.analyze.causality.detectors import detector_fates, histogram, split_report
 from vtr_core.systems.dual.analyze.causality.figures import figures
-from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings, SearchFindings
+from vtr_core.systems.dual.analyze.causality.findings import DetectorFindings, Findings
 from vtr_core.systems.dual.analyze.causality.report import (
     curves_by_set,
     inferences,
@@ -31,6 +26,7 @@ from vtr_core.systems.dual.analyze.causality.report import (
     swept_top_k,
     top_k_precision,
 )
+from vtr_core.systems.dual.analyze.causality.search import search_transform
 from vtr_core.systems.dual.analyze.causality.tables import printed
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
@@ -129,7 +125,7 @@ def _findings(
     similarity = dual_encoder(loaded).config.concept_similarity
     sets = [analysed_set(name, embed_dual(loaded, m)) for name, m in zip(names, manifests, strict=True)]
     spaces = [one.concept_space(similarity) for one in sets]
-    search = _search(flags, sets[0], spaces[0], loaded.config.evaluation.latent_weight)
+    search = search_transform(flags, sets[0], spaces[0], loaded.config.evaluation.latent_weight)
     best, test = search.best.transform, spaces[1]
     both = (("original", test.identity), ("improved", best))
     ks = sorted({min(k, test.text.shape[1]) for k in flags.top_k} | {test.text.shape[1]})
@@ -137,80 +133,31 @@ def _findings(
         checkpoint=loaded.uri,
         test=names[1],
         search=search,
-        inferences=inferences(sets[1], test, best, loaded.config.evaluation.latent_weight),
+        inferences=inferences(sets[1], test, search.transforms(), loaded.config.evaluation.latent_weight),
         curves={name: curves_by_set(test, transform, flags.seed) for name, transform in both},
         top_k={
             name: top_k_precision(test, transform, ks, flags.top_k_captions, flags.seed) for name, transform in both
         },
-        detectors=None if table is None else _detectors(sets, spaces, table, search, loaded.concepts, flags),
+        detectors=None if table is None else detector_findings(sets, spaces, table, best, loaded.concepts),
         left_out={one.name: one.left_out for one in sets},
         sweeps=swept_curves(test),
         top_k_sweep=swept_top_k(test, ks, flags.top_k_captions, flags.seed),
     )
 
 
-def _search(flags: CausalityFlags, data: AnalysedSet, space: ConceptSpace, latent_weight: float) -> SearchFindings:
-    """The search; its results are measured again on all captions if it used a sample of them."""
-    part = space if flags.captions_per_video is None else space.few_captions(flags.captions_per_video, flags.seed)
-    latent = None
-    if flags.score == "hybrid":
-        if data.latent_scores is None or len(part.text) != len(space.text):
-            raise ConfigError(
-                "vtr analyze causality: --score hybrid needs a model with a latent space, and all captions: leave out "
-                "--captions-per-video"
-            )
-        latent = LatentPart(data.latent_scores, latent_weight)
-    objective = TransformObjective(part, latent=latent)
-    started = time.monotonic()
-    match flags.search:
-        case "coordinate":
-            best = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
-            wider = None
-        case "thesis":
-            best = thesis_search(objective, objective.identity, flat=flags.tolerance).best
-            wider = coordinate_search(objective, objective.identity, tolerance=flags.tolerance).best
-        case "tune":
-            wider = None
-            tune_transforms(objective, space.similarity, flags.points, flags.seed)
-            best = _most_causal(objective, flags.tolerance)
-        case _:
-            assert_never(flags.search)
-    return SearchFindings(
-        kind=flags.search,
-        score=flags.score,
-        tolerance=flags.tolerance,
-        start=objective(objective.identity),
-        best=best,
-        wider=wider,
-        front=pareto_front(objective.measured),
-        measured=objective.measured,
-        captions=len(part.text),
-        videos=len(part.video),
-        seconds=time.monotonic() - started,
-    )
-
-
-def _most_causal(objective: TransformObjective, tolerance: float) -> Measured:
-    """The most causal transform whose accuracy is within `tolerance` of the best one's and not below the identity's."""
-    floor = max(max(one.accuracy for one in objective.measured) - tolerance, objective(objective.identity).accuracy)
-    allowed = [one for one in objective.measured if one.accuracy >= floor]
-    return max(allowed, key=lambda one: (one.causality, one.accuracy))
-
-
-def _detectors(
+def detector_findings(
     sets: Sequence[AnalysedSet],
     spaces: Sequence[ConceptSpace],
     table: ConceptTable,
-    search: SearchFindings,
+    improved: Transform,
     concepts: Sequence[str],
-    flags: CausalityFlags,
 ) -> DetectorFindings:
-    """Detector reports of every split; the fate of each concept where the training data are among the splits."""
+    """Detector reports of every split; the fate of each concept where the training data are the third of the splits."""
     reports = {
-        data.name: split_report(data.name, data, space, table, search.best.transform)
+        data.name: split_report(data.name, data, space, table, improved)
         for data, space in zip(sets, spaces, strict=True)
     }
-    fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if flags.train else None
+    fates = detector_fates(reports, sets[2].name, sets[1].name, concepts) if len(sets) > 2 else None
     shown = [names[0] for names in (fates or {}).values() if names]
     histograms = {
         name: {

@@ -32,9 +32,10 @@ class CausalityFlags:
     search: Literal["coordinate", "thesis", "tune"] = "coordinate"
     """Search algorithm. coordinate: coordinate search, accuracy first, then causality, over all three parameters.
     thesis: the thesis's search (5.4.1): scale or power with the shift, on the grids of its Table 5.2, keeping the
-    trained value where the curve is flat; the page also has the result of the wider search. tune: both objectives at
-    once with NSGA-II, in this process, because a point costs milliseconds and a Ray trial would cost a thousand times
-    as much.
+    trained value where the curve is flat; the page also has two results of the search over all parameters: joint,
+    within the tolerance, and causal, the most causal one that is no less accurate than the model as trained. tune: both
+    objectives at once with NSGA-II, in this process, because a point costs milliseconds and a Ray trial would cost a
+    thousand times as much.
     """
     points: int = 1000
     """Number of transforms that --search tune evaluates."""

@@ -9,8 +9,19 @@ from vtr_core.analysis.calibration import Fate
 from vtr_core.analysis.causality import CausalityCurves
 from vtr_core.analysis.causality_search import Coordinate
 from vtr_core.analysis.transform_objective import Measured
+from vtr_core.analysis.transforms import Transform
 from vtr_core.systems.dual.analyze.causality.detectors import Histogram, SideReport, SplitReport
 from vtr_core.systems.dual.analyze.causality.report import Inference
+
+
+@dataclass(frozen=True)
+class Wider:
+    """Results of the search over all parameters together, besides the thesis's search."""
+
+    accurate: Measured | None = None
+    """As accurate as can be, within the tolerance."""
+    causal: Measured | None = None
+    """As causal as can be without less accuracy than as trained."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +38,17 @@ class SearchFindings:
     captions: int
     videos: int
     seconds: float
-    wider: Measured | None = None
-    """Result of the search over all parameters together, besides the thesis's search."""
+    wider: Wider = Wider()
+
+    def results(self) -> dict[str, Measured]:
+        """As trained and as found, by name."""
+        more = {"joint": self.wider.accurate, "causal": self.wider.causal}
+        found = {name: one for name, one in more.items() if one is not None}
+        return {"original": self.start, "improved": self.best, **found}
+
+    def transforms(self) -> dict[str, Transform]:
+        """The transforms of `results`."""
+        return {name: one.transform for name, one in self.results().items()}
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,7 @@ class Findings:
                 "seconds": round(self.search.seconds, 3),
                 "start": asdict(self.search.start),
                 "best": asdict(self.search.best),
-                "wider": None if self.search.wider is None else asdict(self.search.wider),
+                "wider": asdict(self.search.wider),
                 "front": [asdict(one) for one in self.search.front],
                 "measured": [asdict(one) for one in self.search.measured],
             },

@@ -38,13 +38,15 @@ class Inference:
     """C@k and its standard deviation over the matched pairs, by k."""
 
 
-def inferences(data: AnalysedSet, space: ConceptSpace, best: Transform, latent_weight: float) -> list[Inference]:
-    """The rows of the thesis's Table 5.3: the hybrid where there is one, and concepts alone, original and improved.
+def inferences(
+    data: AnalysedSet, space: ConceptSpace, transforms: Mapping[str, Transform], latent_weight: float
+) -> list[Inference]:
+    """The rows of the thesis's Table 5.3: the hybrid where there is one, and concepts alone, with every transform.
 
     Hybrid scores are min-max scaled over all pairs, because ranges from training do not hold for transformed scores.
     """
     found = []
-    for name, transform in (("original", space.identity), ("improved", best)):
+    for name, transform in transforms.items():
         scores = space.scores(transform)
         curves = matched_curves(space, transform)
         ways = [("concepts", scores, 1.0)]

@@ -62,8 +62,9 @@ def _front(search: SearchFindings) -> Table:
     )
     table.add_row("as trained", *_measured(search.start))
     table.add_row("taken", *_measured(search.best))
-    if search.wider is not None:
-        table.add_row("all parameters together", *_measured(search.wider))
+    for name, wider in (("joint", search.wider.accurate), ("causal", search.wider.causal)):
+        if wider is not None:
+            table.add_row(name, *_measured(wider))
     table.add_section()
     step = max(1, -(-len(search.front) // _FRONT_ROWS))
     for number, one in enumerate(search.front[::step]):
