@@ -35,7 +35,7 @@ def bias_loss(
 ) -> Float[Tensor, ""]:
     """L_b = mean over videos i of −log softmax_j(cos ξ̂_ij / τ₁) at j = i (Gu and Yao 2023, Eq. 2).
 
-    similarity: cos ξ̂ of every video's bin (rows) with every caption's. Entries where `negatives` is false are left out.
+    similarity: cos ξ̂ of every video's bin (rows) with every caption's. Entries with `negatives` false are left out.
     """
     return row_cross_entropy(similarity / temperature, 0, negatives).mean()
 
