@@ -29,7 +29,7 @@ def is_match(block: Float[Tensor, "block items ..."], first: int) -> Bool[Tensor
 def log_weights(
     weights: Float[Tensor, "block items"], first: int, at_match: float | Float[Tensor, "block 1"] = 0.0
 ) -> Float[Tensor, "block items"]:
-    """log w of the negatives, −∞ where they count nothing, and `at_match` (default log 1) at the matches."""
+    """log w of the negatives, −∞ where their weight is 0, and `at_match` (default log 1) at the matches."""
     return torch.where(is_match(weights, first), at_match, weights.log())
 
 

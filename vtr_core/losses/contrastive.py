@@ -1,7 +1,8 @@
 """Contrastive losses of a similarity matrix whose diagonal holds the matching pairs.
 
 In every loss `similarity[i, j]` compares row i of one modality with row j of the other, and `negatives[i, j]` false
-takes [i, j] out of the negatives; the diagonal always stays. Losses are float32 under autocast, float64 of float64.
+takes [i, j] out of the negatives; the diagonal always stays. Losses are float32 also under autocast, and float64 for
+float64 similarities.
 Training computes the same losses from embeddings, in blocks and shares: `vtr_core.losses.objectives.objective`.
 """
 

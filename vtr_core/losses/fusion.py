@@ -19,13 +19,13 @@ from vtr_core.nn.transformer import TransformerBlock
 
 @dataclass(frozen=True)
 class Sequences:
-    """Tokens of a batch's videos or captions; those where the mask is false mean nothing."""
+    """Tokens of a batch's videos or captions; those where the mask is false are padding."""
 
     tokens: Float[Tensor, "rows length dim"]
     mask: Bool[Tensor, "rows length"]
 
     def mean(self) -> Float[Tensor, "rows dim"]:
-        """The mean token of every row; 0 of a row without any."""
+        """The mean token of every row; 0 for a row without any."""
         mask = self.mask.unsqueeze(2)
         return (self.tokens * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
@@ -41,7 +41,7 @@ def fusion_contrastive_loss(
     """L_bfc: the mean of the cross-entropies of rows and of columns of S/τ₂ (Gu and Yao 2023, Eq. 3 and 4).
 
     scores: of every video (rows) with every caption, matches on the diagonal. The positive is in the denominator.
-    `negatives` false takes an entry out, and so does false at its mirror.
+    Where `negatives[i, j]` is false, entry [i, j] is left out, from the rows' and the columns' cross-entropies alike.
     """
     logits = scores / temperature
     turned = None if negatives is None else negatives.T
@@ -52,10 +52,10 @@ def fusion_contrastive_loss(
 class PairScorer(nn.Module):
     """cos θ̂ of every video with every caption.
 
-    `cosine`: of the projected means of both sequences. `fusion`: both sequences side by side through self-attention,
-    their mean through an MLP, tanh of its output: a number that the paper calls a cosine and that has a cosine's range.
-    Pairs are fused `block_pairs` at once, and again in the backward pass, so that memory holds the fused sequences of
-    one block and not of all pairs.
+    `cosine`: that of the projected means of both sequences. `fusion`: self-attention over the concatenation of both
+    sequences, an MLP on the mean token, and tanh: a score that the paper calls a cosine and that has a cosine's range.
+    Pairs are fused `block_pairs` at a time and recomputed in the backward pass, so that memory holds the fused
+    sequences of one block and not of all pairs.
     """
 
     def __init__(self, dim: int, config: FusionConfig) -> None:
@@ -113,7 +113,7 @@ class PairScorer(nn.Module):
         mask = torch.cat([video_mask[video], caption_mask[caption]], dim=1)
         seen = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
         fused = Sequences(self.fusion(tokens, seen), mask).mean()
-        with torch.autocast(fused.device.type, enabled=False):  # near ±1 half precision knows few numbers
+        with torch.autocast(fused.device.type, enabled=False):  # half precision is coarse near ±1
             return torch.tanh(self.head(at_least_float32(fused)).squeeze(1))
 
 

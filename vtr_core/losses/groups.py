@@ -1,4 +1,4 @@
-"""The groups of modalities that a batch's loss is a sum over, each with the rows that have them."""
+"""The groups of modalities that the loss of a batch sums over, each with the rows in which all of them are present."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FIRST = (TEXT, "video", "audio")
 
 @dataclass(frozen=True)
 class Group:
-    """The vectors that are contrasted, by place, and the rows that take part; `name` joins the modalities by "_"."""
+    """The vectors to contrast, one tensor per modality, and the rows that take part; `name` joins modalities by "_"."""
 
     name: str
     modalities: tuple[Float[Tensor, "batch ..."], ...]

@@ -13,10 +13,11 @@ from vtr_core.data.batches.rows import RowKeys
 def negative_weights(
     keys: RowKeys, block: slice, same_video: SameVideo, dtype: torch.dtype
 ) -> Float[Tensor, "block batch"]:
-    """w[i, j] of the entry that compares the block's row i with row j, as row and as column entry alike.
+    """The weight w[i, j] of the entry that compares the block's row i with row j, the same for rows and for columns.
 
     Rows that show the same clip or have the same caption text are no negatives of each other: w = 0, but 1 at [i, i].
-    Other clips of the same video, by `same_video`: keep w = 1 (the paper), mask w = 0, weight `hard_rate_weights`.
+    Other clips of the same video have, by `same_video`: keep w = 1 (as in the paper), mask w = 0, weight the w of
+    `hard_rate_weights`.
     """
     own = torch.arange(len(keys.clip), device=keys.clip.device)
     is_self = _equal(own, block)
@@ -41,9 +42,10 @@ def hard_rate_weights(
 ) -> Float[Tensor, "block batch"]:
     """h·N/n_same for the entries of the same video, (1 − h)·N/n_other for the others; the mean weight of a row is 1.
 
-    N, n_same ≥ 1 (the row's own entry is one) and n_other are a row's entries that count; the rest weighs 0. With V
-    videos of P clips each that is h·V and (1 − h)·V/(V − 1), the weights of the published code of Miech et al. 2019. A
-    row without clips of other videos has nothing to weight against: all its entries weigh 1.
+    N = n_same + n_other is the number of a row's entries that count, of the same video (n_same ≥ 1, as its own entry is
+    one) and of others; entries that do not count weigh 0. With V videos of P clips each the weights are h·V and
+    (1 − h)·V/(V − 1), those of the published code of Miech et al. 2019. In a row without clips of other videos all
+    entries that count weigh 1.
     """
     same, other = counts & is_same_video, counts & ~is_same_video
     n_same, n_other = same.sum(dim=1, keepdim=True).to(dtype), other.sum(dim=1, keepdim=True).to(dtype)

@@ -35,7 +35,8 @@ def double_margin(
 ) -> Float[Tensor, "..."]:
     """L = Σ (1 − y) max(0, D − m_n)² + y max(0, m_p − D)²  (Eq. 5; Lin et al. 2015).
 
-    margin_positive: m_p, beyond which different faces cost nothing; margin_negative: m_n, up to which matching ones do.
+    margin_positive: m_p, the distance beyond which different faces cost nothing; margin_negative: m_n, the distance up
+    to which matching faces cost nothing.
     """
     y = different.to(distance)
     matching = (distance - margin_negative).clamp(min=0).square()

@@ -1,10 +1,10 @@
-"""Products a bᵀ for similarities, in a stated precision: float32, or fewer bits of each factor, summed in float32.
+"""Matrix products a bᵀ for similarities in a given precision: float32, or factors of fewer bits with float32 sums.
 
 tf32: factors rounded to 10 bits of mantissa. bf16: to 7. bf16x3: a = a₁ + a₂ with a₁ = bf16(a), a₂ = bf16(a − a₁), and
 a bᵀ ≈ a₁b₁ᵀ + a₁b₂ᵀ + a₂b₁ᵀ (Henry et al. 2019, "Leveraging the bfloat16 artificial intelligence datatype for
 higher-precision computations"): about 16 bits at a half to a third of bf16's rate. Gradients are products of the same
-precision. On a GPU they run on its tensor cores; on a CPU the same roundings are made and float32 numbers multiplied,
-which is slower than plain float32 and there to see what a precision does to a loss.
+precision. On a GPU they run on its tensor cores; on a CPU the factors are rounded alike and multiplied in float32,
+which is slower than plain float32 and serves to study the effect of a precision on a loss.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ Product = Callable[[Tensor, Tensor], Tensor]
 """(a (rows, dim), b (items, dim)) → a bᵀ (rows, items)."""
 
 _TF32_DROPPED = 13
-"""Bits of float32's mantissa that TF32 has not."""
+"""Mantissa bits of float32 that TF32 lacks."""
 
 
 def product(precision: SimilarityPrecision) -> Product:
-    """The function a, b → a bᵀ of a precision. Of float64 factors it is float64's in any case."""
+    """The function a, b → a bᵀ in a precision; float64 factors are always multiplied in float64."""
 
     def transposed(a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
         if precision == "float32" or a.dtype != torch.float32:
@@ -66,7 +66,7 @@ def _multiply(x: Float[Tensor, "m k"], y: Float[Tensor, "k n"], precision: Simil
             return _bf16(x.bfloat16(), y.bfloat16())
         case "bf16x3":
             (high_x, low_x), (high_y, low_y) = _halves(x), _halves(y)
-            # One product with the three terms side by side in the dimension that is summed over.
+            # One product, with the three terms concatenated along the dimension that is summed over.
             return _bf16(torch.cat([high_x, high_x, low_x], dim=1), torch.cat([high_y, low_y, high_y], dim=0))
         case _:
             assert_never(precision)
@@ -91,7 +91,7 @@ def _tf32(x: Tensor, y: Tensor) -> Tensor:
 
 @contextmanager
 def _tensor_cores() -> Iterator[None]:
-    """CUDA's float32 products in TF32, inside."""
+    """A context in which CUDA computes float32 products in TF32."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:

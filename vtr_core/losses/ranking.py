@@ -18,9 +18,9 @@ def hardest_negative_triplet(
 ) -> Float[Tensor, ""]:
     """Σ_i max(0, m + max_j S_ij − S_ii) + Σ_i max(0, m + max_j S_ji − S_ii) over the negatives j (VSE++; thesis, 3.9).
 
-    negatives: `negatives[i, j]` says whether j is a negative of i, as an entry of a row and of a column alike; by
-    default all but i. The diagonal never is. A row or column without a negative costs 0. The sum is over the batch and
-    both directions, not a mean.
+    negatives: `negatives[i, j]` says whether j is a negative of i, in both directions; by default all j but i are. The
+    diagonal never is. A row or column without a negative costs 0. The sum is over the batch and both directions, not a
+    mean.
     """
     return _both_ways(similarity, margin, negatives, "hardest")
 
@@ -29,7 +29,10 @@ def hardest_negative_triplet(
 def all_negatives_triplet(
     similarity: Float[Tensor, "batch batch"], margin: float, negatives: Bool[Tensor, "batch batch"] | None = None
 ) -> Float[Tensor, ""]:
-    """The same with the sum over all negatives in place of the hardest: Σ_ij max(0, m + S_ij − S_ii) and its mirror."""
+    """Σ_ij max(0, m + S_ij − S_ii) + Σ_ij max(0, m + S_ji − S_ii) over the negatives j: all of them, not the hardest.
+
+    The arguments are those of `hardest_negative_triplet`.
+    """
     return _both_ways(similarity, margin, negatives, "all")
 
 
@@ -43,7 +46,7 @@ def triplet_terms(
     """The term of each row of a block of S, in one direction; `matches` are the scores of the rows' own items."""
     hinges = torch.relu(margin + similarity - matches.unsqueeze(1)) * negatives
     match which:
-        case "hardest":  # hinges are never negative, so the zeros of what is no negative change no maximum
+        case "hardest":  # hinges are at least 0, so the zeros of masked entries change no maximum
             return hinges.amax(dim=1)
         case "all":
             return hinges.sum(dim=1)

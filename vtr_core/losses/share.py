@@ -11,7 +11,7 @@ class Share:
     world: int = 1
 
     def rows(self, total: int) -> range:
-        """The rows of `total` whose terms this share holds; shares of unequal size where they do not divide."""
+        """The rows of `total` whose terms this share holds; shares differ by a row where `world` does not divide it."""
         return range(self.rank * total // self.world, (self.rank + 1) * total // self.world)
 
 

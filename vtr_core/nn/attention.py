@@ -8,7 +8,7 @@ from vtr_core.errors import ConfigError
 
 
 def check_heads(setting: str, dim: int, num_heads: int) -> None:
-    """ConfigError where the heads do not divide `dim`, the value of `setting`."""
+    """Raise ConfigError where `num_heads` does not divide `dim`, the value of `setting`."""
     if dim % num_heads:
         raise ConfigError(f"{setting} = {dim} is not a multiple of num_heads = {num_heads}")
 
@@ -19,7 +19,7 @@ def attend(
     value: Float[Tensor, "batch items dim"],
     num_heads: int,
 ) -> Float[Tensor, "batch queries dim"]:
-    """softmax(Q Kᵀ / √(dim / heads)) V per head, the heads' results side by side (Vaswani et al. 2017, Eq. 1)."""
+    """softmax(Q Kᵀ / √(dim / heads)) V per head, heads concatenated (Vaswani et al. 2017, Eq. 1)."""
     query, key, value = (_heads(items, num_heads) for items in (query, key, value))
     return scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
 

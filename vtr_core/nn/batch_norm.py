@@ -1,4 +1,4 @@
-"""Batch normalisation over the rows that are present, of the whole batch."""
+"""Batch normalisation over the present rows of the whole batch, across workers."""
 
 from collections.abc import Callable
 
@@ -18,8 +18,8 @@ class PresentBatchNorm(nn.Module):
     """y = γ (x − μ) / √(σ² + ε) + β, in training with μ and σ² of the present rows of all workers (Ioffe et al. 2015).
 
     In evaluation, and where a batch has fewer than two present rows, μ and σ² are running averages, those of σ²
-    unbiased, as in torch's BatchNorm1d. Sums are taken in float64. Rows that are not present give exactly 0 and count
-    for nothing. A batch with values that are not finite leaves the running averages as they were.
+    unbiased, as in torch's BatchNorm1d. Sums are taken in float64. Rows that are not present give exactly 0 and do not
+    enter the statistics. A dimension whose batch statistics are not finite keeps its running averages.
     """
 
     mean: Tensor
@@ -64,7 +64,7 @@ class PresentBatchNorm(nn.Module):
 
 
 def share_statistics(model: nn.Module, total: Total) -> None:
-    """Let every `PresentBatchNorm` of `model` take its statistics over all workers, whose sums `total` gives."""
+    """Let every `PresentBatchNorm` of `model` take its statistics over all workers; `total` sums a vector over them."""
     for module in model.modules():
         if isinstance(module, PresentBatchNorm):
             module.total = total

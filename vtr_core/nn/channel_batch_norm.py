@@ -8,10 +8,10 @@ from vtr_core.nn.batch_norm import Total
 
 
 class ChannelBatchNorm(nn.BatchNorm2d):
-    """torch's BatchNorm2d, with μ and σ² of the images of all workers where `total` adds up theirs.
+    """Synchronised batch norm: torch's BatchNorm2d with μ and σ² over the images of all workers, where `total` is set.
 
-    Alone it is torch's own. With others every worker's mean and variance become sums in float64, and these the
-    statistics of the whole batch; running averages are of them, that of σ² unbiased, as torch's.
+    Without `total` it is torch's own. With it every worker's mean and variance are turned into sums in float64, whose
+    totals give the statistics of the whole batch. Running averages are of these, with an unbiased σ² as in torch.
     """
 
     total: Total | None = None
@@ -50,7 +50,7 @@ class ChannelBatchNorm(nn.BatchNorm2d):
 
 
 def share_channels(model: nn.Module, total: Total) -> None:
-    """Let every `ChannelBatchNorm` of `model` take its statistics over all workers, whose sums `total` gives."""
+    """Let every `ChannelBatchNorm` of `model` take its statistics over all workers; `total` sums a vector over them."""
     for module in model.modules():
         if isinstance(module, ChannelBatchNorm):
             module.total = total

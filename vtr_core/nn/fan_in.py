@@ -1,7 +1,7 @@
 """Layers whose initial weights are uniform within ±1/√in, the usual choice for recurrent and convolutional encoders.
 
-The rule is torch's own, written out so that a model says what it starts from, and drawn in torch's order, so that a
-seed gives the same weights as before it was written out.
+The rule is torch's default, written out so that a model's initialisation is explicit, and drawn in torch's order, so
+that a seed gives the same weights as the default does.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,13 +53,13 @@ def embedding(num_words: int, dim: int, padding: int, bound: float | None = None
 
 
 def _empty(make: Callable[[], L]) -> L:
-    """The layer that `make` makes, with weights of any value, and without a draw of torch's random numbers."""
+    """The layer that `make` builds, with uninitialised weights and without a draw from torch's random generator."""
     with _Undrawn():
         return make()
 
 
 class _Undrawn(TorchFunctionMode):
-    """Draws no uniform numbers, with which torch fills new layers."""
+    """Skips the uniform draws with which torch initialises new layers."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -71,7 +71,7 @@ class _Undrawn(TorchFunctionMode):
 
 
 def _filled(layer: F) -> F:
-    """He's uniform rule at slope √5 is U(±1/√in)."""
+    """The layer with W, b ~ U(−1/√in, 1/√in), which is He's uniform rule at slope √5."""
     assert layer.bias is not None
     nn.init.kaiming_uniform_(layer.weight, a=sqrt(5))
     bound = 1 / sqrt(layer.weight[0].numel())

@@ -1,4 +1,4 @@
-"""The mean of frames' directions."""
+"""The mean of a video's L2-normalised frames."""
 
 from jaxtyping import Bool, Float
 from torch import Tensor

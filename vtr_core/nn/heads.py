@@ -28,9 +28,9 @@ class LatentHead(nn.Module):
 class ConceptHead(nn.Module):
     """h = BN(W φ + b), the scores whose sigmoid is the probability of each concept (thesis, Eq. 3.10).
 
-    Rows that are not present give 0. prior: β of the normalisation begins at logit(prior), so that training need not
-    unlearn concepts that are hardly ever there first (Lin et al. 2017, section 4.1, on rare classes). fan_in: W and b
-    begin uniform within ±1/√in, not by Glorot's rule with b = 0.
+    Rows that are not present give 0. prior: the normalisation's β starts at logit(prior), so that training need not
+    first unlearn predicting concepts that are rarely present (Lin et al. 2017, section 4.1, on rare classes). fan_in: W
+    and b start uniform within ±1/√in, not by Glorot's rule with b = 0.
     """
 
     def __init__(self, in_dim: int, num_concepts: int, prior: float | None = None, *, fan_in: bool = False) -> None:

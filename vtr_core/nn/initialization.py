@@ -1,8 +1,8 @@
-"""Initial weights by the size, the root mean square, of what a layer is given and of what it should give.
+"""Initial weights from the size (the root mean square) of a layer's input and of its desired output.
 
-A signal that every layer keeps at its size arrives at the embeddings, however wide and deep a network is. The sizes
-that a network hands from layer to layer at its start follow from its equations, so no data are needed: the weights are
-a function of the configuration and the seed, the same on every worker.
+If every layer preserves the size of its input, the signal neither vanishes nor explodes on its way to the embeddings,
+however wide and deep a network is. The sizes at initialisation follow from the network's equations, so no data are
+needed: the weights are a function of the configuration and the seed, the same on every worker.
 """
 
 from math import sqrt
@@ -11,7 +11,7 @@ from typing import assert_never
 from torch import nn
 
 Weighted = nn.Linear | nn.Conv1d | nn.Conv2d | nn.ConvTranspose2d
-"""Linear maps whose numbers are sums of equally many products each."""
+"""Linear maps, every output of which is a sum of the same number of products."""
 
 SIGMOID_SIZE = 0.542
 """Root mean square of the sigmoid of standard normal numbers: √(1/4 + 0.0434)."""
@@ -30,8 +30,8 @@ def keep_size(layer: Weighted, given: float = 1.0, wanted: float = 1.0) -> None:
 
     W_ij ~ N(0, wanted² / (given² · in))        (LeCun et al. 1998, section 4.6; He et al. 2015, Eq. 10)
 
-    It holds on average over W for any inputs, also for correlated ones. `in` is the number of products in a sum: of a
-    convolution those of its window, at whose edges padding makes sums smaller.
+    It holds on average over W for any inputs, also for correlated ones. `in` is the fan-in, the number of products in a
+    sum: for a convolution those of its window, where padding at the edges makes the sums smaller.
     """
     nn.init.normal_(layer.weight, std=wanted / (given * sqrt(_products(layer))))
     if layer.bias is not None:
@@ -39,21 +39,22 @@ def keep_size(layer: Weighted, given: float = 1.0, wanted: float = 1.0) -> None:
 
 
 def _products(layer: Weighted) -> int:
-    """Products in one sum of the layer."""
+    """The fan-in of the layer: the number of products in one output."""
     match layer:
         case nn.Linear() | nn.Conv1d() | nn.Conv2d():
             return layer.weight[0].numel()
-        case nn.ConvTranspose2d():  # every place is in as many windows as strides fit into one
+        case nn.ConvTranspose2d():  # an output position lies in kernel / stride windows per axis
             return layer.weight[:, 0].numel() // (layer.stride[0] * layer.stride[1])
         case _:
             assert_never(layer)
 
 
 def contrasted_size(dim: int, shared_inputs: int | None = None) -> float:
-    """The size of two modalities' embeddings (dim,) at which their dot products deviate by 1.
+    """The size of two modalities' embeddings (dim,) at which their dot products have standard deviation 1.
 
-    Of independent numbers of size s a dot product deviates by s² √dim. Embeddings that one layer makes of
-    `shared_inputs` numbers of each modality, f = W u, have W'W for a metric, which adds s² dim / √shared_inputs.
+    With independent components of size s, a dot product has standard deviation s² √dim. If one layer f = W u embeds
+    `shared_inputs` numbers of each modality, the dot product is uᵀ WᵀW u′, whose variance is larger by
+    s⁴ dim² / shared_inputs.
     """
     variance = dim + (dim * dim / shared_inputs if shared_inputs else 0.0)
     return float(variance**-0.25)

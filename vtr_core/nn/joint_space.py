@@ -15,10 +15,10 @@ from vtr_core.nn.precision import at_least_float32
 def joint_embeddings(vectors: Mapping[str, Float[Tensor, "_ dim"]], batch: ClipBatch, normalized: bool) -> Embeddings:
     """The `Embeddings` of a batch from its modalities' vectors in the joint space.
 
-    vectors: one per row, and those of text in the order of `captions(batch)`, with candidates behind the rows' own.
-    normalized: each vector is brought to length 1.
-    A modality that a row lacks was computed from zeros and is set to exactly 0 here, so every parameter is part of the
-    graph while nothing of the missing modality reaches a loss. The result is float32 or more, also under autocast.
+    vectors: one per row; those of text in the order of `captions(batch)`, the rows' own captions before the candidates.
+    normalized: each vector is L2-normalised.
+    The vector of a missing modality was computed from zeros and is set to exactly 0 here: every parameter stays in the
+    autograd graph, but a missing modality contributes to no loss. The result is float32 or more, also under autocast.
     """
     finished = {name: at_least_float32(found) for name, found in vectors.items()}
     if normalized:

@@ -1,4 +1,4 @@
-"""Σ_k min(a_ik, b_jk) of all pairs of rows: by a loop that numba compiles for this processor, or from distances."""
+"""Σ_k min(a_ik, b_jk) of all pairs of rows: by a loop that numba compiles for this processor, or from L1 distances."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -18,22 +18,22 @@ logger = logging.getLogger(__name__)
 ROW_BLOCK = 1024
 """Rows of a block."""
 _TILE = 8
-"""Items that stay in the processor's first cache while all queries of a thread pass them: 16 KiB of 512 concepts."""
+"""Items that stay in the L1 cache while they are compared with all queries of a thread: 16 KiB for 512 concepts."""
 _LINES = 32
-"""Rows that a thread does at once."""
+"""Queries per call of the compiled loop, which is one task of a thread."""
 _MANY = 10**10
-"""Minima, from which on it is said that numba is missing: several seconds."""
+"""Number of minima, several seconds of work, from which on a warning says that numba is missing."""
 
 
 def min_sum_blocks(
     a: Float[Tensor, "queries concepts"], b: Float[Tensor, "items concepts"]
 ) -> Iterator[tuple[slice, Float[Tensor, "rows items"]]]:
-    """Blocks of rows of Σ_k min(a_ik, b_jk), in order; all are in the same memory, so each is gone with the next.
+    """Blocks of rows of Σ_k min(a_ik, b_jk), in order; they share one buffer, so each is overwritten by the next.
 
     On the CPU, without gradients. With the extra `numba`, minima are added up in the processor's registers, with as
     many threads as torch: neither a (queries, items, concepts) tensor nor a part of one is ever written. Without it,
-    Σmin = (Σa + Σb − ‖a − b‖₁) / 2, in ten times the time. What a pair gets does not depend on its place in `a` and
-    `b`. A NaN in `b` is passed on, one in `a` not always.
+    Σmin = (Σa + Σb − ‖a − b‖₁) / 2, in ten times the time. The result of a pair does not depend on its position in `a`
+    and `b`. A NaN in `b` propagates to the result, one in `a` not always.
     """
     compiled = find_spec("numba") is not None
     if not compiled and len(a) * len(b) * a.shape[1] >= _MANY:
@@ -67,7 +67,7 @@ def _compiled(queries: Tensor, items: Tensor, sums: Tensor) -> None:
 
 
 def _lines(rows: Float[Tensor, "rows _"]) -> Iterator["np.ndarray[Any, Any]"]:
-    """So many rows at a time, in the tensor's own memory."""
+    """The rows, `_LINES` at a time, as views of the tensor's memory."""
     return (part.numpy() for part in rows.contiguous().split(_LINES))
 
 
@@ -76,16 +76,16 @@ def _kernel() -> Callable[..., Any]:
     """`_add_up` compiled: about a second for each data type, in every process that calls it."""
     import numba
 
-    # Sums may be taken in any order, in several registers; nothing else of IEEE arithmetic is given up. What a runtime
-    # type checker wraps around the function cannot be compiled.
+    # Sums may be taken in any order, in several registers; nothing else of IEEE arithmetic is given up. The wrapper of
+    # a runtime type checker around the function could not be compiled.
     return numba.njit(nogil=True, fastmath={"reassoc", "nsz"})(unwrap(_add_up))
 
 
 def _add_up(queries: Any, items: Any, sums: Any) -> None:
     """Fill sums (queries, items) from queries (queries, concepts) and items (items, concepts).
 
-    Two queries meet two items at once, which halves what is read; an odd last one is its own neighbour, so that every
-    pair is added up in the same order.
+    Two queries are compared with two items at once, which halves the reads from memory. An odd last one is paired with
+    itself, so that the sum of every pair is taken in the same order.
     """
     num_queries, num_items = sums.shape
     for first in range(0, num_items, _TILE):

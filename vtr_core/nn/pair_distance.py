@@ -16,14 +16,14 @@ PairDistance = Literal["euclidean", "manhattan", "cosine"]
 def pair_distance(
     first: Float[Tensor, "... dim"], second: Float[Tensor, "... dim"], kind: PairDistance
 ) -> Float[Tensor, "..."]:
-    """D of encodings row by row, with any leading axes that broadcast.
+    """The distance D of encodings, row by row; leading axes broadcast.
 
     euclidean   ‖a − b‖₂²                in [0, 4] of vectors of length 1
     manhattan   1 − exp(−‖a − b‖₁²)      in [0, 1)
     cosine      1 − a·b / (‖a‖ ‖b‖)      in [0, 2]; a zero vector is at distance 1 of everything
 
-    The paper's exp(−‖·‖₁²) and cosine grow with likeness; here all three grow with difference, so that one loss and one
-    threshold serve them. Source: Siamese Capsule Networks, section 4.1.
+    The paper's exp(−‖·‖₁²) and cosine are similarities; here all three are distances, so that the same losses and
+    thresholding rule apply to them. Source: Siamese Capsule Networks, section 4.1.
     """
     match kind:
         case "euclidean":

@@ -1,4 +1,4 @@
-"""Similarities and losses are computed in float32 or more, whatever autocast says."""
+"""Similarities and losses are computed in float32 or more, also under autocast."""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Features brought to mean 0 and deviation 1."""
+"""Standardisation of features to mean 0 and standard deviation 1."""
 
 import torch
 from jaxtyping import Float

@@ -32,9 +32,10 @@ class KeyValues:
 
 
 class TransformerBlock(nn.Module):
-    """x + attention(norm(x)), then x + MLP(norm(x)): the block with the norms first (Xiong et al. 2020).
+    """x + attention(norm(x)), then x + MLP(norm(x)): a pre-norm block (Xiong et al. 2020).
 
-    Initial weights: linear layers uniform within ±1/√in, so that a block adds less than it is given; norms 1 and 0.
+    Initial weights: linear layers uniform within ±1/√in, so that the residuals are smaller than the input; norms with
+    weight 1 and bias 0.
     """
 
     def __init__(self, dim: int, heads: int, mlp_dim: int, dropout: float) -> None:
@@ -49,7 +50,7 @@ class TransformerBlock(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "rows length dim"], seen: Bool[Tensor, "#rows length length"]
     ) -> Float[Tensor, "rows length dim"]:
-        """seen[·, i, j]: token i attends to token j; every token to one at least."""
+        """The tokens after the block; seen[·, i, j]: token i attends to token j, and each to at least one."""
         return self.go_on(tokens, seen, None)[0]
 
     def go_on(
@@ -58,7 +59,10 @@ class TransformerBlock(nn.Module):
         seen: Bool[Tensor, "#rows length all"],
         past: KeyValues | None,
     ) -> tuple[Float[Tensor, "rows length dim"], KeyValues]:
-        """The tokens after those of `past`, which `seen` counts first; and the keys and values of all of them."""
+        """The tokens after the block, which also attend to those of `past`, and the keys and values of all of them.
+
+        seen: as in `forward`, with the tokens of `past` first along the last axis.
+        """
         query, key, value = self.projections(self.attention_norm(tokens)).unflatten(2, (3, self._heads, -1)).unbind(2)
         own = KeyValues(key.transpose(1, 2), value.transpose(1, 2))
         whole = own if past is None else past.then(own)

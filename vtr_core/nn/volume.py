@@ -7,7 +7,7 @@ from torch.nn.functional import normalize
 from vtr_core.nn.precision import full_precision
 
 SMALLEST_DETERMINANT = 1e-6
-"""Below it float32 has only rounding errors left, and √ an unbounded gradient."""
+"""Lower bound on determinants: below it they are rounding errors of float32, and the gradient of √ is unbounded."""
 
 
 @full_precision
@@ -18,8 +18,9 @@ def pair_volume(
 ) -> Float[Tensor, "anchors items"]:
     """V_ij = √(1 − x²) with x = t_i·v_j: the area of the parallelogram of two vectors, L2-normalised here (0 … 1).
 
-    Lower is more alike; a vector and its opposite span no area either. 1 − x² is clamped from below: with the default
-    areas are at least 1e-3, and the gradient of smaller ones is 0, never infinite. Use 0 where nothing is trained.
+    A smaller area means more similar vectors; opposite vectors span no area either. 1 − x² is clamped from below: with
+    the default, areas are at least 1e-3, and the gradient of clamped ones is 0, never infinite. Use 0 where nothing is
+    trained.
     """
     cosine = normalize(anchors, dim=1) @ normalize(items, dim=1).T
     return (1 - cosine.square()).clamp(min=smallest_determinant).sqrt()

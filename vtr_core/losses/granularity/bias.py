@@ -22,7 +22,7 @@ def bins(values: Float64[np.ndarray, " values"], decimals: int) -> Float64[np.nd
 def nearest_bin(
     values: Float64[np.ndarray, " rows"], edges: Float64[np.ndarray, " bins"]
 ) -> Int64[np.ndarray, " rows"]:
-    """The bin of each value, by its place; a value of no bin takes the nearest one, of two as near the lower."""
+    """The index of the bin nearest to each value; ties go to the lower bin."""
     above = np.clip(np.searchsorted(edges, values), 1, max(1, len(edges) - 1))
     above = np.minimum(above, len(edges) - 1)
     below = np.maximum(above - 1, 0)
@@ -35,7 +35,7 @@ def bias_loss(
 ) -> Float[Tensor, ""]:
     """L_b = mean over videos i of −log softmax_j(cos ξ̂_ij / τ₁) at j = i (Gu and Yao 2023, Eq. 2).
 
-    similarity: cos ξ̂ of every video's bin (rows) with every caption's. `negatives` false takes an entry out.
+    similarity: cos ξ̂ of every video's bin (rows) with every caption's. Entries with `negatives` false are left out.
     """
     return row_cross_entropy(similarity / temperature, 0, negatives).mean()
 
@@ -43,8 +43,10 @@ def bias_loss(
 def row_cross_entropy(
     logits: Float[Tensor, "block items"], first: int, negatives: Bool[Tensor, "block items"] | None
 ) -> Float[Tensor, " block"]:
-    """−log softmax of every row at its match, which is in column `first` + row; other entries that are no negatives
-    are left out."""
+    """−log softmax of every row at its match, which is in column `first` + row.
+
+    Entries that are neither the match nor negatives are left out.
+    """
     matches = is_match(logits, first)
     kept = logits if negatives is None else logits.masked_fill(~(negatives | matches), -torch.inf)
     return kept.logsumexp(dim=1) - logits[matches]
@@ -67,13 +69,13 @@ class BiasExtractor(nn.Module):
     def values(
         self, video_key: Int64[Tensor, " rows"], caption_key: Int64[Tensor, " rows"]
     ) -> Float64[Tensor, " rows"]:
-        """The rounded value of each row's caption; of one that is not in the corpus the mean of the corpus."""
+        """The binned value of each row's caption; for one that is not in the corpus, that of the corpus's mean."""
         return torch.from_numpy(self._sentence_bins[self._sentence(video_key, caption_key)]).to(video_key.device)
 
     def forward(
         self, video_key: Int64[Tensor, " rows"], caption_key: Int64[Tensor, " rows"]
     ) -> tuple[Float[Tensor, "rows dim"], Float[Tensor, "rows dim"]]:
-        """ψ of each row's video and φ of its caption, as they are."""
+        """ψ of each row's video and φ of its caption, not normalised."""
         device = video_key.device
         values = self._table.of_videos(video_key.cpu().numpy())
         video = nearest_bin(_known(values, self._table.video_value), self._video_bins)
@@ -91,5 +93,5 @@ class BiasExtractor(nn.Module):
 
 
 def _known(values: Float64[np.ndarray, " rows"], corpus: np.ndarray) -> Float64[np.ndarray, " rows"]:
-    """NaN, of what the corpus does not hold, replaced by the corpus's mean."""
+    """The values with NaN, which marks rows that are not in the corpus, replaced by the corpus's mean."""
     return np.where(np.isnan(values), np.mean(corpus), values)

@@ -30,10 +30,11 @@ class GranularityLosses:
 
 
 class GranularityMargin(nn.Module):
-    """L_b until `warmup_steps`, then weight · L_mcl with the angle ξ̂ that the extractor found as margin (Gu and Yao
-    2023, sections 2.1 and 2.3); without `freeze_bias` L_b goes on beside it. Frozen, the extractor has no gradient.
+    """L_b until `warmup_steps`, then weight · L_mcl, whose margin is the extractor's angle ξ̂.
 
-    Rows of the same video or with the same words are no negatives of each other.
+    Source: Gu and Yao 2023, sections 2.1 and 2.3. After the warm-up the extractor is frozen and gets no gradient;
+    without `freeze_bias`, L_b stays part of the loss beside L_mcl. Rows of the same video or with the same words are no
+    negatives of each other.
     """
 
     def __init__(self, config: GranularityMarginConfig, table: InformationTable) -> None:
@@ -80,8 +81,10 @@ class GranularityMargin(nn.Module):
     def _health(
         self, video: Float[Tensor, "items dim"], sentence: Float[Tensor, "items dim"], keys: RowKeys
     ) -> dict[str, Tensor]:
-        """The mean angle ξ̂ of the pairs, and its correlation with the value of the caption's bin: below 0 for
-        leave_one_out and corpus, above 0 for idf, where tail captions have the larger margin."""
+        """The mean angle ξ̂ of the pairs, and its correlation with the value of the caption's bin.
+
+        If tail captions have the larger margin, it is below 0 for leave_one_out and corpus, and above 0 for idf.
+        """
         angle = torch.acos((video * sentence).sum(dim=1).clamp(-1, 1)).double()
         values = self.extractor.values(keys.video, keys.caption)
         return {"margin": angle.mean(), "margin_bin_correlation": correlation(angle, values)}
@@ -102,8 +105,8 @@ def embedding_margin(
 ) -> GranularityLosses:
     """The share's terms for captions and videos in a joint space, compared by the cosine; nothing without a margin.
 
-    Videos are the modality "video", or the first other one where there is none. Rows that lack one of the two are no
-    pairs; fewer than two pairs contrast nothing.
+    Videos are the modality "video", or the first other one where there is none. Rows that lack one of the two are
+    skipped; with fewer than two pairs there are no terms.
     """
     if margin is None:
         return GranularityLosses()

@@ -10,7 +10,7 @@ from vtr_core.losses.granularity.bias import row_cross_entropy
 from vtr_core.nn.precision import full_precision
 
 EPSILON = 1e-8
-"""Under square roots, which keeps gradients finite at cosines of ±1."""
+"""Added under square roots to keep gradients finite at cosines of ±1."""
 
 
 def margined_cosine(
@@ -18,8 +18,9 @@ def margined_cosine(
 ) -> Float[Tensor, " pairs"]:
     """cos(θ̂ + M) of cos θ̂ and cos ξ̂, with M = min(ξ̂, π − θ̂) (Gu and Yao 2023, Eq. 6).
 
-    cos falls from 0 to π, so cos M = max(cos ξ̂, −cos θ̂), and cos(θ̂ + M) = s cos M − √(1 − s² + ε) · √(1 − cos² M + ε)
-    with s = cos θ̂: no angle is ever computed, nor its derivative, which is infinite at s = ±1. detach: M is a constant.
+    cos decreases on [0, π], so cos M = max(cos ξ̂, −cos θ̂), and with s = cos θ̂ the result is cos(θ̂ + M) =
+    s cos M − √(1 − s² + ε) · √(1 − cos² M + ε). No angle is computed, whose derivative would be infinite at s = ±1.
+    detach: M is a constant for the gradient.
     """
     margin = torch.maximum(bias, -cosine)
     if detach:
@@ -34,8 +35,10 @@ def _sine(cosine: Float[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
 def published_cosine(
     cosine: Float[Tensor, " pairs"], bias: Float[Tensor, " pairs"], detach: bool = True
 ) -> Float[Tensor, " pairs"]:
-    """cos(θ̂ + M) with M = 1 − σ(b), b the product of the bins' embeddings as they are: BC loss (Zhang et al. 2022) as
-    its published code has it. M is at most 1, and is not bounded by π − θ̂."""
+    """cos(θ̂ + M) with M = 1 − σ(b), b the dot product of the bins' embeddings, not normalised.
+
+    This is BC loss (Zhang et al. 2022) as in its published code. M is at most 1, and is not bounded by π − θ̂.
+    """
     margin = 1 - torch.sigmoid(bias)
     if detach:
         margin = margin.detach()
@@ -54,7 +57,7 @@ def margin_contrastive_loss(
     """L_mcl, the mean of `margin_terms` over all videos.
 
     similarity: cos θ̂ of every video (rows) with every caption, matches on the diagonal; bias: cos ξ̂ of the matches,
-    with compat "bcloss" the product of their embeddings.
+    or with compat "bcloss" the dot product of their bins' embeddings.
     """
     return margin_terms(similarity, bias, 0, temperature, negatives, compat, detach).mean()
 
@@ -71,8 +74,8 @@ def margin_terms(
 ) -> Float[Tensor, " block"]:
     """−log e^{cos(θ̂ᵢᵢ + Mᵢ)/τ₃} / (e^{cos(θ̂ᵢᵢ + Mᵢ)/τ₃} + Σ_{j ≠ i} e^{cos θ̂ᵢⱼ/τ₃}) of the videos i (Eq. 5).
 
-    The match of row k is in column `first` + k. compat "bcloss": see `published_cosine`; the denominator has the
-    positive without its margin.
+    The match of row k is in column `first` + k. compat "bcloss": see `published_cosine`; in the denominator the
+    positive has no margin.
     """
     matches = is_match(similarity, first)
     positive = (published_cosine if compat == "bcloss" else margined_cosine)(similarity[matches], bias, detach)

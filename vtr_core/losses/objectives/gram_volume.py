@@ -19,10 +19,10 @@ from vtr_core.nn.volume import pair_volume, triple_volume
 class GramVolume(Objective):
     """InfoNCE in both directions of −V/τ, V_ij the volume of text i with the other modalities of clip j.
 
-    `pair_weight` times InfoNCE of the cosines of text with each of the others, at the same τ, is added: what aligns
+    `pair_weight` times InfoNCE of the cosines of text with each of the others, at the same τ, is added: it aligns
     encoders that are not aligned yet.
 
-    Source: Cicchetti et al. 2025 (GRAM), section 3. Text is the anchor, the clip's other modalities move together.
+    Source: Cicchetti et al. 2025 (GRAM), section 3. Text is the anchor; a clip's other modalities stay together.
     Every row with text takes part once, in the group of exactly the modalities that it has: "text_video_audio" with
     three-dimensional volumes, "text_video" and "text_audio" over the rows that lack the third with areas. Rows of
     different groups are no negatives of each other; rows without text take no part. A model of two modalities has one
@@ -77,7 +77,7 @@ class GramVolume(Objective):
         return self._pair_weight * torch.stack([cross_entropies(part, weights, block.start) for part in blocks]).sum(0)
 
     def scores(self, a: Float[Tensor, "rows dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "rows items"]:
-        """Cosines over τ, as the pairs that align encoders are compared."""
+        """Cosines over τ, as in the pairwise InfoNCE terms."""
         return self.temperature(a) * normalize(a, dim=1) @ normalize(b, dim=1).T
 
     def metrics(self, step: int) -> dict[str, Tensor]:  # noqa: ARG002

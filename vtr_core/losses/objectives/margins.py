@@ -13,7 +13,7 @@ def margin_at(
 ) -> float | Float[Tensor, " batch"]:
     """δ at `step` (counted from 0): a number, or one per row where the margin adapts to the similarities of a and b.
 
-    Numbers: `scheduled_margin`. adaptive: `adaptive_margin`.
+    See `scheduled_margin` for the numbers and `adaptive_margin` for the margins per row.
     """
     match config:
         case ConstantMargin() | GeometricMargin() | LinearMargin():
@@ -46,7 +46,8 @@ def adaptive_margin(
 ) -> Float[Tensor, " batch"]:
     """α · (S_ii − mean over j ≠ i of S_ij) of S = a bᵀ, detached: no gradient flows through a margin.
 
-    The mean is over the whole row but the diagonal, also where entries are no negatives; for a single row it is 0.
+    The mean is over the whole row except the diagonal, including entries that are no negatives; with a single row it
+    is 0.
     Σ_j S_ij = a_i · Σ_j b_j, so the matrix itself is not needed.
     """
     a, b = a.detach(), b.detach()

@@ -18,7 +18,7 @@ def masked_margin_softmax(
     margin: float | Float[Tensor, " batch"],
     negatives: Bool[Tensor, "batch batch"] | None = None,
 ) -> Float[Tensor, ""]:
-    """MMS: cross-entropy over rows plus cross-entropy over columns, with a margin off the matching similarity.
+    """MMS: cross-entropy over rows plus that over columns, with a margin subtracted from the matching similarity.
 
     S′ = S − diag(δ);  L = −mean_i log softmax_j(S′_ij)|_{j=i} − mean_j log softmax_i(S′_ij)|_{i=j}
 
@@ -37,7 +37,7 @@ def cross_entropies(
     first: int,
     margins: Float[Tensor, " block"] | float = 0.0,
 ) -> Float[Tensor, " block"]:
-    """−log of the match's softmax in every row of a block that starts with item `first`, in one direction.
+    """−log of the match's softmax probability in every row of a block starting at item `first`, in one direction.
 
     −log( e^{S_ii − δ_i} / (e^{S_ii − δ_i} + Σ_{j≠i} w_ij e^{S_ij}) ). The match's own weight is ignored.
     """
@@ -47,14 +47,14 @@ def cross_entropies(
 
 
 def per_row(margin: float | Float[Tensor, " batch"], like: Float[Tensor, "batch ..."]) -> Float[Tensor, " batch"]:
-    """δ for every row. A plain number is rounded to float32, as in the published code, whatever the similarity is."""
+    """δ for every row. A plain number is rounded to float32, as in the published code, whatever the dtype of `like`."""
     if not isinstance(margin, Tensor):
         margin = torch.tensor(margin, dtype=torch.float32)
     return margin.to(like).expand(len(like))
 
 
 class MaskedMarginSoftmax(Objective):
-    """`masked_margin_softmax` of the plain dot products, with the margin of the step."""
+    """`masked_margin_softmax` of the plain dot products, with the margin of the current training step."""
 
     def __init__(self, config: MaskedMarginSoftmaxConfig) -> None:
         super().__init__(config)

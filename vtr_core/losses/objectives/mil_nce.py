@@ -17,12 +17,13 @@ from vtr_core.nn.precision import full_precision
 def mil_nce(
     similarity: Float[Tensor, "batch texts"], negatives: Bool[Tensor, "batch batch"] | None = None
 ) -> Float[Tensor, ""]:
-    """MIL-NCE: every clip has a bag of candidate texts, at least one of which is hoped to match.
+    """MIL-NCE: every clip has a bag of candidate texts, at least one of which is assumed to match.
 
     L = −mean_i log( Σ_{c} e^{S_i,ic} / (Σ_{j,c} e^{S_i,jc} + Σ_{j,c} e^{S_j,ic}) )        (Miech et al. 2020, Eq. 1)
 
-    The texts of clip j are columns j·c … (j+1)·c − 1. The positives are in both sums below, as in the published code,
-    so the minimum is ln 2, not 0. Raises ValueError where the texts are not a multiple of the clips.
+    The texts of clip j are columns j·c … (j+1)·c − 1. The positives are in both sums of the denominator, as in the
+    published code, so the minimum is ln 2, not 0. Raises ValueError where the number of texts is not a multiple of the
+    number of clips.
     """
     batch, texts = similarity.shape
     if texts % batch:
@@ -54,11 +55,11 @@ class MilNce(Objective):
     """`mil_nce` of the plain dot products, as in the paper; its minimum is ln 2 for every pair of modalities.
 
     In pairs with text a clip's bag is its own caption and its further candidates (`Embeddings.candidates`); in pairs
-    without text a bag holds one vector. Duplicates are found by the clips and their own captions, not by candidates.
+    without text a bag holds one vector. Duplicates are recognised by clip and own caption, not by the candidates.
     """
 
     def groups(self, embeddings: Embeddings) -> list[Group]:
-        """Every pair of modalities as (clips, bags); text makes the bags."""
+        """Every pair of modalities as (clips, bags); in pairs with text, the text provides the bags."""
         present, groups = embeddings.present, []
         for a, b in combinations(in_order(embeddings.vectors), 2):
             clips, bags = (b, a) if a == TEXT else (a, b)

@@ -1,4 +1,4 @@
-"""A contrastive loss of a batch's embeddings: a sum over groups of modalities, in blocks, in shares of workers."""
+"""A contrastive loss of a batch's embeddings: a sum over groups of modalities, in blocks and in shares of workers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -49,9 +49,9 @@ class Objective(nn.Module, ABC):
     """
 
     is_bounded: ClassVar[bool] = False
-    """Whether it compares vectors of length 1 by a margin, and not by a temperature."""
+    """Whether the loss compares unit vectors with a margin rather than with a temperature."""
     guesses_alike: ClassVar[bool] = True
-    """Whether vectors that are all alike cost what guessing does."""
+    """Whether the loss of identical vectors is its chance level."""
 
     def __init__(self, config: ContrastiveLossConfig) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Objective(nn.Module, ABC):
 
     @torch.no_grad()
     def chance(self, embeddings: Embeddings, keys: RowKeys, step: int) -> float | None:
-        """The loss of a batch whose vectors are all alike; None where that is not the chance level."""
+        """The loss of a batch whose vectors are all identical; None where that is not the chance level."""
         if not self.guesses_alike:
             return None
         vectors = {name: torch.zeros_like(values) for name, values in embeddings.vectors.items()}
@@ -111,7 +111,7 @@ class Objective(nn.Module, ABC):
         return loss
 
     def _zero(self, modalities: tuple[Tensor, ...]) -> Float[Tensor, ""]:
-        """0 with the graph of the embeddings and of the parameters, whose gradients it makes 0 and not None."""
+        """0 as a function of the embeddings and the parameters, so that their gradients are 0 and not None."""
         empty = [vectors[:0].sum() for vectors in modalities]
         nothing = [*empty, *(p.reshape(-1)[:0].sum() for p in self.parameters())]
         return torch.stack([value.to(modalities[0]) for value in nothing]).sum()

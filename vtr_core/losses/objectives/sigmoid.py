@@ -32,8 +32,10 @@ def sigmoid_contrastive(
 def binary_terms(
     logits: Float[Tensor, "block items"], weights: Float[Tensor, "block items"], first: int
 ) -> Float[Tensor, " block"]:
-    """−Σ_j w_ij log σ(z_ij x_ij) for the rows of a block; w = 1 at the matches. Each pair is counted in one row
-    only."""
+    """−Σ_j w_ij log σ(z_ij x_ij) for the rows of a block; w = 1 at the matches.
+
+    Each pair counts once, in its row: there is no second sum over columns.
+    """
     match = is_match(logits, first)
     losses = -logsigmoid(torch.where(match, logits, -logits))
     return (torch.where(match, 1.0, weights) * losses).sum(dim=1)
@@ -42,7 +44,7 @@ def binary_terms(
 class Sigmoid(Objective):
     """`sigmoid_contrastive` of the cosines of embeddings, which it L2-normalises itself; log t and b can be learned.
 
-    A pair of rows is weighted by the counts of the row of the group's first modality.
+    The weight of an entry follows from the counts of its row, that of the group's first modality.
     """
 
     guesses_alike = False

@@ -12,8 +12,8 @@ from vtr_core.config.losses.contrastive import TemperatureConfig
 class Temperature(nn.Module):
     """1/τ, as a constant or as exp of the parameter log(1/τ), which never exceeds log(max_scale) (Radford et al. 2021).
 
-    The parameter itself is clamped whenever it is used, as in CLIP: past a clamp of its value it would get no gradient
-    and never come back.
+    The parameter itself is clamped in place before every use, as in CLIP: if only its value in the loss were clamped, a
+    parameter above the limit would get no gradient and never come back below it.
     """
 
     def __init__(self, config: TemperatureConfig) -> None:

@@ -1,4 +1,4 @@
-"""Capsules: poses and activations, primary ones, projections, agreement.
+"""Capsules: poses and activations, primary capsules, projection to the joint space, routing by agreement.
 
 Imports config.
 """

@@ -21,7 +21,7 @@ def squash(poses: Float[Tensor, "... dim"]) -> Float[Tensor, "... dim"]:
 
 
 def bound(poses: Float[Tensor, "... dim"], nonlinearity: Nonlinearity) -> Float[Tensor, "... dim"]:
-    """The poses with tanh of each number, or squashed."""
+    """The poses after an elementwise tanh, or squashed."""
     match nonlinearity:
         case "tanh":
             return poses.tanh()
@@ -41,23 +41,26 @@ def agree(
 
     From b = 0, `iterations` times:  c = softmax of b,  s_j = Σᵢ c_ij û_ij,  v_j = bound(s_j),  b_ij ← b_ij + û_ij · v_j
 
-    The softmax is over the outputs that an input chooses among, or (`inputs`) over the inputs of an output. The
-    gradient is that of the whole procedure. Written out with autograd every round keeps products as large as the votes
-    and adds a gradient as large to theirs, twice; here the rounds are sums over votes that stay where they are, and the
-    gradient is one product of what the rounds kept, (inputs × rounds) by (rounds × dim), for every output.
+    c are the coupling coefficients. couplings: "outputs" takes the softmax over the outputs j of each input i,
+    "inputs" over the inputs i of each output j.
 
-    votes: any strides; those of (inputs, batch, outputs, dim) in memory need no copy.
+    The gradient is that of the whole procedure, through all rounds. Plain autograd would store products of the votes'
+    shape in every round and twice add a gradient of that shape to theirs. Here a round only sums over the votes,
+    without a copy of them, and their gradient is one matrix product per output of the small factors that the rounds
+    stored: (inputs × factors) by (factors × dim), with 2 · iterations − 1 factors.
+
+    votes: of any strides; votes laid out as (inputs, batch, outputs, dim) in memory need no copy.
     """
     routed: Tensor = _Agree.apply(votes, iterations, nonlinearity, _AXES[couplings])
     return routed
 
 
 _AXES: dict[Couplings, int] = {"outputs": 1, "inputs": 2}
-"""Of couplings, (batch, outputs, inputs)."""
+"""The axis of coupling coefficients (batch, outputs, inputs) that the softmax is over."""
 
 
 class _Agree(torch.autograd.Function):
-    """Couplings and poses are float32 or more whatever autocast says; votes are read in their own precision."""
+    """Coupling coefficients and poses are float32 or more, also under autocast; votes are read in their own dtype."""
 
     @staticmethod
     def forward(ctx: Any, votes: Tensor, iterations: int, nonlinearity: Nonlinearity, axis: int) -> Tensor:
@@ -79,7 +82,7 @@ class _Agree(torch.autograd.Function):
 def _rounds(
     votes: Tensor, iterations: int, nonlinearity: Nonlinearity, axis: int
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """The couplings c, sums s and poses v of every round."""
+    """The coupling coefficients c, sums s and poses v of every round."""
     exact = votes.dtype if votes.dtype == torch.float64 else torch.float32
     logits = votes.new_zeros(votes.shape[:3], dtype=exact)
     couplings, sums, poses = [], [], []
@@ -97,7 +100,7 @@ def _votes_gradient(
 ) -> Tensor:
     """∂L/∂û_ij = Σ over rounds t of c_ij ∂L/∂s_j + ∂L/∂b_ij v_j, from the last round to the first.
 
-    Round t's logits are those of round t − 1 plus û · v of it, so ∂L/∂b adds up on the way.
+    The logits of round t are those of round t − 1 plus û · v of round t − 1, so ∂L/∂b accumulates over the rounds.
     """
     by_input, by_dim = [], []
     of_logits = torch.zeros_like(couplings[0])

@@ -14,5 +14,5 @@ class Capsules:
     activations: Float[Tensor, "batch capsules"]
 
     def weighted_poses(self) -> Float[Tensor, "batch capsules dim"]:
-        """pᵢ·xᵢ: poses of entities that are not there vanish."""
+        """pᵢ·xᵢ: poses of absent entities vanish."""
         return self.poses * self.activations.unsqueeze(-1)

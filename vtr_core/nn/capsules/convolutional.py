@@ -1,4 +1,4 @@
-"""Primary capsules of images: convolutions whose channels at a place are the poses of the capsules there."""
+"""Primary capsules of images: convolutions whose channels at a position are the poses of the capsules there."""
 
 import torch
 from jaxtyping import Float
@@ -9,13 +9,13 @@ from vtr_core.nn.fan_in import fan_in_convolution_2d
 
 KERNEL, STRIDE = 9, 2
 INITIAL_GAIN = 0.1
-"""Size of the first sums of votes, relative to the poses that vote."""
+"""Scale of the sums of votes at initialisation, relative to that of the input poses."""
 
 
 class ConvolutionalCapsules(nn.Module):
-    """`types` capsules of dimension `dim` at every place: `dim` convolutions 9 × 9 with stride 2 (Sabour et al. 2017).
+    """`types` capsules of dimension `dim` at every position: `dim` 9 × 9 convolutions, stride 2 (Sabour et al. 2017).
 
-    They are one convolution to dim · types channels; channel k · types + c holds number k of the poses of type c.
+    They are computed as one convolution to dim · types channels; channel k · types + c is component k of type c's pose.
     """
 
     def __init__(self, channels: int, types: int, dim: int, nonlinearity: Nonlinearity) -> None:
@@ -24,17 +24,17 @@ class ConvolutionalCapsules(nn.Module):
         self.convolution = fan_in_convolution_2d(channels, dim * types, KERNEL, STRIDE)
 
     def forward(self, maps: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch capsules dim"]:
-        """The poses, type by type, and of a type row by row."""
+        """The poses, ordered by type and within a type row by row."""
         poses = self.convolution(maps).unflatten(1, (self.dim, -1))
         return bound(poses.flatten(2).transpose(1, 2), self.nonlinearity)
 
 
 class RoutedCapsules(nn.Module):
-    """`outputs` capsules from `inputs` ones by agreement, every pair with a matrix of its own: see `agree`.
+    """`outputs` capsules from `inputs` ones by agreement, with a weight matrix for every pair: see `agree`.
 
-    The matrices are drawn with deviation 0.1 · outputs / √(inputs · in_dim): the sum of votes at equal couplings,
-    1/outputs, then has a tenth of the size of the given poses' numbers, whatever their count. With sums as large as the
-    poses tanh begins saturated, and little is learned.
+    The matrices are drawn with standard deviation 0.1 · outputs / √(inputs · in_dim). With equal coupling coefficients
+    of 1/outputs, the components of the sums of votes then have a tenth of the scale of those of the input poses,
+    whatever the number of capsules. With sums as large as the poses, tanh starts saturated and little is learned.
     """
 
     def __init__(
@@ -60,6 +60,6 @@ class RoutedCapsules(nn.Module):
         return agree(self.votes(poses), self.iterations, self.nonlinearity, self.couplings)
 
     def votes(self, poses: Float[Tensor, "batch inputs in_dim"]) -> Float[Tensor, "batch outputs inputs out_dim"]:
-        """û_ij = u_i W_ij: one matrix product for each input capsule, whose result is only viewed anew."""
+        """û_ij = u_i W_ij: one matrix product for each input capsule, whose result is reshaped without a copy."""
         votes = torch.bmm(poses.transpose(0, 1), self.weight)
         return votes.unflatten(2, (self.outputs, -1)).permute(1, 2, 0, 3)

@@ -13,8 +13,8 @@ class CapsuleProjection(nn.Module):
 
     f = W [s·p̂₁x₁, …, s·p̂_C x_C] + b        (Duarte et al., Eq. 3; the poses x are the secondary or the primary ones)
 
-    activation_scale: "none" is s = 1, the paper. "num_capsules" is s = C: activations that a softmax made sum to 1
-    are about 1/C, and this undoes it.
+    activation_scale: "none" is s = 1, as in the paper. "num_capsules" is s = C, which makes up for activations that
+    are a softmax and thus about 1/C.
     """
 
     def __init__(

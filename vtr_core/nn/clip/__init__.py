@@ -1,4 +1,4 @@
-"""CLIP as a module to train: its vision transformer, its text transformer, and the space of both.
+"""CLIP as a trainable module: its vision transformer, its text transformer, and their joint space.
 
 Parameters have the names of the published weights.
 """

@@ -1,4 +1,4 @@
-"""CLIP: pictures and captions in one space (Radford et al. 2021)."""
+"""CLIP: images and captions in one joint space (Radford et al. 2021)."""
 
 import torch
 from jaxtyping import Float, Int64, UInt8
@@ -9,9 +9,9 @@ from vtr_core.errors import ConfigError
 from vtr_core.nn.clip.transformer import Transformer, initialize
 
 NUM_SPECIAL = 2
-"""The tokens of a caption's start and end, in this order after those of words."""
+"""The number of special tokens, a caption's start and end; in this order, their ids follow those of the words."""
 MEAN, DEVIATION = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-"""Of the pictures' channels red, green and blue, from 0 to 1."""
+"""Mean and standard deviation of the channels red, green and blue, for pixel values from 0 to 1."""
 
 
 class VisionTransformer(nn.Module):
@@ -44,7 +44,7 @@ class VisionTransformer(nn.Module):
 
 
 class Clip(nn.Module):
-    """The two transformers; a caption is the token of its end, [EOT].
+    """The two transformers; a caption's embedding is that of its end token, [EOT].
 
     Captions are rows of ids from 1 to `num_words`, padded with 0; the published id of a token is one less.
     """
@@ -68,7 +68,7 @@ class Clip(nn.Module):
         self._freeze()
 
     def encode_text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
-        """[EOT] of each caption in the joint space. ConfigError for captions longer than the context."""
+        """The [EOT] of each caption in the joint space. Raises ConfigError for captions longer than the context."""
         words = self.with_ends(tokens)
         length = words.shape[1]
         if length > self.config.context:
@@ -82,7 +82,7 @@ class Clip(nn.Module):
         return found[torch.arange(len(found), device=found.device), last] @ self.text_projection
 
     def with_ends(self, tokens: Int64[Tensor, "captions max_words"]) -> Int64[Tensor, "captions max_words_and_ends"]:
-        """Rows of the embedding: start, words, end, and what follows the end, which nothing attends to."""
+        """Rows of the embedding matrix: start, words, end, and padding, which no token up to the end attends to."""
         rows, known = len(tokens), tokens != 0
         words = torch.where(known, tokens - 1, 0)
         start, end = self.num_words, self.num_words + 1
@@ -90,7 +90,7 @@ class Clip(nn.Module):
         return framed.scatter(1, known.sum(dim=1, keepdim=True) + 1, end)
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """The parameters of CLIP from the embeddings, 0, over the layers to the projections, both sides together."""
+        """The parameters by depth: embeddings (0), transformer layers, projections; of images and text together."""
         deepest = max(self.config.vision.layers, self.config.text.layers)
         found: list[list[nn.Parameter]] = [[] for _ in range(deepest + 2)]
         for name, parameter in self.named_parameters():

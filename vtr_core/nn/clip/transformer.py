@@ -1,4 +1,4 @@
-"""The transformer that CLIP has of pictures and of captions."""
+"""The transformer that CLIP uses for images and for captions."""
 
 from collections import OrderedDict
 
@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 class QuickGelu(nn.Module):
-    """x σ(1.702 x), of OpenAI's weights."""
+    """x σ(1.702 x), the activation that OpenAI's weights were trained with."""
 
     def forward(self, x: Float[Tensor, "*places dim"]) -> Float[Tensor, "*places dim"]:
         """The activation."""
@@ -29,14 +29,14 @@ class ResidualAttentionBlock(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "rows tokens width"], hidden: Bool[Tensor, "*_ tokens tokens"] | None
     ) -> Float[Tensor, "rows tokens width"]:
-        """hidden[i, j]: token i does not attend to token j; None: every token attends to all."""
+        """The tokens after the block; hidden[i, j]: token i does not attend to token j (None: all attend to all)."""
         given = self.ln_1(tokens)
         tokens = tokens + self.attn(given, given, given, need_weights=False, attn_mask=hidden)[0]
         return tokens + self.mlp(self.ln_2(tokens))
 
 
 class Transformer(nn.Module):
-    """Blocks one after the other; with `recompute` their activations are computed again in the backward pass."""
+    """Blocks one after the other; with `recompute` their activations are recomputed in the backward pass."""
 
     def __init__(self, width: int, layers: int, heads: int, recompute: bool = False) -> None:
         super().__init__()

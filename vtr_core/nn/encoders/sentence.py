@@ -12,12 +12,17 @@ from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 
 
 class SentenceEncoder(nn.Module):
-    """φ(s) = [counts of words; mean of biGRU outputs; strongest local patterns] (thesis, Eq. 3.6).
+    """φ(s) = [word counts; mean of the biGRU outputs; max-pooled convolutions of them] (thesis, Eq. 3.6).
 
     Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
     <end>. A token `num_words` + 3 is an unknown word, which levels 2 and 3 read and level 1 does not count.
+<<<<<<< HEAD
     train_vectors: given word vectors too; padded_windows: windows of padding alone take part in the maximum over time;
     word_bound: word vectors begin uniform within ± this, not as standard normal numbers.
+=======
+    train_vectors: loaded word vectors are trained too; padded_windows: windows of padding alone take part in the
+    maximum over time.
+>>>>>>> w-tidy24
     """
 
     def __init__(
@@ -59,7 +64,7 @@ class SentenceEncoder(nn.Module):
         return self._words(tokens).any(dim=1)
 
     def forward(self, tokens: Int64[Tensor, "rows max_words"]) -> Float[Tensor, "rows out_dim"]:
-        """The vector of each caption; of one without a known word it is 0. Padding, token 0, is at its end."""
+        """The vector of each caption, 0 for one without a known word. Padding, token 0, comes after the words."""
         present = self.known(tokens).unsqueeze(1)
         tokens = tokens if self._padded_windows else _to_longest(tokens)
         sequence = self._with_ends(tokens)

@@ -16,7 +16,7 @@ class TemporalLevels(nn.Module):
     sides. Source: Dong et al. 2021, "Dual encoding for video retrieval by text", Eq. 3.2 to 3.5 of the thesis.
 
     Padding changes no output: the GRU never reads it, and a window of padding alone takes no part in the maximum.
-    reads_padding: the published code's frames instead: the backward GRU begins with the padding, whose outputs are then
+    reads_padding: as in the published code for frames, the backward GRU starts in the padding, whose outputs are then
     set to 0. padded_windows: windows of padding alone, ReLU(bias), take part in the maximum.
     """
 
@@ -50,7 +50,7 @@ class TemporalLevels(nn.Module):
     def _hidden(
         self, values: Float[Tensor, "rows steps dim"], lengths: Int64[Tensor, " rows"]
     ) -> Float[Tensor, "rows steps hidden"]:
-        # Autocast would run a GRU in float16 on a GPU, whose gradients vanish without a scaled loss.
+        # Autocast would run the GRU in float16 on a GPU, where its gradients underflow without loss scaling.
         with torch.autocast(values.device.type, enabled=False):
             values = values.to(self.gru.weight_hh_l0.dtype)  # type: ignore[arg-type]
             if self._reads_padding:

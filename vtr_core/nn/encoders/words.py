@@ -17,7 +17,7 @@ class WordEncoder(nn.Module):
     """Pools ReLU(W e + b) over the words of a caption, e their word vectors (Miech et al. 2019, section 4).
 
     Token 0 is padding and takes no part in the pooling, neither in a maximum nor in a mean. A caption of no words gives
-    zeros. Word vectors are trained until `load_word_vectors` gives them; from then on only with `train_vectors`.
+    zeros. Word vectors are trained; those that `load_word_vectors` has loaded only with `train_vectors`.
     """
 
     def __init__(self, num_words: int, word_dim: int, config: WordEncoderConfig) -> None:

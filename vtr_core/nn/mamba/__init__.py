@@ -1,7 +1,7 @@
 """MUSE's block for any frame features: a pyramid of scales, and gated Mamba over their tokens.
 
-In the place of a mean over frames, given [CLS] tokens (videos, frames, dim), patches (videos, frames, 7 × 7, dim), row
-by row of the grid, and a mask of the frames there are:
+It replaces the mean over frames. Its inputs are [CLS] tokens (videos, frames, dim), patches (videos, frames, 7 × 7,
+dim) in row-major order of the grid, and a mask of the valid frames:
 
     >>> import torch
     >>> from vtr_core.config.blocks.learners import MambaLearner
@@ -17,8 +17,8 @@ by row of the grid, and a mask of the frames there are:
     >>> frames = changed_frames(scaled, tokens, block(tokens.tokens, tokens.mask))
     >>> video = (frames * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
-Until the gates have learned something, that is the mean itself, bit for bit; features of single vectors have no
-pyramid, and ScaledFrames(features, mask) is all:
+Features of one vector per frame have no pyramid: for them ScaledFrames(features, mask) is enough. While the gates are
+0, as they are at initialisation, the result equals the mean over frames bit for bit:
 
     >>> torch.equal(video, (cls * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True))
     True

@@ -1,4 +1,4 @@
-"""Tokens of all scales as one sequence, and the frames as they come out of it."""
+"""The tokens of all scales as one sequence, and the updated frames that are read from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False)
 
     `scale`: all frames' tokens of scale 1, then of the next, …: 12 frames at scales 1, 3, 7, 14 are 12 · (1 + 9 + 49 +
     196) = 3,060 tokens. `frame`: all scales of the first frame, then of the next, …. `spatial`: the mean over a video's
-    frames at scale 1, then at the next, …. Temporal scales follow last.
-    kept_last: scales in descending order and temporal ones first, so that a scan in one direction has read all scales
-    when it comes to the tokens that are kept.
+    frames at scale 1, then at the next, …. Temporal scales come last.
+    kept_last: scales in descending order and temporal ones first, so that a scan in one direction reads all other
+    scales before the kept tokens.
     """
     match order:
         case "scale":
@@ -61,9 +61,9 @@ def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False)
 def changed_frames(
     scaled: ScaledFrames, sequence: TokenSequence, learned: Float[Tensor, "rows tokens dim"]
 ) -> Float[Tensor, "rows frames dim"]:
-    """Each frame with what a learner added to its kept token, and without a change exactly itself.
+    """Each frame plus what the learner added to its kept token; without a change exactly the frame.
 
-    After a mean over time all frames of a video share one kept token and its change.
+    After averaging over time (`spatial`), all frames of a video share one kept token and its change.
     """
     return scaled.frames + kept_changes(sequence, learned)
 
@@ -75,7 +75,7 @@ def kept_changes(sequence: TokenSequence, learned: Float[Tensor, "rows tokens di
 
 @dataclass(frozen=True)
 class _Part:
-    """Some tokens of the sequence, with which of them there are, and which are kept."""
+    """Some tokens of the sequence, which of them are valid, and which are kept."""
 
     tokens: Float[Tensor, "rows tokens dim"]
     mask: Bool[Tensor, "rows tokens"]
@@ -109,7 +109,7 @@ def _over_time(scaled: ScaledFrames) -> list[_Part]:
 def _mean(
     values: Float[Tensor, "rows frames cells dim"], mask: Bool[Tensor, "rows frames"]
 ) -> Float[Tensor, "rows cells dim"]:
-    """Over the frames of `mask`; 0 of a row without any."""
+    """The mean over the frames of `mask`; 0 for a row without any."""
     there = mask[:, :, None, None]
     return torch.where(there, values, 0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
 

@@ -17,18 +17,18 @@ from vtr_core.nn.mamba.step_sizes import init_step_sizes
 from vtr_core.nn.precision import at_least_float32
 
 CHANNELS_PER_RANK = 16
-"""The steps Δ of all inner channels come from dim / 16 numbers (Gu and Dao 2023)."""
+"""The step sizes Δ of all inner channels are projected from a vector of dim / 16 numbers (Gu and Dao 2023)."""
 
 
 class MambaMixer(nn.Module):
     """W_out y,   y = scan(u) · silu(z),   u = silu(conv(x)),   [x, z] = W_in tokens   (Gu and Dao 2023, Figure 3).
 
     The convolution is causal, and Δ, B and C of a step are linear in u. Directions (Zhu et al. 2024, Algorithm 1):
-    `none` is the forward one alone. `v1` adds a scan backward over the same u, Δ, B, C with an A of its own. `v2` adds
-    a direction that reads x and z backward with its own convolution, Δ, B, C, A and D. Directions are summed. Names and
-    shapes of the weights are those of Vision Mamba, whose state dict loads.
+    `none` scans forward only. `v1` adds a backward scan over the same u, Δ, B, C with its own A. `v2` adds a direction
+    that reads x and z backward with its own convolution, Δ, B, C, A and D. Directions are summed. Names and shapes of
+    the weights are those of Vision Mamba, so that its state dicts can be loaded.
 
-    mask: the tokens of a row come first; what follows them changes nothing of their outputs.
+    mask: a row's valid tokens come first; the padding after them does not influence their outputs.
     """
 
     def __init__(self, dim: int, config: MambaLearner) -> None:
@@ -59,7 +59,7 @@ class MambaMixer(nn.Module):
         return self.out_proj(y.transpose(1, 2))
 
     def decays(self) -> list[nn.Parameter]:
-        """A_log and A_b_log, of which a pull towards 0 would set all decays A to −1."""
+        """A_log and A_b_log, to be spared weight decay: pulled towards 0, they would pull all A to −1."""
         return [self.A_log] if self.config.scan == "none" else [self.A_log, self.A_b_log]
 
     def _directions(self, x: Tensor, z: Tensor, kept: Tensor | None) -> Float[Tensor, "batch inner tokens"]:
@@ -86,7 +86,7 @@ class MambaMixer(nn.Module):
         x_proj: nn.Linear,
         dt_proj: nn.Linear,
     ) -> "_Steps":
-        """The inputs of the scan of one direction; the backward pass computes u's convolution again, as it is cheap."""
+        """The inputs of the scan in one direction; u's convolution is cheap and recomputed in the backward pass."""
         inputs = (x, kept, backward, convolution)
         u = self._inputs(*inputs) if self.config.recompute else _again(self._inputs, *inputs)
         found = torch.matmul(x_proj.weight, u)
@@ -98,7 +98,7 @@ class MambaMixer(nn.Module):
     ) -> Float[Tensor, "batch inner tokens"]:
         """u, from the last token to the first if `backward`.
 
-        It is 0 where there is no token: what the convolution carries there would move the state.
+        It is 0 at padding, where the output of the convolution need not be 0 and would change the state.
         """
         if backward:
             x, kept = x.flip(2), None if kept is None else kept.flip(2)
@@ -131,7 +131,7 @@ class _Steps:
 
 
 def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
-    """The function's result; only the inputs are stored, the backward pass computes the rest again."""
+    """The function's result; only the inputs are stored, the rest is recomputed in the backward pass."""
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
 

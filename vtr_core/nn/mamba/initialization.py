@@ -1,8 +1,9 @@
 """Initial weights of MUSE's pyramid and of the mixers of its learners.
 
-Tokens of every scale enter the learner with size 1, each of its layers computes outputs of size 1, and gates scale what
-is added to the tokens. Sizes are root mean squares. Parameters other than linear maps keep the initialisation of their
-class: norms are the identity, step sizes and decays those of Mamba, gates as given.
+The size of a tensor is its root mean square. Tokens of every scale enter the learner with size 1, each of its layers
+computes a residual of size 1, and the gates scale the residuals that are added to the tokens. Parameters other than
+linear maps keep the initialisation of their class: norms are the identity, step sizes and decays those of Mamba, gates
+as given.
 """
 
 from math import sqrt
@@ -61,10 +62,10 @@ def _mixer(mixer: nn.Module) -> None:
 
 
 def _mamba(mixer: MambaMixer) -> None:
-    """Initialises a mixer such that Δ's inputs, B and C have size 1: states are visible beside u, which D = 1 passes
-    on.
+    """Initialises a mixer such that the inputs of Δ, B and C have size 1.
 
-    The output of each direction is taken to be u · silu(z); the contribution of its states is smaller.
+    The states then contribute noticeably to the output beside the skip connection D u, with D = 1. The output of each
+    direction is assumed to be u · silu(z), since its states contribute less.
     """
     keep_size(mixer.in_proj)
     directions = [(mixer.conv1d, mixer.x_proj)]

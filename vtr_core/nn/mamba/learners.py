@@ -1,4 +1,4 @@
-"""Sequence learners in the place of Mamba: self-attention and gated convolution (Tang et al. 2025, Table 4)."""
+"""Alternatives to Mamba as the sequence learner: self-attention, gated convolution (Tang et al. 2025, Table 4)."""
 
 from typing import assert_never
 
@@ -43,10 +43,10 @@ def build_learner(
 
 
 class SelfAttention(nn.Module):
-    """softmax(Q Kᵀ / √(head width)) V per head, heads side by side, and a linear layer (Vaswani et al. 2017, Eq. 1).
+    """softmax(Q Kᵀ / √(head width)) V per head, heads concatenated, and a linear layer (Vaswani et al. 2017, Eq. 1).
 
-    `transformer` holds the (tokens, tokens) matrix of every head, in time and memory quadratic in the tokens; `flash`
-    leaves it to torch's fused operation, whose memory is linear. Both give the same.
+    `transformer` materialises the (tokens, tokens) attention matrix of every head, so time and memory are quadratic in
+    the number of tokens; `flash` calls torch's fused attention, whose memory is linear. Both compute the same function.
     """
 
     def __init__(self, dim: int, config: TransformerLearner | FlashLearner) -> None:
@@ -59,7 +59,7 @@ class SelfAttention(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
     ) -> Float[Tensor, "batch tokens dim"]:
-        """Every token attends to those of its row that `mask` holds."""
+        """The tokens after attention: each attends to the tokens of its row for which `mask` is true."""
         heads = self.query_key_value(tokens).unflatten(2, (3, self.config.num_heads, -1))
         query, key, value = heads.permute(2, 0, 3, 1, 4)
         match self.config:
@@ -78,7 +78,7 @@ def attend_with_matrix(
     value: Float[Tensor, "batch heads tokens width"],
     keys: Bool[Tensor, "batch 1 1 tokens"] | None,
 ) -> Float[Tensor, "batch heads tokens width"]:
-    """Attention whose weights of all pairs are a tensor; `keys` are those that may be attended to."""
+    """Attention that materialises the weights of all pairs; `keys` is true for tokens that may be attended to."""
     scores = torch.matmul(query * query.shape[3] ** -0.5, key.transpose(2, 3))
     if keys is not None:
         scores = scores.masked_fill(~keys, -torch.inf)
@@ -86,14 +86,14 @@ def attend_with_matrix(
 
 
 def _keys(mask: Bool[Tensor, "batch tokens"] | None) -> Bool[Tensor, "batch 1 1 tokens"] | None:
-    """What may be attended to; everything in a row without tokens, where a softmax of nothing would give NaN."""
+    """The keys that may be attended to; all of them in a row without tokens, where the softmax would be NaN."""
     return None if mask is None else (mask | ~mask.any(dim=1, keepdim=True))[:, None, None]
 
 
 class GatedConvolution(nn.Module):
     """W_out (silu(conv(x)) · silu(z)),  [x, z] = W_in tokens: Mamba's block without the scan (Yu and Wang 2024).
 
-    As the published block's, its convolution looks to both sides.
+    As in the published block, the convolution is not causal: its window is centred on the token.
     """
 
     def __init__(self, dim: int, config: MambaOutLearner) -> None:

@@ -1,4 +1,4 @@
-"""MUSE's block as one module, in the place of a mean over frames of any model."""
+"""MUSE's block as one module, to be put before the pooling over frames of any model."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -13,12 +13,12 @@ from vtr_core.nn.mamba.res_mamba import GatedResiduals
 
 
 class MuseBlock(nn.Module):
-    """Frames with what a sequence learner over the tokens of all scales adds to them (Tang et al. 2025, Figure 2).
+    """Frame vectors plus the residual of a sequence learner over the tokens of all scales (Tang et al. 2025, Figure 2).
 
-    It takes what a model has of its frames, a vector each and a grid of patches or none, and gives changed vectors of
-    the same shape, which the model goes on with: pools, or compares with words. Frames are divided by their root mean
-    square before the learner and what it adds is multiplied by it, so that only directions count. With `initial_gate` 0
-    frames come back bit for bit at first.
+    The input is one vector per frame and optionally its grid of patches; the output is frame vectors of the same shape,
+    which the model then pools or compares with words. Frames are divided by their root mean square before the learner
+    and the residual is multiplied by it, so that the learner sees only directions. With `initial_gate` 0 the output
+    equals the input bit for bit at initialisation.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class MuseBlock(nn.Module):
         patches: Float[Tensor, "rows frames patches dim"] | None,
         mask: Bool[Tensor, "rows frames"],
     ) -> Float[Tensor, "rows frames dim"]:
-        """The changed frames; those that `mask` leaves out change nothing."""
+        """The updated frames; those that `mask` leaves out do not influence the others."""
         frames = torch.where(mask.unsqueeze(2), cls, 0)
         size = frames.square().mean(dim=2, keepdim=True).sqrt()
         scaled = ScaledFrames(frames / size.clamp(min=1e-12), mask, self._grids(patches, mask))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packed:
-    """Every row's tokens in their order, then zeros."""
+    """Every row's valid tokens in their original order, then zeros."""
 
     tokens: Float[Tensor, "batch tokens dim"]
     mask: Bool[Tensor, "batch tokens"]
@@ -19,14 +19,14 @@ class Packed:
 
 
 def pack(tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"]) -> Packed:
-    """Close the gaps, so that neighbours of a convolution are neighbours in the sequence without its gaps."""
+    """Move each row's valid tokens to the front, so that a convolution sees neither padding nor gaps between them."""
     order = torch.argsort((~mask).to(torch.uint8), dim=1, stable=True)
     first = torch.arange(mask.shape[1], device=mask.device) < mask.sum(dim=1, keepdim=True)
     return Packed(torch.where(first.unsqueeze(2), _take(tokens, order), 0), first, order)
 
 
 def unpack(values: Float[Tensor, "batch tokens dim"], packed: Packed) -> Float[Tensor, "batch tokens dim"]:
-    """`values` of the packed tokens, back where those were."""
+    """`values` of the packed tokens, moved back to the tokens' original positions."""
     return _take(values, torch.argsort(packed.order, dim=1))
 
 

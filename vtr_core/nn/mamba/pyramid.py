@@ -9,20 +9,21 @@ from torch.nn.functional import adaptive_max_pool2d
 from vtr_core.errors import ConfigError
 
 CLS = 1
-"""The scale of a frame's one [CLS] token, which no grid is made for."""
+"""The scale of a frame's single [CLS] token, for which no grid is computed."""
 
 
 class Pyramid(nn.Module):
-    """Grids of s × s tokens from one of g × g, for every scale s but that of the [CLS] token, in ascending order.
+    """A feature pyramid: the g × g grid of patches resampled to s × s tokens, for every scale s but that of [CLS].
 
+    Scales are in ascending order.
     s < g     the maxima of s × s regions of about equal size (adaptive max-pooling)
-    s = g     the grid
-    s = 2 g   a transposed convolution to half the channels, each patch to 2 × 2 tokens
+    s = g     the grid itself
+    s = 2 g   a transposed convolution from each patch to 2 × 2 tokens of half the channels
     s = 4 g   two of them, to a quarter of the channels, with LayerNorm and GELU between
     Each is followed by a 1 × 1 convolution to `dim` → LayerNorm → GELU → a 3 × 3 convolution → LayerNorm, where a
     LayerNorm is over channels. Sources: Tang et al. 2025, section 3.2; Li et al. 2022 ("Exploring plain vision
-    transformer backbones", section 3), whose simple pyramid it extends; they halve channels where they upsample.
-    Raises ConfigError for other scales.
+    transformer backbones", section 3), whose simple feature pyramid it extends, which also halves the channels where
+    it upsamples. Raises ConfigError for other scales.
     """
 
     def __init__(self, dim: int, grid: int, scales: Sequence[int]) -> None:
@@ -32,13 +33,13 @@ class Pyramid(nn.Module):
         self.scales = nn.ModuleDict({str(scale): _scale(dim, grid, scale) for scale in wanted})
 
     def forward(self, patches: Float[Tensor, "frames patches dim"]) -> list[Float[Tensor, "frames _ dim"]]:
-        """The tokens of each scale, in row-major order of the grid, as the patches."""
+        """The tokens of each scale, in row-major order of the grid like the patches."""
         grid = patches.unflatten(1, (self._grid, self._grid)).permute(0, 3, 1, 2)
         return [scale(grid).permute(0, 2, 3, 1).flatten(1, 2) for scale in self.scales.values()]
 
 
 class ChannelNorm(nn.LayerNorm):
-    """LayerNorm over the channels of every place, (frames, channels, places…)."""
+    """LayerNorm over the channels at every position of (frames, channels, positions…)."""
 
     def forward(self, values: Float[Tensor, "frames channels ..."]) -> Float[Tensor, "frames channels ..."]:
         """The normalised values."""
@@ -67,7 +68,7 @@ def _scale(dim: int, grid: int, scale: int) -> nn.Sequential:
 
 
 def _resampled(dim: int, grid: int, scale: int) -> tuple[list[nn.Module], int]:
-    """Layers to a scale's size, and the channels they end with."""
+    """The layers that resample the grid to a scale, and their number of output channels."""
     half, quarter = max(1, dim // 2), max(1, dim // 4)
     if scale < grid:
         return [_MaxPool(scale)], dim

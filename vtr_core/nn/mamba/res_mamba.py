@@ -1,4 +1,4 @@
-"""Residual layers that start as the identity, around whatever mixes the tokens of a sequence."""
+"""Gated residual layers around a token mixer (Mamba, attention, …); with a gate of 0 they start as the identity."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ from vtr_core.nn.mamba.packing import pack, unpack
 
 
 class GatedResiduals(nn.Module):
-    """x ← x + g · (W mixer(LayerNorm(x)) + b), layer by layer (Tang et al. 2025, Eq. 7, with W = b = 0 at first).
+    """x ← x + g · (W mixer(LayerNorm(x)) + b), layer by layer (Tang et al. 2025, Eq. 7, where W = b = 0 at first).
 
-    g has a number for each channel, which begins at `initial_gate` (Touvron et al. 2021, "Going deeper with image
-    transformers", Eq. 2): small layers then have small gradients as a whole, and their last one is not a thousand times
-    ahead of the others. With g = 0 every token comes back bit for bit, and nothing but g has a gradient until it has
-    moved. It takes the place of any aggregator of (batch, tokens, dim). A mixer is called with tokens that come first
-    in their row and a mask of them, or None.
-    initial_gate: None leaves g out, as the published code does, whose W and b are drawn as torch does.
+    g is a learned gate per channel that starts at `initial_gate` (LayerScale; Touvron et al. 2021, "Going deeper with
+    image transformers", Eq. 2). A small g scales the gradients of all parameters of a layer alike; with a small W in
+    its place, W would be a thousand times ahead of the layer's other parameters. With g = 0 the output equals the input
+    bit for bit, and only g has a nonzero gradient until it has moved. The module can replace any aggregator of (batch,
+    tokens, dim). A mixer is called with each row's valid tokens first and a mask of them, or None.
+    initial_gate: None leaves g out, as the published code does, which initialises W and b by torch's default.
     norm: LayerNorm before the mixer, as above and in the published code, or after it, W LayerNorm(mixer(x)) + b, as in
     the paper's Eq. 7.
     """
@@ -33,9 +33,9 @@ class GatedResiduals(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
     ) -> Float[Tensor, "batch tokens dim"]:
-        """Tokens that `mask` leaves out come back as they are, and change nothing: as if they were not there.
+        """The tokens after all layers; those that `mask` leaves out are unchanged and do not influence the others.
 
-        mask: None where every token counts, which saves sorting them out.
+        mask: None where every token is valid, which saves packing them.
         """
         if mask is None:
             return self._layers(tokens, None)
@@ -76,7 +76,7 @@ class GatedResidual(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
     ) -> Float[Tensor, "batch tokens dim"]:
-        """The tokens with what the layer adds to them."""
+        """The tokens plus the layer's residual."""
         before = self._norm_place == "before"
         mixed = self.mixer(self.norm(tokens) if before else tokens, mask)
         added = self.gate(mixed if before else self.norm(mixed))

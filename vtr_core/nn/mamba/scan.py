@@ -49,12 +49,12 @@ def selective_scan(
 
     Δ = delta + delta_bias, or the softplus of that with `delta_softplus`. B and C are (batch, state, length),
     (batch, groups, state, length) with channels in equal groups, or constant (dim, state). Without D there is no skip,
-    without z no gate. It is computed in float32 (in float64 of float64) and returned in the dtype of u.
+    without z no gate. It is computed in float32 (in float64 for float64 inputs) and returned in the dtype of u.
     Source: Gu and Dao 2023, Algorithm 2; the arguments and the result are those of mamba-ssm's `selective_scan_fn`.
-    ConfigError where `backend` is `kernel` and cannot run.
+    Raises ConfigError where `backend` is `kernel` and cannot run.
     """
     arguments = (u, delta, A, B, C, D, z, delta_bias, delta_softplus)
-    if u.numel() == 0:  # the kernel cannot be launched for nothing
+    if u.numel() == 0:  # the kernel cannot be launched on empty tensors
         return reference_scan(*arguments)
     match scan_backend(u.device, backend, u.dtype).name:
         case "kernel":

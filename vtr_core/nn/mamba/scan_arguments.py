@@ -30,17 +30,17 @@ class ScanArguments:
         return torch.float64 if self.u.dtype == torch.float64 else torch.float32
 
     def rows(self, rows: slice) -> "ScanArguments":
-        """Views of some rows of the batch; what has no batch is shared."""
+        """Views of some rows of the batch; arguments without a batch axis are shared."""
         gate = None if self.z is None else self.z[rows]
         B, C = (weights[rows] if weights.dim() == 3 else weights for weights in (self.B, self.C))
         return replace(self, u=self.u[rows], delta=self.delta[rows], B=B, C=C, z=gate)
 
     def tensors(self) -> list[Tensor | None]:
-        """All but the flag, in the order of the fields."""
+        """All fields but `delta_softplus`, in their order."""
         return [self.u, self.delta, self.A, self.B, self.C, self.D, self.z, self.delta_bias]
 
     def zeros(self) -> "ScanArguments":
-        """Zeros for the gradients; of what is summed over steps or channels, in the precision of computing."""
+        """Zeros to accumulate gradients in; sums over steps or channels are in the dtype of the computation."""
         return replace(
             self,
             u=torch.zeros_like(self.u),
@@ -54,7 +54,7 @@ class ScanArguments:
         )
 
     def gradients(self, arguments: Sequence[Tensor | None]) -> list[Tensor | None]:
-        """The tensors in the precisions of `arguments`."""
+        """The tensors in the dtypes of `arguments`; None where an argument is None."""
         pairs = zip(self.tensors(), arguments, strict=True)
         return [None if own is None or given is None else own.to(given.dtype) for own, given in pairs]
 

@@ -1,4 +1,4 @@
-"""A selective scan a few steps at a time; states are laid out (steps, rows, state, dim)."""
+"""A selective scan in chunks of a few steps; states are laid out as (steps, rows, state, dim)."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ def scan_rows(
     out: Float[Tensor, "rows dim length"],
     starts: Float[Tensor, "chunks rows state dim"] | None,
 ) -> None:
-    """Writes the result into `out`, and the state before every chunk into `starts` where they are wanted."""
+    """Writes the result into `out`, and the state before every chunk into `starts` where it is given."""
     room, state = buffers(scanned, 2), zero_state(scanned)
     for index, part in enumerate(chunks(out.shape[2])):
         if starts is not None:
@@ -37,7 +37,7 @@ def scan_rows(
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some steps of all rows, in the precision of computing."""
+    """The values of a scan over a chunk of steps, for all rows, in the dtype of the computation."""
 
     u: Float[Tensor, "steps rows dim"]
     delta: Float[Tensor, "steps rows dim"]
@@ -51,7 +51,7 @@ class Chunk:
 
 
 def scan_chunk(scanned: ScanArguments, part: slice, start: Tensor, room: list[Tensor]) -> Chunk:
-    """Steps `part` from the state `start`, computed in `room`."""
+    """The steps `part`, scanned from the state `start`; `room` holds the buffers that are written to."""
     u, delta = steps_of(scanned.u, part, scanned.dtype), steps_of(scanned.delta, part, scanned.dtype)
     if scanned.delta_bias is not None:
         delta = delta + scanned.delta_bias.to(scanned.dtype)
@@ -81,7 +81,7 @@ def over_states(weights: Float[Tensor, "..."], values: Tensor) -> Float[Tensor, 
 
 
 def steps_of(values: Tensor, part: slice, dtype: torch.dtype) -> Float[Tensor, "steps rows dim"]:
-    """Some steps of (rows, dim, length), step by step in memory."""
+    """The steps `part` of (rows, dim, length) as (steps, rows, dim), contiguous in memory."""
     return values[:, :, part].permute(2, 0, 1).to(dtype).contiguous()
 
 
@@ -90,7 +90,7 @@ def _weights(weights: Tensor, part: slice, dtype: torch.dtype) -> Float[Tensor, 
 
 
 def by_state(weights: Float[Tensor, "dim state"], dtype: torch.dtype) -> Float[Tensor, "state dim"]:
-    """The transposed weights in the precision of computing."""
+    """The transposed weights in the dtype of the computation."""
     return weights.T.to(dtype).contiguous()
 
 

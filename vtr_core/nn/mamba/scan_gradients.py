@@ -1,4 +1,4 @@
-"""The gradients of a selective scan, a few steps at a time from the last to the first."""
+"""The gradients of a selective scan, chunk by chunk from the last step to the first."""
 
 import torch
 from jaxtyping import Float
@@ -24,7 +24,7 @@ def add_gradients(
     starts: Float[Tensor, "chunks rows state dim"],
     found: ScanArguments,
 ) -> None:
-    """Writes the gradients of all arguments into `found`, and adds those of what rows share.
+    """Writes the gradients of all arguments into `found`; those of arguments that all rows share are added to it.
 
     With g_t the gradient of the state h_t,  g_t = C_t dy_t + a_{t+1} g_{t+1},  a_t = exp(Δ_t A):
     dC_t = h_t dy_t   dB_t = g_t Δ_t u_t   dA = Σ_t Δ_t w_t   dΔ_t = A w_t + B_t g_t u_t   with   w_t = a_t h_{t-1} g_t.
@@ -50,7 +50,7 @@ def add_gradients(
 def _before_gate(
     scanned: ScanArguments, chunk: Chunk, part: slice, grad: Float[Tensor, "steps rows dim"], found: ScanArguments
 ) -> Float[Tensor, "steps rows dim"]:
-    """The gradient of y; those of z and D go into `found`."""
+    """The gradient of y before the gate; those of z and D are written into `found`."""
     dy = grad
     if scanned.z is not None and found.z is not None:
         z = steps_of(scanned.z, part, scanned.dtype)
@@ -64,7 +64,10 @@ def _before_gate(
 
 
 def _scan_back(g: Float[Tensor, "steps rows state dim"], decay: Tensor, later: Float[Tensor, "rows state dim"]) -> None:
-    """g_t += a_{t+1} g_{t+1}, in place; `later` is a g of the step after the last, and becomes that of the first."""
+    """g_t += a_{t+1} g_{t+1}, in place.
+
+    `later` holds the product a · g of the step after the chunk's last, and is overwritten with that of its first step.
+    """
     steps, factors = g.unbind(), decay.unbind()
     steps[-1].add_(later)
     for index in range(len(steps) - 2, -1, -1):
@@ -73,14 +76,14 @@ def _scan_back(g: Float[Tensor, "steps rows state dim"], decay: Tensor, later: F
 
 
 def _times_previous(values: Tensor, states: Tensor, start: Tensor) -> Float[Tensor, "steps rows state dim"]:
-    """`values` times the states before their own, in place."""
+    """`values` of every step t times the state h_{t-1}, in place."""
     values[0].mul_(start)
     values[1:].mul_(states[:-1])
     return values
 
 
 def _add_step_sizes(found: ScanArguments, part: slice, chunk: Chunk, grad: Float[Tensor, "steps rows dim"]) -> None:
-    """The gradients of delta and of the bias from that of Δ, after bias and softplus."""
+    """Adds the gradients of delta and of its bias; `grad` is that of Δ, after bias and softplus."""
     if found.delta_softplus:
         grad.mul_(-torch.expm1(-chunk.delta))  # the softplus' slope, from its value
     if found.delta_bias is not None:

@@ -17,7 +17,7 @@ _INSTALL = (
 
 
 def kernel_missing() -> str | None:
-    """Why the kernel cannot be imported, as far as that is known without importing it; None where it can be."""
+    """The reason why the kernel cannot be imported, checked without importing it; None where none is found."""
     for module, needed in (("mamba_ssm", "mamba-ssm"), (EXTENSION, "mamba-ssm, compiled with CUDA")):
         if find_spec(module) is None:
             return f"no module {module} ({needed})"
@@ -37,8 +37,8 @@ def kernel_scan(
 ) -> Float[Tensor, "batch dim length"]:
     """`selective_scan` by mamba-ssm's kernel: float32, bfloat16 or float16 on a CUDA device, at most 256 states.
 
-    Its gradients are summed by atomic additions, so their last bits differ from run to run. ConfigError where it is not
-    installed, or for a tensor it does not take.
+    Its gradients are summed by atomic additions, so their last bits differ from run to run. Raises ConfigError where
+    mamba-ssm is not installed, or for a device or dtype that the kernel does not support.
     """
     if not u.is_cuda or u.dtype == torch.float64:
         raise ConfigError(
@@ -59,5 +59,5 @@ def kernel_scan(
 
 
 def _as_taken(weights: Float[Tensor, "..."], u: Tensor) -> Float[Tensor, "..."]:
-    """Constant B and C are parameters, in float32; variable ones come in the precision of u."""
+    """B or C in the dtype that the kernel expects: float32 for constant ones, which are parameters, else that of u."""
     return weights.float() if weights.dim() == 2 else weights.to(u.dtype)

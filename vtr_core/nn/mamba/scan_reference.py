@@ -13,7 +13,7 @@ from vtr_core.nn.mamba.scan_chunks import CHUNK, chunks, scan_rows
 from vtr_core.nn.mamba.scan_gradients import add_gradients
 
 _STATES = 2**19
-"""Elements of a block of states on the CPU: rows are scanned a few at a time so that it stays in the cache."""
+"""Elements in a block of states on the CPU: rows are scanned a few at a time so that a block fits the cache."""
 
 
 def reference_scan(
@@ -27,12 +27,12 @@ def reference_scan(
     delta_bias: Float[Tensor, " dim"] | None = None,
     delta_softplus: bool = False,
 ) -> Float[Tensor, "batch dim length"]:
-    """`selective_scan` without a compiled kernel; the same arguments and result.
+    """`selective_scan` in plain torch, without a compiled kernel; the same arguments and result.
 
-    It computes in float32, of float64 inputs in float64. The states of a few steps at a time are computed from a stored
-    one and dropped, and computed again in the backward pass, so that memory holds one of every 32 states and time
-    grows with the length alone. ConfigError where the groups of B and C do not fit each other or the
-    channels.
+    It computes in float32, or in float64 for float64 inputs. Only the state before every chunk of 32 steps is stored,
+    and the backward pass recomputes the states within a chunk from it: memory holds one of every 32 states, and the
+    time is linear in the sequence length. Raises ConfigError where the numbers of groups of B and C do not match each
+    other or do not divide the channels.
     """
     groups = max(_groups(B), _groups(C))
     if u.shape[1] % groups or not {_groups(B), _groups(C)} <= {1, groups}:
@@ -53,7 +53,7 @@ def reference_scan(
 
 
 class _SelectiveScan(torch.autograd.Function):
-    """One group of channels; keep: store what the backward pass needs."""
+    """The scan of one group of channels; keep: whether to store what the backward pass needs."""
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
@@ -87,7 +87,7 @@ def _starts(scanned: ScanArguments) -> Float[Tensor, "chunks batch state dim"]:
 
 
 def _row_blocks(scanned: ScanArguments) -> list[slice]:
-    """The batch in blocks; whole on a GPU, where launches of kernels cost more than traffic to memory."""
+    """The blocks of rows scanned at once; a single one on a GPU, where kernel launches cost more than memory access."""
     batch, _, length = scanned.u.shape
     states = min(CHUNK, length) * scanned.A.numel()
     height = batch if scanned.u.is_cuda else _STATES // max(1, states)
@@ -99,7 +99,7 @@ def _groups(weights: Float[Tensor, "..."]) -> int:
 
 
 def _of_group(weights: Float[Tensor, "..."], group: int, own: slice) -> Float[Tensor, "..."]:
-    """(dim, state) of the group's channels, or (batch, state, length)."""
+    """The group's part of B or C: (dim, state) where it is constant, else (batch, state, length)."""
     match weights.dim():
         case 2:
             return weights[own]

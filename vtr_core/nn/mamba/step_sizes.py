@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 SHORTEST, LONGEST = 1e-3, 1e-1
-"""Δ of a fresh channel, log-uniform between them (Gu and Dao 2023, section 3.6)."""
+"""Bounds of a channel's initial Δ, which is log-uniform between them (Gu and Dao 2023, section 3.6)."""
 
 
 @torch.no_grad()

@@ -20,10 +20,10 @@ class TemporalTokens:
 
 
 class TemporalScale(nn.Module):
-    """The maxima of `width` frames after another, then the layers of a spatial scale with convolutions over time:
+    """Max-pooling over windows of `width` frames, then the layers of a spatial scale with convolutions over time.
 
-    1-wide convolution → LayerNorm → GELU → 3-wide convolution → LayerNorm. The last window may be shorter. A window
-    without frames gives no token, and frames that are not there change none.
+    The windows do not overlap, and the last may be shorter. The layers are a 1-wide convolution → LayerNorm → GELU → a
+    3-wide convolution → LayerNorm. A window without valid frames gives no token; masked-out frames influence none.
     """
 
     def __init__(self, dim: int, width: int) -> None:
@@ -33,7 +33,7 @@ class TemporalScale(nn.Module):
         self.mix = nn.Sequential(nn.Conv1d(dim, dim, kernel_size=3, padding=1), ChannelNorm(dim))
 
     def forward(self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]) -> TemporalTokens:
-        """The tokens of each row, whose frames come first."""
+        """The window tokens of each row, whose valid frames come before its padding."""
         missing = -frames.shape[1] % self._width
         there = pad(mask, (0, missing)).unflatten(1, (-1, self._width))
         values = pad(frames, (0, 0, 0, missing)).unflatten(1, (-1, self._width))

@@ -1,4 +1,4 @@
-"""Networks that both images of a pair go through.
+"""Siamese towers: the networks that encode both images of a pair with the same weights.
 
 Imports config.
 """

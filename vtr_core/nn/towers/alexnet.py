@@ -9,10 +9,10 @@ POOLED = 6
 
 
 class AlexNet(nn.Module):
-    """Five convolutions, three of them with maximum pooling, brought to 6 × 6 places, and two layers.
+    """Five convolutions, three of them with max-pooling, adaptive average pooling to 6 × 6, and two linear layers.
 
-    Krizhevsky et al. 2012, in one column as Krizhevsky 2014 has it. Grey images have one input channel. Raises
-    ValueError for images that the pooling leaves nothing of.
+    Krizhevsky et al. 2012, in the one-column version of Krizhevsky 2014. Greyscale images have one input channel.
+    Raises ValueError for images that are too small for the pooling.
     """
 
     def __init__(self, channels: int, grid: tuple[int, int], hidden_dim: int, dropout: float) -> None:

@@ -16,8 +16,9 @@ FIRST_STRIDE = 3
 class CapsuleFaces(nn.Module):
     """Convolution 9 × 9 with stride 3, batch norm, ReLU → primary capsules → face capsules (SCN, section 4).
 
-    Of 100 × 100 grey: 20,992 parameters; 5,308,672; 12 · 12 · 32 = 4,608 capsules of 8 numbers; with 10 face capsules
-    of 16 numbers 5,898,240. Sizes follow from that of the images.
+    For greyscale images of 100 × 100 the convolution has 20,992 parameters; the 12 · 12 · 32 = 4,608 primary capsules
+    of dimension 8 have 5,308,672; the routing to 10 face capsules of dimension 16 has 5,898,240. The sizes follow from
+    that of the images.
     """
 
     def __init__(self, config: CapsuleTower, channels: int, grid: tuple[int, int]) -> None:
@@ -45,7 +46,7 @@ class CapsuleFaces(nn.Module):
         self.dim = config.num_face_capsules * config.face_dim
 
     def forward(self, images: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch dim"]:
-        """The poses of all face capsules, one after the other."""
+        """The concatenated poses of all face capsules."""
         maps = images.contiguous(memory_format=torch.channels_last)
         maps = self.dropout(torch.relu(self.norm(self.convolution(maps))))
         poses = self.faces(self.dropout(self.primary(maps)))
@@ -53,7 +54,7 @@ class CapsuleFaces(nn.Module):
 
 
 def primary_capsules(config: CapsuleTower, grid: tuple[int, int]) -> int:
-    """Primary capsules of an image of these rows and columns; ValueError for one that is too small."""
+    """The number of primary capsules of an image of `grid` rows and columns; ValueError for one that is too small."""
     places = [_after(_after(side, FIRST_STRIDE), STRIDE) for side in grid]
     if min(places) < 1:
         raise ValueError(
@@ -63,5 +64,5 @@ def primary_capsules(config: CapsuleTower, grid: tuple[int, int]) -> int:
 
 
 def _after(side: int, stride: int) -> int:
-    """The side of a convolution's maps."""
+    """The side length of a convolution's output."""
     return (side - KERNEL) // stride + 1 if side >= KERNEL else 0

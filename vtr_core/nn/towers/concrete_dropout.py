@@ -1,4 +1,4 @@
-"""Concrete dropout of capsules: each capsule learns how often it is dropped."""
+"""Concrete dropout of capsules: each capsule learns its own dropout rate."""
 
 import math
 
@@ -13,7 +13,7 @@ from vtr_core.config.blocks.towers import ConcreteDropout
 class CapsuleDropout(nn.Module):
     """A relaxed mask z̃ for each row and capsule, with a learned rate p for each capsule (Gal et al. 2017, Eq. 5).
 
-    z̃ = σ((logit p + logit u) / t), u uniform on (0, 1): whether the capsule is dropped;  x̃ = x (1 − z̃) / (1 − p)
+    z̃ = σ((logit p + logit u) / t), u uniform on (0, 1): near 1 the capsule is dropped;  x̃ = x (1 − z̃) / (1 − p)
 
     With `compat` "paper" z̃ = σ(logit p / t + logit u), Equation 2 of Siamese Capsule Networks as printed. In
     evaluation poses stay as they are.
@@ -41,8 +41,8 @@ class CapsuleDropout(nn.Module):
     def penalty(self, weight: Float[Tensor, "units reading"]) -> Float[Tensor, ""]:
         """Σ over capsules c of λ_w Σ w² / (1 − p_c) − λ_H H(p_c): Gal et al. 2017, Eq. 3 and 4.
 
-        weight: of the layer that reads all capsules' poses, one capsule's after the other's. H(p) = −p log p −
-        (1 − p) log(1 − p), in nats. With `compat` "paper" it is + λ_H H(p_c), Equation 3 as printed.
+        weight: that of the layer that reads the concatenated poses of all capsules. H(p) = −p log p −
+        (1 − p) log(1 − p), in nats. With `compat` "paper" its term is + λ_H H(p_c), Equation 3 as printed.
         """
         squares = weight.square().sum(dim=0).view(len(self.logit), -1).sum(dim=1)
         entropy = binary_entropy(self.logit)
@@ -54,7 +54,7 @@ class CapsuleDropout(nn.Module):
 def relaxed_mask(
     logit: Float[Tensor, " capsules"], uniform: Float[Tensor, "batch capsules"], config: ConcreteDropout
 ) -> Float[Tensor, "batch capsules"]:
-    """z̃, see `CapsuleDropout`; draws of exactly 0 or 1 are moved inside the interval."""
+    """z̃, see `CapsuleDropout`; values of u of exactly 0 or 1 are clamped into the open interval."""
     noise = uniform.clamp(1e-7, 1 - 1e-7).logit()
     if config.compat == "paper":
         return (logit / config.temperature + noise).sigmoid()

@@ -10,11 +10,11 @@ Maps = Float[Tensor, "batch channels rows columns"]
 
 
 class InceptionV3(nn.Module):
-    """A stem of five convolutions, six inception modules, and the mean over places (Szegedy et al. 2016, Table 1).
+    """A stem of five convolutions, six inception modules, global average pooling (Szegedy et al. 2016, Table 1).
 
-    Siamese Capsule Networks' baseline has six modules and does not say which: here the first six, three of 3 × 3
-    convolutions with 256, 288 and 288 channels, the reduction to 768, and two of factorised 7 × 7 ones. All
-    convolutions are padded, also those that the network begins with, so that small images keep some places.
+    The baseline of Siamese Capsule Networks has six modules, without saying which. Here they are the first six: three
+    of 3 × 3 convolutions with 256, 288 and 288 channels, the reduction to 768, and two of factorised 7 × 7 ones. All
+    convolutions are padded, also those of the stem, so that feature maps of small images do not shrink to nothing.
     """
 
     dim = 768
@@ -44,7 +44,7 @@ class InceptionV3(nn.Module):
 
 
 class Branches(nn.Module):
-    """The maps of several branches of one input, one after another."""
+    """The feature maps of several branches over one input, concatenated along the channels."""
 
     def __init__(self, *branches: nn.Module) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def _module_a(channels: int, pooled: int) -> Branches:
 
 
 def _reduction(channels: int) -> Branches:
-    """Half as many rows and columns, by strided convolutions and a maximum (Figure 10)."""
+    """Half as many rows and columns, by strided convolutions and max-pooling (Figure 10)."""
     double = (_convolution(channels, 64, 1), _convolution(64, 96, 3), _convolution(96, 96, 3, stride=2))
     return Branches(_convolution(channels, 384, 3, stride=2), nn.Sequential(*double), nn.MaxPool2d(3, 2, 1))
 

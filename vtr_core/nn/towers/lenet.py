@@ -9,9 +9,9 @@ KERNEL = 5
 
 
 class LeNet(nn.Module):
-    """Convolutions to 6 and 16 channels, 5 × 5, each with ReLU and 2 × 2 maximum pooling; layers of 120 and 84 units.
+    """5 × 5 convolutions to 6 and 16 channels, each with ReLU and 2 × 2 max-pooling; linear layers of 120 and 84 units.
 
-    LeCun et al. 1998, with ReLU for tanh and maxima for means, as it is used today.
+    LeCun et al. 1998, with ReLU instead of tanh and max- instead of average pooling, as it is used today.
     """
 
     dim = 84

@@ -11,7 +11,7 @@ STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 
 
 class ResNet34(nn.Module):
-    """A convolution 7 × 7, four stages of 3, 4, 6 and 3 residual blocks, and the mean over places (He et al. 2016)."""
+    """A 7 × 7 convolution, stages of 3, 4, 6 and 3 residual blocks, and global average pooling (He et al. 2016)."""
 
     dim = STAGES[-1][0]
 
@@ -43,7 +43,7 @@ class ResNet34(nn.Module):
 
 
 class Residual(nn.Module):
-    """x′ = ReLU(F(x) + S(x)): F two convolutions 3 × 3 with batch norm, S the identity, or 1 × 1 where sizes differ."""
+    """x′ = ReLU(F(x) + S(x)): F two 3 × 3 convolutions with batch norm, S the identity, or 1 × 1 if shapes differ."""
 
     def __init__(self, channels: int, out: int, stride: int) -> None:
         super().__init__()

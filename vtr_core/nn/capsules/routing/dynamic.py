@@ -18,13 +18,13 @@ class Dynamic(nn.Module):
     repeated, from b_ij = 0:  c_ij = softmax over j of b_ij,  v_j = squash(Σᵢ c_ij û_ij),  b_ij ← b_ij + û_ij · v_j
     x̂_j = v_j of the last round,  p̂ = softmax over the capsules of x̂ W_p + b_p
 
-    Activations are the softmax of Equation 2 rather than the length of v_j, so f_out is given the same kind of
-    input whatever the routing; the length stays in the pose. The gradient is that of the whole procedure, through every
-    round. So was the paper's, by its memory: Table 3 has 11.4 GB more than self-attention, about 14 times the votes of
-    three modalities if it counts one of four GPUs. Here the votes and
-    their gradient are kept once; with `recompute` only the poses are, and the votes are computed again.
+    Activations are the softmax of Duarte et al., Eq. 2, rather than the length of v_j, so that f_out gets the same kind
+    of input under every routing; the length stays in the pose. The gradient is that of the whole procedure, through
+    every round. Duarte et al. seem to do the same, judging by memory: their Table 3 reports 11.4 GB more than for
+    self-attention, about 14 times the votes of three modalities if it counts one of four GPUs. Here the votes and their
+    gradient are stored once; with `recompute` only the poses are stored, and the votes are recomputed.
 
-    W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ, whatever C.
+    W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ for any C.
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: DynamicRouting) -> None:
@@ -47,7 +47,7 @@ class Dynamic(nn.Module):
         return agree(self._votes(poses), self.num_iterations, "squash")
 
     def _votes(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary capsules pose"]:
-        """One matrix product per primary capsule; what comes out of it is only viewed anew, never copied."""
+        """û_ij, by one matrix product per primary capsule, whose result is reshaped without a copy."""
         primary, secondary, _, pose_dim = self.weight.shape
         weight = self.weight.transpose(1, 2).reshape(primary, -1, secondary * pose_dim)
         votes = torch.bmm(poses.transpose(0, 1), weight)

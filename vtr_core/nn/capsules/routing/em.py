@@ -21,11 +21,11 @@ class Em(nn.Module):
     x̂_j = μ_j,  p̂_j = sigmoid(λ(β_a − cost_j))
 
     Differences from the publication: the cost is a mean over the d components, not their sum, so that the sigmoid does
-    not saturate. The gradient takes the responsibilities as constants, as EM itself does when it maximises: it flows
-    through the last M-step alone and is bounded by the variance's floor, where gradients through E-steps explode. All
-    of it is computed in float32 or more, also under autocast. Activations lie in [0, 1] each and do not sum to 1.
+    not saturate. The responsibilities are constants for the gradient, as they are for EM's own M-step: the gradient
+    flows through the last M-step alone and is bounded by the variance floor, whereas gradients through E-steps explode.
+    All of it is computed in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
 
-    W_ij is drawn with variance C/√d: the mean of C independent votes then has the variance of X_i, whatever C. β_u
+    W_ij is drawn with variance C/√d: the mean of C independent votes then has the variance of X_i for any C. β_u
     starts at −log √C, so that the cost is about that of the poses themselves; β_a starts at 0.
     Raises ConfigError unless d1 = d2 is a square number.
     """
@@ -69,9 +69,9 @@ class Em(nn.Module):
 def _votes(
     poses: Float[Tensor, "batch capsules pose"], weight: Float[Tensor, "capsules secondary side side"]
 ) -> Float[Tensor, "batch secondary capsules pose"]:
-    """X_i W_ij for all pairs, one matrix product per primary capsule; the result is only viewed anew, never copied.
+    """X_i W_ij for all pairs, one matrix product per primary capsule, whose result is reshaped without a copy.
 
-    A pose is kept as the vector of its rows, so W_ij acts on it as √d copies of itself along a diagonal.
+    A pose is stored as the concatenation of its rows, on which W_ij acts as a block-diagonal matrix of √d copies of it.
     """
     capsules, secondary, side, _ = weight.shape
     eye = torch.eye(side, dtype=weight.dtype, device=weight.device)

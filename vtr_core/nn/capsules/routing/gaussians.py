@@ -32,13 +32,13 @@ def maximisation(
     activation_cost: Float[Tensor, " secondary"],
     inverse_temperature: float,
 ) -> Gaussians:
-    """The M-step: the Gaussians that fit the votes as they are assigned (Hinton et al. 2018, procedure 1).
+    """The M-step: Gaussians fitted to the votes, weighted by their responsibilities (Hinton et al. 2018, procedure 1).
 
     R_ij = r_ij aᵢ,  n_j = Σᵢ R_ij,  μ_j = Σᵢ R_ij V_ij / n_j,  σ²_j = Σᵢ R_ij (V_ij − μ_j)² / n_j + floor
     cost_j = n_j (β_u + mean over the components of log σ_j),  log a_j = log sigmoid(λ(β_a − cost_j))
 
-    n_j is 1/C of the active input capsules on average, so at most about 1 in mean over j. A capsule that is assigned
-    nothing has μ = 0 and the floor as variance.
+    On average over j, n_j is 1/C of the number of active input capsules, so at most about 1. A capsule that no vote is
+    assigned to has μ = 0 and the floor as variance.
     """
     weights = assigned * activations.unsqueeze(1)
     total = weights.sum(dim=2)
@@ -53,7 +53,7 @@ def maximisation(
 def responsibilities(
     votes: Float[Tensor, "batch secondary capsules pose"], gaussians: Gaussians
 ) -> Float[Tensor, "batch secondary capsules"]:
-    """The E-step: r_ij = softmax over j of log a_j + log N(V_ij; μ_j, σ²_j); every input capsule's sum to 1."""
+    """The E-step: r_ij = softmax over j of log a_j + log N(V_ij; μ_j, σ²_j); they sum to 1 for each input capsule."""
     precision = 1 / gaussians.variance
     distances = torch.einsum("bjid,bjd->bji", _squared_deviations(votes, gaussians.mean), precision)
     log_normaliser = gaussians.variance.log().sum(dim=2)

@@ -1,4 +1,4 @@
-"""The ablation without routing: secondary capsules from their own primary capsule alone."""
+"""The ablation without routing: each secondary capsule is computed from its own primary capsule alone."""
 
 from torch import nn
 

@@ -14,13 +14,13 @@ from vtr_core.nn.capsules.routing.secondary import SecondaryActivations, pose_ml
 class SelfAttention(nn.Module):
     """C capsules of dimension d2 from C primary ones of dimension d1 (Duarte et al., Eq. 1, 2, 5 and appendix B).
 
-    Q, K, V = h_Q(p x), h_K(p x), h_V(p x)                  two linear layers each, d1 → d2 → d2, nothing between them
+    Q, K, V = h_Q(p x), h_K(p x), h_V(p x)                  two linear layers each, d1 → d2 → d2, no activation between
     V′ = softmax(Q Kᵀ / √(d2 / heads)) V                    per head, heads concatenated
     x̂ = LayerNorm(V′ + MLP(LayerNorm(V′)))                  MLP d2 → mlp_dim → d2, GELU, dropout
     p̂ = softmax over the capsules of x̂ W_p + b_p            see `SecondaryActivations`
 
-    Two linear layers with nothing between them are one linear map, so they are multiplied with each other before they
-    meet the batch: the same values and gradients, for half the work and without the layer between in memory.
+    Two linear layers without an activation between them are one linear map, so their weights are multiplied first and
+    applied to the batch once: the same values and gradients, for half the work and without the hidden layer in memory.
 
     Raises ConfigError where the heads do not divide d2.
     """

@@ -11,9 +11,9 @@ from vtr_core.nn.capsules.routing.secondary import SecondaryActivations
 
 
 class SetTransformer(nn.Module):
-    """C secondary capsules from a set of primary ones, whatever their order (Lee et al. 2019, Eq. 6 to 8 and 11).
+    """C secondary capsules from primary ones, invariant to the order of these (Lee et al. 2019, Eq. 6 to 8 and 11).
 
-    Z = MAB(h(p x), h(p x))                       h one linear layer d1 → d2; the capsules look at each other
+    Z = MAB(h(p x), h(p x))                       h one linear layer d1 → d2; the capsules attend to each other
     x̂ = MAB(S, Z)                                 S are C learned seeds of dimension d2
     p̂ = softmax over the capsules of x̂ W_p + b_p
 
@@ -51,7 +51,7 @@ class AttentionBlock(nn.Module):
     def forward(
         self, queries: Float[Tensor, "batch queries dim"], items: Float[Tensor, "batch items dim"]
     ) -> Float[Tensor, "batch queries dim"]:
-        """The queries with what they found among the items."""
+        """The queries after attending to the items."""
         key, value = self.key_value(items).chunk(2, dim=2)
         attended = self.norm_attended(queries + attend(self.query(queries), key, value, self.num_heads))
         return self.norm_out(attended + self.feed_forward(attended).relu())
