@@ -3,7 +3,7 @@
 The metrics are those of `evaluate_retrieval` on all rows, bit for bit: scores are computed in the same blocks of
 queries and items, from the same rows in the same order, and only counts are summed over workers. No worker holds more
 vectors than its own rows, one block of items and one of queries. Between two collectives a worker compares one block of
-items with its share of the queries.
+items with its share of the queries, however large the validation set is.
 """
 
 from collections.abc import Iterator
