@@ -1,4 +1,4 @@
-"""Calibration of concept probabilities, and which concepts were learned (thesis, section 5.6.2)."""
+"""Calibration of concept probabilities, and which concept detectors were learned (thesis, section 5.6.2)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +22,7 @@ _QUERY_CHUNK, _ITEM_CHUNK = 64, 65536
 
 @dataclass(frozen=True)
 class Calibration:
-    """Figures over all samples and concepts of one modality; the expected ones are those of labels."""
+    """Calibration over all samples and concepts of one modality; the `expected_` values are those of the labels."""
 
     mean_detection: float
     """Mean probability: the mean detection rate."""
@@ -61,7 +61,7 @@ def tags_on(probability: Float[np.ndarray, "samples concepts"]) -> float:
 def expected_calibration_error(
     probability: Float[np.ndarray, "*shape"], labels: Float[np.ndarray, "*shape"], num_bins: int = NUM_BINS
 ) -> float:
-    """The mean over all entries of how far their bin's mean probability is from its mean label."""
+    """The mean over all entries of the gap between mean probability and mean label of their bin."""
     bins = np.minimum((probability.ravel() * num_bins).astype(np.int64), num_bins - 1)
     differences = np.bincount(bins, weights=(probability.astype(np.float64) - labels).ravel(), minlength=num_bins)
     return float(np.abs(differences).sum() / probability.size)
@@ -69,7 +69,7 @@ def expected_calibration_error(
 
 @dataclass(frozen=True)
 class TagPrecision:
-    """By concept: average precision of ranking the samples, and the share of samples that have the concept.
+    """Per concept: average precision of ranking the samples by its score, and its prevalence (share of samples).
 
     NaN where no sample has the concept.
     """
@@ -93,7 +93,7 @@ class TagPrecision:
 def tag_precision(
     scores: Float[np.ndarray, "samples concepts"], present: Bool[np.ndarray, "samples concepts"]
 ) -> TagPrecision:
-    """Each concept as a query over all samples; equal scores at their expected value over random orders."""
+    """Average precision of each concept as a query over all samples; equal scores count by their expected value."""
     _check(scores)
     relevance = from_matrix(present.T)
     by_concept = np.ascontiguousarray(scores.T)
@@ -106,9 +106,10 @@ def tag_precision(
 def fates(train: TagPrecision, other: TagPrecision, fewest: int, train_samples: int) -> list[Fate]:
     """The outcome of each concept's detector, as in the thesis's Figure 5.10.
 
-    failed: average precision below `LEARNED_LIFT` times prevalence even on the training data. not generalised: above it
-    there but not on the other split. too rare: fewer than `fewest` training samples, or none on the other split. A
-    concept more frequent than 1 / `LEARNED_LIFT` must reach half of the way from chance to 1 instead.
+    A detector is learned on a split where its average precision is at least `LEARNED_LIFT` times prevalence or, for
+    frequent concepts, half-way from prevalence to 1, whichever is less. failed: not learned even on the training data.
+    not generalised: learned on the training data but not on the other split. too rare: fewer than `fewest` training
+    samples, or none on the other split.
     """
     found: list[Fate] = []
     for concept in range(len(train.precision)):

@@ -1,6 +1,7 @@
-"""How much of the similarity of a video and a caption comes from its strongest concepts.
+"""Causality: the part of a video-caption similarity that comes from its strongest concepts.
 
-Everything takes what the similarity compares (`transforms.transform`: probabilities for jaccard, scores for cosine).
+All functions take the vectors that the similarity compares (`transforms.transform`: probabilities for jaccard, scores
+for cosine).
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from vtr_core.contributions import contributions
 from vtr_core.errors import ConfigError
 
 PAIR_CHUNK = 2048
-"""Pairs held at a time: 4 MiB of 512 concepts, which stay in a cache."""
+"""Pairs processed at a time: 4 MiB with 512 concepts, which stay in a cache."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class CausalityCurves:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of a video and a caption, by their rows."""
+    """Pairs of a video and a caption, by their row numbers."""
 
     name: str
     video: Int64[Tensor, " pairs"]
@@ -74,9 +75,9 @@ def causality_at_k(
 ) -> CausalityAtK:
     """c_k, the sum of the k largest contributions of each pair, times the concept space's weight in the score.
 
-    concept_weight: 1 − α under hybrid scoring, because the latent space's part has no explanation; 1 alone. All
-    concepts are taken where there are fewer than k. Source: thesis, equations 5.5 and 5.6. Pairs are taken chunk by
-    chunk. ConfigError for k < 1 or no pairs.
+    concept_weight: 1 under concept scoring; 1 − α under hybrid scoring, because the latent space's part of the score
+    has no explanation. All concepts are taken where there are fewer than k. Source: thesis, equations 5.5 and 5.6.
+    Pairs are processed in chunks. ConfigError for k < 1 or no pairs.
     """
     _check_k(k)
     _check_pairs(len(video))
@@ -97,7 +98,8 @@ def causality_curves(
 ) -> CausalityCurves:
     """The two curves of Figure 5.2 over a set of pairs, in one pass that holds `PAIR_CHUNK` pairs at a time.
 
-    Moments are merged chunk by chunk in float64 (Chan et al. 1979), so a small standard deviation does not cancel.
+    Moments are merged chunk by chunk in float64 (Chan et al. 1979), so that small standard deviations are not lost to
+    cancellation.
     """
     _check_pairs(len(pairs.video))
     individual, cumulative = _Moments(), _Moments()

@@ -1,4 +1,4 @@
-"""Coordinate-wise direct search for a transform: accuracy first, causality second."""
+"""Coordinate-wise direct search for a transform: first for accuracy, then for causality."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,18 +11,18 @@ from vtr_core.errors import ConfigError
 Coordinate: TypeAlias = Literal["power", "scale", "shift"]
 Measure: TypeAlias = Callable[[Transform], Measured]
 STEPS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
-"""Values looked at along a coordinate, in steps from where it is."""
+"""Values tried along a coordinate, in steps from the current one."""
 FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
 """The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
 LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
-"""How far the search goes: beyond, nearly all probabilities are 0 or 1."""
+"""Bounds of the search: beyond them nearly all probabilities are 0 or 1."""
 DEFAULT_TOLERANCE = 0.001
-"""0.1 points of mAP."""
+"""Accuracy that may be given up for causality: 0.1 points of mAP."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of the search; `accurate` is the end of the first phase, `measured` all evaluated transforms."""
+    """The result of the search; `accurate` is the optimum of the first phase, `measured` all evaluated transforms."""
 
     start: Measured
     accurate: Measured
@@ -45,13 +45,13 @@ def coordinates(similarity: ConceptSimilarity) -> tuple[Coordinate, ...]:
 def coordinate_search(
     measure: Measure, start: Transform, *, tolerance: float = DEFAULT_TOLERANCE, refinements: int = 4
 ) -> SearchResult:
-    """The direct search of the thesis's section 5.3.1: one coordinate at a time, again and again, with smaller steps.
+    """The direct search of the thesis's section 5.3.1: one coordinate at a time, in rounds, with smaller steps.
 
-    First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the
-    more causal; when a round over all coordinates changes nothing the step is halved, `refinements` times. Then for
-    causality, in the same way from there: the most causal value whose accuracy is at least max(best accuracy seen −
-    tolerance, the start's accuracy). So the result is never less accurate than the start on the data searched on,
-    however often the tolerance is used. Local: it may miss a better place behind a worse one.
+    First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the one
+    with the higher causality; when a round over all coordinates changes nothing the step is halved, `refinements`
+    times. Then for causality, in the same way from there: the value with the highest causality whose accuracy is at
+    least max(best accuracy seen − tolerance, the start's accuracy). So on the data searched on the result is never less
+    accurate than the start, however often the tolerance is used. The search is local: it may end in a local optimum.
     """
     if not tolerance >= 0:
         raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
@@ -75,7 +75,7 @@ def coordinate_search(
 def _descend(
     measure: Measure, current: Measured, refinements: int, rank: Callable[[Measured], tuple[float, float]]
 ) -> Measured:
-    """The best place by `rank` that moving along coordinates finds from `current`."""
+    """The best transform by `rank` that coordinate moves from `current` reach."""
     for refinement in range(refinements + 1):
         moved = True
         while moved:
@@ -105,7 +105,7 @@ def _line(at: Transform, coordinate: Coordinate, step: float) -> Iterator[Transf
 
 
 def _within(limits: tuple[float, float], value: float) -> float:
-    """The value, or the limit beyond which it lies; rounded, so that steps there and back lead to the same place."""
+    """The value clipped to the limits; rounded, so that a step and its reverse lead to the same transform."""
     return round(min(limits[1], max(limits[0], value)), 6)
 
 

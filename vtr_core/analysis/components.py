@@ -19,7 +19,7 @@ class PrincipalComponents:
 
     @property
     def normalised_variances(self) -> Float64[Tensor, " dim"]:
-        """Shares of the whole variance; they sum to 1 (Figure 4.4a)."""
+        """Shares of the total variance; they sum to 1 (Figure 4.4a)."""
         total = self.variances.sum()
         return self.variances / torch.where(total > 0, total, 1)
 
@@ -27,8 +27,9 @@ class PrincipalComponents:
 def principal_components(samples: Float[Tensor, "samples dim"]) -> PrincipalComponents:
     """The eigenvectors of the covariance (divided by samples − 1) of the centred samples, in float64.
 
-    By singular values of the triangular factor of a QR decomposition, not of the covariance: that would square the
-    condition number. With fewer samples than dimensions the last variances are 0; their directions fill up the space.
+    Computed from the singular values of the triangular factor of a QR decomposition, not from the covariance, which
+    would square the condition number. With fewer samples than dimensions the last variances are 0; their directions
+    complete the basis.
     """
     if len(samples) < 2:
         raise DatasetError(f"principal components of {len(samples)} samples; at least 2")
@@ -48,8 +49,9 @@ def truncated_cosines(
 ) -> Iterator[tuple[int, Float[Tensor, "captions videos"]]]:
     """The cosines of all pairs after projection on the first m components, for each m of `kept`, ascending.
 
-    Vectors are projected as they are, without the mean: then all components together are a rotation and give the
-    cosines of the full vectors. Every product is added up once, not anew for each m. A vector of length 0 has cosine 0.
+    Vectors are projected without subtracting the mean: then all components together are a rotation and give the cosines
+    of the full vectors. Products are accumulated from one m to the next, not recomputed. A vector of length 0 has
+    cosine 0.
     """
     dim = text.shape[1]
     if not kept or min(kept) < 1 or max(kept) > dim:

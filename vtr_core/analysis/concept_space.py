@@ -1,4 +1,4 @@
-"""The concept scores of a data set, which every transform starts from: the model is not run again."""
+"""The concept scores of a data set, which every transform starts from without running the model again."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -14,7 +14,7 @@ from vtr_core.similarity import cosine, generalized_jaccard
 
 @dataclass(frozen=True)
 class ConceptSpace:
-    """Scores h before the sigmoid of captions and videos; caption i belongs to video `caption_video[i]`."""
+    """Logits h (scores before the sigmoid) of captions and videos; caption i belongs to video `caption_video[i]`."""
 
     text: Float[Tensor, "captions concepts"]
     video: Float[Tensor, "videos concepts"]
@@ -30,7 +30,7 @@ class ConceptSpace:
 
     @property
     def identity(self) -> Transform:
-        """The transform that leaves all as the model was trained."""
+        """The identity transform, which leaves scores as the model was trained."""
         return Transform(self.similarity)
 
     def scores(self, transform: Transform) -> Float[Tensor, "captions videos"]:
@@ -38,7 +38,7 @@ class ConceptSpace:
         return concept_similarity(transform.apply(self.text), transform.apply(self.video), self.similarity)
 
     def few_captions(self, most: int, seed: int) -> "ConceptSpace":
-        """At most this many captions of each video, drawn with `seed`; all videos are kept."""
+        """The space with at most this many captions of each video, drawn with `seed`; all videos are kept."""
         kept = drawn_captions(self.caption_video, len(self.video), most, seed)
         return ConceptSpace(self.text[kept], self.video, self.caption_video[kept], self.similarity)
 

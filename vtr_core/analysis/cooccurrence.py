@@ -1,4 +1,4 @@
-"""Co-occurrence of concepts: which ones the captions of the same videos name, and how strongly (thesis, 5.6.1)."""
+"""Co-occurrence of concepts in the captions of the same videos, and its correlation (thesis, section 5.6.1)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float64, Int64
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """`together[i, j]`: videos with both concepts, on the diagonal those with one; `correlation`: of their presence."""
+    """`together[i, j]`: videos with both concepts, on the diagonal with the one; `correlation`: of their presence."""
 
     together: Int64[np.ndarray, "concepts concepts"]
     correlation: Float64[np.ndarray, "concepts concepts"]
@@ -31,7 +31,7 @@ class ConceptPair:
 def cooccurrence(present: Bool[np.ndarray, "videos concepts"]) -> Cooccurrence:
     """The correlation of the presence of every two concepts over the videos (φ, Pearson's of two binary variables).
 
-    φ_ij = (n n_ij − n_i n_j) / √(n_i (n − n_i) n_j (n − n_j)); NaN for a concept of no video, or of all.
+    φ_ij = (n n_ij − n_i n_j) / √(n_i (n − n_i) n_j (n − n_j)); NaN for a concept of no video, or of all videos.
     """
     here = present.astype(np.float64)
     together, videos = here.T @ here, len(present)
@@ -43,9 +43,9 @@ def cooccurrence(present: Bool[np.ndarray, "videos concepts"]) -> Cooccurrence:
 
 
 def strongest_pairs(found: Cooccurrence, most: int, fewest_videos: int) -> list[ConceptPair]:
-    """At most `most` pairs of the highest correlation, of those that `fewest_videos` videos have together.
+    """At most `most` pairs with the highest correlation, of those that co-occur in at least `fewest_videos` videos.
 
-    Concepts are numbered by falling frequency; of equal correlations the pair with the lower numbers comes first.
+    Concepts are numbered by descending frequency; of equal correlations the pair with the lower numbers comes first.
     """
     first, second = np.triu_indices(len(found.together), 1)
     values = found.correlation[first, second]

@@ -1,4 +1,4 @@
-"""Canonical correlations between two spaces: whether they hold the same information up to a linear map."""
+"""Canonical correlations between two spaces: whether they contain the same information up to a linear map."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from torch import Tensor
 from vtr_core.errors import ConfigError, DatasetError
 
 TOP = 256
-"""Correlations of the thesis's Figure 4.5."""
+"""Number of correlations in the thesis's Figure 4.5."""
 DEFAULT_RIDGE = 1e-3
 _SMALLEST_DIRECTION = 1e-10
-"""Relative to the longest: directions shorter than this are rounding, not data."""
+"""Relative to the largest singular value: directions below this are rounding errors, not data."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CanonicalCorrelations:
     def correlations(
         self, first: Float[Tensor, "samples dim"], second: Float[Tensor, "samples other"]
     ) -> Float64[Tensor, " pairs"]:
-        """Pearson's correlations of the projections of other samples; below 0 where a pair does not hold there."""
+        """Pearson's correlations of the projections of other samples; negative where a pair does not generalise."""
         return _pearson(
             (first.double() - self.first_mean) @ self.first, (second.double() - self.second_mean) @ self.second
         )
@@ -50,7 +50,7 @@ def canonical_correlations(
     CCA. Each centred space is decomposed as U diag(s) Vᵀ (QR, then singular values), never through its covariance,
     whose condition number is the square; directions with s below 1e-10 of the largest are left out. The pairs are the
     singular vectors of D₁ U₁ᵀ U₂ D₂ with D = diag(s / √(s² + r (n − 1))). With fewer samples than dimensions and no
-    ridge every fitted correlation is 1, which says nothing: look at held-out samples.
+    ridge every fitted correlation is 1, which means nothing: use held-out samples.
     """
     if len(first) < 2:
         raise DatasetError(f"canonical correlations of {len(first)} samples; at least 2")
@@ -97,7 +97,7 @@ def _thin_svd(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _pearson(
     first: Float64[Tensor, "samples pairs"], second: Float64[Tensor, "samples pairs"]
 ) -> Float64[Tensor, " pairs"]:
-    """Column by column, in [−1, 1]; 0 for a constant column."""
+    """Pearson's correlation column by column, in [−1, 1]; 0 for a constant column."""
     a, b = first - first.mean(dim=0), second - second.mean(dim=0)
     lengths = a.norm(dim=0) * b.norm(dim=0)
     return ((a * b).sum(dim=0) / torch.where(lengths > 0, lengths, 1)).clamp(-1, 1)

@@ -1,4 +1,4 @@
-"""Which numbers of dimensions do equally well: the stable region of a dimension study (Figures 4.1 to 4.3)."""
+"""The stable region of a dimension study: embedding dimensions that perform about equally well (Figures 4.1 to 4.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ DEFAULT_LOSS = 0.03
 
 @dataclass(frozen=True)
 class StableRegion:
-    """Dimensions from `low` to `high`, both trained, with mean and standard deviation of the figure within."""
+    """The dimensions from `low` to `high`, both trained, with mean and standard deviation of the metric over them."""
 
     low: int
     high: int
@@ -20,9 +20,9 @@ class StableRegion:
 
 
 def stable_region(dimensions: Sequence[int], figures: Sequence[float], loss: float = DEFAULT_LOSS) -> StableRegion:
-    """The dimensions around the best one between which no mean figure is more than `loss` below it, relative to it.
+    """The dimensions around the best one whose mean metrics all lie at most `loss` below the best, relative to it.
 
-    Several trainings of the same dimension count by their mean. One bad training ends the region, so give several where
+    Trainings of the same dimension are averaged. One bad training ends the region, so give several per dimension where
     seeds differ by as much as `loss`.
     """
     if len(dimensions) != len(figures) or not dimensions:

@@ -1,4 +1,4 @@
-"""Mean and spread over seeds, and whether two ways of training differ significantly (Table 4.1)."""
+"""Mean and standard deviation over seeds, and significance tests between two training variants (Table 4.1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Difference:
-    """first − second, with two-sided p-values of no difference."""
+    """The difference of means first − second, with two-sided p-values of the hypothesis that there is none."""
 
     difference: float
     z: float
@@ -33,13 +33,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Runs of one way of training that differ in their seed only: figures by name, a value for each run."""
+    """Runs of one training variant that differ in their seed only: metrics by name, a value for each run."""
 
     name: str
     figures: Mapping[str, Sequence[float]]
 
     def spread(self, figure: str) -> Spread:
-        """Mean ± std of a figure."""
+        """Mean and standard deviation of a metric."""
         return spread(self.figures[figure])
 
 
@@ -53,8 +53,8 @@ def spread(values: Sequence[float]) -> Spread:
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
     """z = (m₁ − m₂) / √(s₁²/n₁ + s₂²/n₂) and p = erfc(|z| / √2); None with fewer than two runs in either mean.
 
-    With few runs a Z-test finds too many differences, so Welch's t-test is given, too. Where neither mean's
-    runs differ, equal means have p = 1 and different ones p = 0.
+    With few runs a Z-test finds too many differences, so Welch's t-test is given, too. Where all runs of either variant
+    have the same value, equal means have p = 1 and different ones p = 0.
     """
     a, b = spread(first), spread(second)
     if min(a.runs, b.runs) < 2:

@@ -13,22 +13,22 @@ from vtr_core.metrics.relevance import MetricError
 
 @dataclass(frozen=True)
 class DirectionalPrecision:
-    """mAP of captions that search for their video, and of videos that search for their captions; in [0, 1]."""
+    """mAP of text-to-video retrieval (a caption's one video) and video-to-text (a video's captions); in [0, 1]."""
 
     text_to_video: float
     video_to_text: float
 
     @property
     def mean(self) -> float:
-        """The mean of both, what the thesis optimises."""
+        """The mean of both directions, which the thesis optimises."""
         return (self.text_to_video + self.video_to_text) / 2
 
 
 class MatchedRanking:
     """mAP of `metrics.ranking` with ties="expected", where caption i belongs to video `caption_video[i]` alone.
 
-    What depends on the captions only is computed once; a matrix then costs two passes and one sort. A video without a
-    caption is an item but no query.
+    What depends on the captions' videos only is computed once; each matrix then costs two passes and one sort. A video
+    without a caption is an item but no query.
     """
 
     def __init__(self, caption_video: Int64[Tensor, " captions"], num_videos: int) -> None:
@@ -75,7 +75,7 @@ class MatchedRanking:
 def _captions_by_video(
     caption_video: Tensor, counts: Tensor, queries: Tensor
 ) -> tuple[Int64[Tensor, "queries most"], Bool[Tensor, "queries most"]]:
-    """The captions of each video that has any, filled up with 0 to the same number, and which are no filling."""
+    """The captions of each video that has any, padded with 0 to the same number, and a mask, false at padding."""
     most = int(counts.max())
     order = torch.argsort(caption_video, stable=True)
     starts = torch.cumsum(counts, 0) - counts

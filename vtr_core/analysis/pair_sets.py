@@ -1,4 +1,4 @@
-"""The sets of pairs that causality is averaged over: matched, retrieved, and random ones."""
+"""The sets of pairs over which causality is averaged: matched, retrieved, and random ones."""
 
 from typing import Literal, assert_never
 
@@ -19,9 +19,9 @@ def matched_pairs(caption_video: Int64[Tensor, " captions"]) -> Pairs:
 
 
 def top_pairs(scores: Float[Tensor, "captions videos"], n: int, direction: Direction) -> Pairs:
-    """Every query with the n items that score highest; all items where there are fewer.
+    """Every query with its n highest-scoring items; all items where there are fewer.
 
-    Among equal scores torch.topk decides.
+    Ties are broken by torch.topk.
     """
     match direction:
         case "text_to_video":
@@ -46,7 +46,7 @@ def random_pairs(num_videos: int, num_captions: int, seed: int, count: int = RAN
 def drawn_captions(
     caption_video: Int64[Tensor, " captions"], num_videos: int, most: int, seed: int
 ) -> Int64[Tensor, " kept"]:
-    """At most `most` captions of each video, drawn with `seed`, in order; all of a video that has fewer."""
+    """At most `most` captions of each video, drawn with `seed`, in order; all captions of a video that has fewer."""
     order = torch.randperm(len(caption_video), generator=torch.Generator().manual_seed(seed))
     by_video = order[torch.argsort(caption_video[order], stable=True)]
     counts = torch.bincount(caption_video, minlength=num_videos)

@@ -1,11 +1,11 @@
-"""Signal of a batch: variance share between rows, deviation of similarities, effective rank."""
+"""Signal of a batch: share of variance between rows, deviation of similarities, effective rank."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 MOST_ROWS = 256
-"""Rows that `effective_rank` looks at, the first ones."""
+"""Maximum number of rows that `effective_rank` uses, the first ones."""
 
 
 def row_share(values: Float[Tensor, "rows ..."]) -> float:
@@ -19,7 +19,7 @@ def row_share(values: Float[Tensor, "rows ..."]) -> float:
 
 
 def score_deviation(scores: Float[Tensor, "rows items"]) -> float:
-    """The standard deviation of scores around the mean of their row: 0 where a row cannot tell items apart."""
+    """The standard deviation of scores around the mean of their row: 0 where rows do not discriminate items."""
     scores = scores.detach().double()
     return float((scores - scores.mean(dim=1, keepdim=True)).square().mean().sqrt())
 
@@ -27,8 +27,8 @@ def score_deviation(scores: Float[Tensor, "rows items"]) -> float:
 def effective_rank(vectors: Float[Tensor, "rows dim"]) -> float:
     """exp(H(p)), p_k the share of the variance along the k-th principal axis (Roy and Vetterli 2007, Definition 1).
 
-    Of at most MOST_ROWS rows, so it is at most one less than that. 1 where all differences lie on a line, 0 where there
-    are none.
+    At most MOST_ROWS rows are used, so it is at most MOST_ROWS − 1. 1 where all differences lie on a line, 0 where
+    there are none.
     """
     rows = vectors.detach()[:MOST_ROWS].float()
     variances = torch.linalg.svdvals(rows - rows.mean(dim=0)).double().square()

@@ -11,7 +11,7 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.errors import ConfigError
 
 _COARSE = 10
-"""Of a grid every tenth value is measured first, then all between the neighbours of the best one."""
+"""First every tenth value of a grid is measured, then all values between the neighbours of the best one."""
 _ROUNDS = 10
 
 
@@ -22,17 +22,18 @@ def _grid(first: int, last: int, per_unit: int) -> tuple[float, ...]:
 GRIDS: Mapping[Coordinate, Sequence[float]] = MappingProxyType(
     {"power": _grid(50, 200, 100), "scale": _grid(1, 100, 10), "shift": _grid(-100, 100, 100)}
 )
-"""Values with the digits that Table 5.2 prints: p to 0.01, a to 0.1, b to 0.01; the ranges are ours."""
+"""Grids with the digits that Table 5.2 prints: p to 0.01, a to 0.1, b to 0.01; the ranges are ours."""
 FLAT = 0.001
-"""0.1 points of mAP: an optimum that gains no more over the parameter's own value is not taken."""
+"""0.1 points of mAP: an optimum whose gain over the trained value of the parameter is no larger is not taken."""
 
 
 def thesis_search(measure: Measure, start: Transform, *, flat: float = FLAT) -> SearchResult:
-    """The most accurate of (a, b) with p as it was and (p, b) with a as it was, each found one parameter after another.
+    """The most accurate of two searches: over (a, b) with p as trained, and over (p, b) with a as trained.
 
-    Along a parameter the most accurate value of its grid is taken, except where the curve is flat: where it gains at
-    most `flat` over the value that the model was trained with, which is kept, since a lower shift costs causality. The
-    two alternate until nothing moves. Never less accurate than the start. A cosine has no scale.
+    Each search alternates between its two parameters until neither changes. Along a parameter the most accurate value
+    of its grid is taken, unless the curve is flat: if it gains at most `flat` over the value that the model was trained
+    with, that value is kept, since a lower shift costs causality. The result is never less accurate than the start. A
+    cosine has no scale.
     """
     if not flat >= 0:
         raise ConfigError(f"the tolerance of the search is {flat}; it must be 0 or more")
@@ -51,7 +52,7 @@ def thesis_search(measure: Measure, start: Transform, *, flat: float = FLAT) -> 
 
 
 def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: float) -> Measured:
-    """The end of the search over a partner and the shift."""
+    """The result of the search over the shift and its partner."""
     at = start
     for _ in range(_ROUNDS):
         before = at
@@ -64,7 +65,7 @@ def _with_shift(measure: Measure, start: Transform, partner: Coordinate, flat: f
 
 
 def _along(measure: Measure, at: Transform, coordinate: Coordinate, start: Transform, flat: float) -> Measured:
-    """The most accurate place along a coordinate, or the model's own value where the curve is flat."""
+    """The most accurate value along a coordinate, or the model's own one where the curve is flat."""
     grid = GRIDS[coordinate]
 
     def most_accurate(places: Sequence[int]) -> int:
@@ -82,7 +83,7 @@ def _rank(one: Measured) -> tuple[float, float]:
 
 
 def moved(at: Transform, coordinate: Coordinate, value: float) -> Transform:
-    """A transform with another value of one parameter."""
+    """A copy of the transform with another value of one parameter."""
     match coordinate:
         case "power":
             return replace(at, power=value)

@@ -23,9 +23,9 @@ def top_k_similarity(
     """The similarity of every pair from the k concepts G that contribute the most to it, for several k at once.
 
     jaccard: Σ_{i∈G} min / Σ_{i∈G} max.     cosine: Σ_{i∈G} v_i s_i / (√Σ_{i∈G} v_i² · √Σ_{i∈G} s_i²).
-    G is taken anew for each pair: the k largest min(v_i, s_i), or |v_i s_i|. All concepts where there are fewer than k;
-    a denominator of 0 gives 0. Then C@k is 1 by construction. `text` and `video` are transformed scores. Costs a
-    partial sort of every pair, so it is meant for a part of a large set.
+    G is chosen for each pair: the k largest min(v_i, s_i), or |v_i s_i|; all concepts where there are fewer than k. A
+    denominator of 0 gives 0. C@k is then 1 by construction. `text` and `video` are transformed scores. Costs a partial
+    sort per pair, so it is meant for a part of a large set.
     """
     if not ks or min(ks) < 1:
         raise ConfigError(f"similarity from the top k concepts: k is {list(ks)}; give numbers of at least 1")

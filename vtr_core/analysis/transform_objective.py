@@ -12,7 +12,7 @@ from vtr_core.analysis.transforms import Transform
 from vtr_core.similarity import hybrid
 
 SEARCHED_K = 10
-"""The tags that a person takes in at once."""
+"""Number of tags that a person takes in at once."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class LatentPart:
-    """The latent space's share of a hybrid score: its scores, and α with how both spaces are brought to one scale."""
+    """The latent space's part of a hybrid score: its scores and their weight α."""
 
     scores: Float[Tensor, "captions videos"]
     weight: float
@@ -35,8 +35,8 @@ class LatentPart:
 class TransformObjective:
     """Transform → `Measured` on one data set, with concept scores alone or in a hybrid with fixed latent scores.
 
-    latent: none ranks by the concept space alone and counts causality in full; with it both spaces are min-max scaled
-    over the whole matrix and causality counts 1 − α.
+    latent: None ranks by the concept space alone and counts causality in full; otherwise both spaces are min-max scaled
+    over the whole matrix and causality is weighted by 1 − α.
     """
 
     def __init__(self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None) -> None:
@@ -51,11 +51,11 @@ class TransformObjective:
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """Every transform that was measured so far, each once, in order."""
+        """All transforms measured so far, each once, in order."""
         return tuple(self._known.values())
 
     def __call__(self, transform: Transform) -> Measured:
-        """Measure a transform; one that was measured before is not measured again."""
+        """Measure a transform; results are cached."""
         if transform not in self._known:
             self._known[transform] = self._measure(transform)
         return self._known[transform]

@@ -1,4 +1,4 @@
-"""Transforms of concept scores that put more of a similarity on fewer concepts, and the file that keeps one."""
+"""Transforms that concentrate the similarity of concept scores on fewer concepts, and the file that stores one."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -22,11 +22,11 @@ def transform(
     power: float | int,
     similarity: ConceptSimilarity = "jaccard",
 ) -> Float[Tensor, "*rows concepts"]:
-    """What the similarity compares instead of σ(h) or h, of the scores h before the sigmoid.
+    """The vectors that the similarity compares in place of σ(h) or h; `scores` are the logits h, before the sigmoid.
 
     jaccard: g = σ(a(h − b))^p, a probability.     cosine: h′ = sign(z)|z|^p with z = a(h − b).
-    (a, b, p) = (1, 0, 1) is the identity bit for bit: σ(h) and h. The sign is kept because a power that is not whole
-    is undefined below 0; a has no effect on a cosine.
+    (a, b, p) = (1, 0, 1) is the identity bit for bit: σ(h) and h. The sign is kept because a fractional power of a
+    negative number is undefined; a has no effect on a cosine.
 
     Source: thesis "Explainable video-text retrieval", equations 5.7 and 5.8. Raises ConfigError for a parameter that
     `Transform` refuses, and where a score gets so large that a sum of 512 products of two would overflow.

@@ -1,4 +1,4 @@
-"""A run's whole configuration, its presets by name, its model and its task.
+"""A run's complete configuration, its presets by name, its model and its task.
 
-Asks the systems of `systems/all.py`, and is what the rest asks in their place.
+Asks the systems of `systems/all.py`, so that the rest of the code need not.
 """

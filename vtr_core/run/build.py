@@ -19,17 +19,17 @@ def build_model(
     word_vectors: Float32[np.ndarray, "words word_dim"] | None = None,
     statistics: Mapping[str, FeatureStatistics] | None = None,
 ) -> nn.Module:
-    """A module from a batch to `Embeddings`, its fresh weights drawn from torch's global generator.
+    """A module from a batch to `Embeddings`, its initial weights drawn from torch's global generator.
 
-    word_vectors: given vectors of the vocabulary's words; without them a model learns its own, if it reads words.
-    statistics: of the training data's features, for a model that standardises them; a checkpoint has them already.
+    word_vectors: pretrained vectors of the vocabulary's words; without them a model that reads words learns its own.
+    statistics: of the training data's features, for a model that standardises them; a checkpoint includes them.
     Raises ConfigError where the parts of `config` do not fit together.
     """
     return system_of(config).implementation().build(config, word_vectors, statistics)
 
 
 def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """The shapes of the model's weights and buffers by name, without making any of them.
+    """The shapes of the model's weights and buffers by name, without allocating any of them.
 
     Raises ConfigError where the parts of `config` do not fit together.
     """
@@ -44,7 +44,7 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 class _Unfilled(TorchFunctionMode):
-    """Draws no normal numbers: for those of the meta device torch imports its compiler, a second or more."""
+    """Skips normal initialisation: on the meta device torch would import its compiler for it, a second or more."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None

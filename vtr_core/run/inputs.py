@@ -1,4 +1,4 @@
-"""A configuration completed with what its data set delivers."""
+"""A configuration completed with the inputs that its data set provides."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -30,8 +30,8 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     """`config` with the model's inputs taken from the training data.
 
     A configuration that already has inputs, as every run's config.json does, must agree with the data: DatasetError.
-    Without given word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do not
-    go together, DatasetError for data that the system cannot be trained on.
+    Without pretrained word vectors the vocabulary's vectors are trained. ConfigError where the configuration's parts do
+    not fit together, DatasetError for data that the system cannot be trained on.
     """
     check_parts(config)
     system = system_of(config.model)
@@ -64,7 +64,7 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
 
 
 def _taken(wanted: Sequence[str], manifest: Manifest) -> dict[str, int]:
-    """The features of a data set that the model takes, name to dimension; DatasetError without one of them."""
+    """The features of a data set that the model reads, name to dimension; DatasetError where one is missing."""
     held = {feature.name: feature.dim for feature in manifest.schema.features}
     absent = [name for name in wanted if name not in held]
     if absent:

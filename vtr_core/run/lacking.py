@@ -1,4 +1,4 @@
-"""The error for a model whose system does not offer what a command needs."""
+"""The error for a model whose system does not support what a command needs."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from vtr_core.systems.system import System
 
 
 def lacking(loaded: TrainedModel, what: str, offers: Callable[[System], bool]) -> ConfigError:
-    """Says that `what` needs a model of a system that `offers` it, which models those are, and what this one has."""
+    """States that `what` needs a model of a system that `offers` it, which models those are, and which one this is."""
     model = loaded.config.model
     able = [system for system in SYSTEMS if offers(system)]
     kinds = " or ".join(repr(kind) for system in able for kind in system.kinds)

@@ -1,4 +1,4 @@
-"""The union of all loss configurations: those of one joint space, and those that systems have of their own."""
+"""The union of all loss configurations: those of one joint space, and the systems' own ones."""
 
 import operator
 from functools import reduce

@@ -1,4 +1,4 @@
-"""A random batch to examine a configuration without data: features of a chosen size, captions, images."""
+"""A random batch to examine a configuration without data: features of a chosen distribution, captions, images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
 NUM_WORDS = 2000
 FRAMES = 8
 _COMMON = 0.7
-"""Share of a frame's variance that is common to the video."""
+"""Share of a frame's variance that all frames of the video have in common."""
 
 
 @dataclass(frozen=True)
 class MadeBatch:
-    """Columns of a batch, as training reads them, and what a model and its task need beside them."""
+    """Columns of a batch, as training reads them, and what else a model and its task need."""
 
     config: TrainConfig
     """The configuration, with inputs of the batch's shapes and its number of rows."""
@@ -52,7 +52,7 @@ class MadeBatch:
 
 
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
-    """A random batch: every row is another clip or video; for images, four of each subject."""
+    """A random batch: every row is a different clip or video; for images, four rows of each subject."""
     system, generator = system_of(config.model), np.random.default_rng(seed)
     features = dict(system.usual_features(config.model))
     inputs = {"features": features, "num_words": NUM_WORDS}
@@ -60,7 +60,7 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
     changes: dict[str, Any] = {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1}
     if system.reads != "images":
         changes |= {f"model.inputs.{name}": value for name, value in inputs.items()}
-    if system.granularity(config.loss) is not None:  # both of its terms, and not the first alone
+    if system.granularity(config.loss) is not None:  # so that both of its terms count, and not the first alone
         changes |= {"loss.granularity_margin.freeze_bias": False}
     config = override(config, changes)
     statistics: dict[str, FeatureStatistics] = {}
@@ -79,7 +79,7 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
 
 
 def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> Signal:
-    """The signal of a fresh model of `config` on a `made_batch`."""
+    """The signal of a model of `config` with fresh weights on a `made_batch`."""
     made = made_batch(config, kind, rows, seed)
     torch.manual_seed(seed)
     task = build_task(made.config, 0, 1, made.concepts, made.information)
@@ -103,7 +103,7 @@ def _statistics(values: Float32[np.ndarray, "rows dim"]) -> FeatureStatistics:
 
 
 def _tokens(config: TrainConfig, rows: int, generator: np.random.Generator) -> np.ndarray:
-    """Captions of 4 to 12 words; word r is about as frequent as 1/r, so all captions have some in common."""
+    """Captions of 4 to 12 words; word r has a frequency of about 1/r, so all captions share some words."""
     longest = config.model.inputs.max_words
     frequency = 1 / np.arange(1, NUM_WORDS + 1)
     words = generator.choice(NUM_WORDS, (rows, longest), p=frequency / frequency.sum()) + 1
@@ -147,7 +147,7 @@ def _videos(
 
 
 def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> Columns:
-    """Four images of each subject: a coarse random pattern of the subject, and noise."""
+    """Four images of each subject: a coarse random pattern of the subject, plus noise."""
     image = config.model_dump()["model"]["image"]  # a model that reads images has their shape
     height, width = image["height"], image["width"]
     columns = _keys(rows)
@@ -161,7 +161,7 @@ def _images(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
 
 
 def _frames(config: TrainConfig, rows: int, generator: np.random.Generator) -> Columns:
-    """Frames of noise over a coarse random pattern of the clip."""
+    """Frames: a coarse random pattern of the clip, plus noise."""
     size = config.model_dump()["model"]["stored_size"]  # a model that reads frames has their size
     columns, place = _keys(rows), np.arange(size) * 8 // size
     spots = generator.uniform(0, 255, (rows, 1, 8, 8, 3))
@@ -184,7 +184,7 @@ def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:
 
 
 def _information(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> InformationTable | None:
-    """Random values of the captions, where a loss has their granularity as margin."""
+    """Random information content of the captions, where a loss has a granularity margin."""
     margin = system_of(config.model).granularity(config.loss)
     if margin is None:
         return None

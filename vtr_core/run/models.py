@@ -1,4 +1,4 @@
-"""The union of all systems' model configurations, and what the rest of the code asks of one."""
+"""The union of all systems' model configurations, and the questions that the rest of the code asks of one."""
 
 import operator
 from functools import reduce
@@ -33,26 +33,26 @@ else:
 
 
 def default_model() -> ModelConfig:
-    """The model of an empty configuration: the first system's first one."""
+    """The model of an empty configuration: the first model of the first system."""
     model: ModelConfig = SYSTEMS[0].configs[0]()  # type: ignore[assignment]
     return model
 
 
 def system_of(model: ModelConfig) -> System:
-    """The system that a model is of."""
+    """The system that a model belongs to."""
     return _SYSTEM_OF[type(model)]  # type: ignore[index]
 
 
 def trained_vectors(model: ModelConfig) -> str | None:
-    """The dotted name of the setting that says whether word vectors are trained, which data without vectors sets.
+    """The dotted name of the setting that makes word vectors trainable, which is set for data without vectors.
 
-    None for a model that reads no given word vectors.
+    None for a model that reads no pretrained word vectors.
     """
     return system_of(model).trained_vectors(model)
 
 
 def reads_videos(model: ModelConfig) -> bool:
-    """Whether the model reads whole videos with their frames, and not clips."""
+    """Whether the model reads whole videos with their frames, as opposed to clips."""
     return system_of(model).reads == "videos"
 
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a configuration go together."""
+"""Whether the parts of a configuration fit together."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from vtr_core.systems.all import SYSTEMS
 
 
 def check_parts(config: TrainConfig) -> None:
-    """ConfigError unless model and loss go together, and what else the model's system asks of a configuration."""
+    """ConfigError unless model and loss fit together, and the requirements of the model's system are met."""
     mine = system_of(config.model)
     for system in SYSTEMS:
         if system.losses and (system is mine) != isinstance(config.loss, system.losses):

@@ -1,4 +1,4 @@
-"""Presets: a name is a function that returns a complete configuration; a variant changes a few lines of another."""
+"""Presets: named functions that return a complete configuration; a variant changes a few settings of another."""
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ def _presets(family: Presets) -> Iterator[tuple[str, Callable[[], TrainConfig]]]
 PRESETS: Mapping[str, Callable[[], TrainConfig]] = by_name(
     (pair for family in _FAMILIES for pair in _presets(family)), "a preset"
 )
-"""The bases, and of each the variants of the papers' tables as `<base>-<variant>`."""
+"""The base presets, and for each base the variants of the papers' tables as `<base>-<variant>`."""
 
 
 def preset(name: str) -> TrainConfig:

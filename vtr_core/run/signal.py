@@ -53,7 +53,7 @@ class Signal:
         return min(weak, key=lambda layer: layer.gives / max(layer.given, 1e-12), default=None)
 
     def faults(self) -> list[str]:
-        """The values out of bounds, a line each."""
+        """The values out of bounds, one line each."""
         shares = [f"{name}: share {value:.4f}" for name, value in self.shares.items() if value < LEAST_SHARE]
         deviations = [
             f"{name}: similarities deviate by {value:.2g}"
@@ -69,7 +69,7 @@ class Signal:
 
 
 def measure(model: nn.Module, task: Task, columns: Columns) -> Signal:
-    """The signal of one training step of `columns`, dropout left out; the model's gradients are those of the step."""
+    """The signal of one training step on `columns`, without dropout; leaves the step's gradients in the model."""
     model.train()
     for module in model.modules():
         if isinstance(module, nn.Dropout):
@@ -106,7 +106,7 @@ def _norm(module: nn.Module) -> float:
 
 @contextmanager
 def _watched(model: nn.Module) -> Iterator[dict[str, LayerSignal]]:
-    """Collects the signal of every layer with weights that is called with a tensor of floating point and gives one."""
+    """Collects the signal of every layer with weights that maps a floating-point tensor to one."""
     found: dict[str, LayerSignal] = {}
 
     def look(name: str) -> Any:

@@ -12,14 +12,14 @@ from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 
 Point: TypeAlias = Mapping[str, Value]
-"""A value for every setting that counts at this point, by dotted name; of a variant its label."""
+"""A value for every active setting, by dotted name; for a variant its label."""
 GRID_LEVELS = 3
-"""Values of a number in a grid."""
+"""Values per numerical setting in a grid."""
 
 
 @dataclass(frozen=True)
 class OnlyWith:
-    """A setting that exists with some choices of another one only, as a temperature with the losses that have one."""
+    """A setting that exists only with some choices of another one, as a temperature with losses that have one."""
 
     name: str
     values: tuple[Value, ...]
@@ -27,7 +27,7 @@ class OnlyWith:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting and its values."""
+    """A setting and its domain."""
 
     domain: Domain
     only_with: OnlyWith | None = None
@@ -44,16 +44,16 @@ class Space:
     """A second objective, the less the better: `weights` is the number of the model's weights."""
 
     def is_active(self, name: str, point: Point) -> bool:
-        """Whether the setting counts at a point that has values for all before it."""
+        """Whether the setting is active at a point, which has values for all settings before it."""
         only_with = self.parameters[name].only_with
         return (
             only_with is None or only_with.name not in self.parameters or point.get(only_with.name) in only_with.values
         )
 
     def applied(self, base: TrainConfig, point: Point) -> TrainConfig:
-        """`base` with the point's settings; ConfigError where they are not allowed, alone or together.
+        """`base` with the point's settings; ConfigError where they are invalid, alone or together.
 
-        Variants come first: other settings may lie inside them.
+        Variants are applied first: other settings may lie inside them.
         """
         domains = {name: self.parameters[name].domain for name in point}
         variants = {n: setting(d, point[n]) for n, d in domains.items() if isinstance(d, Variant)}
@@ -80,11 +80,11 @@ class Space:
         return points
 
     def clamped(self, point: Point) -> dict[str, Value]:
-        """The point with every value in its domain."""
+        """The point with every value clamped to its domain."""
         return {name: nearest(self.parameters[name].domain, value) for name, value in point.items()}
 
     def only(self, names: Sequence[str]) -> "Space":
-        """The space of these settings alone; the others stay as the preset has them."""
+        """The space restricted to these settings (all where there are none); the others stay as the preset has them."""
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ConfigError(f"{self.name} does not vary {unknown[0]}; it varies {', '.join(self.parameters)}")
@@ -92,7 +92,7 @@ class Space:
         return replace(self, parameters=kept)
 
     def fixed(self, names: Sequence[str], base: TrainConfig) -> "Space":
-        """The space without the settings that were given values, and without what `base` lacks then."""
+        """The space without these settings, whose values are given, and without those that `base` lacks."""
         kept = {n: p for n, p in self.parameters.items() if not any(_overlap(n, given) for given in names)}
         space = replace(self, parameters={n: p for n, p in kept.items() if self._exists(n, kept, base)})
         if not space.parameters:
@@ -112,7 +112,7 @@ class Space:
 
 
 def extremes(space: Space) -> list[dict[str, Value]]:
-    """Points that together have every choice and both ends of every number, each beside first values of the others."""
+    """Points that together cover every choice and both ends of every number; other settings have first values."""
     points = []
     for name, parameter in space.parameters.items():
         for value in levels(parameter.domain, 2):
@@ -121,7 +121,7 @@ def extremes(space: Space) -> list[dict[str, Value]]:
 
 
 def _completed(space: Space, wanted: dict[str, Value]) -> dict[str, Value]:
-    """`wanted` with first values for all else, and with what it depends on."""
+    """`wanted` completed with the settings it depends on, and with first values for all others."""
     for name in list(wanted):
         only_with = space.parameters[name].only_with
         if only_with is not None and only_with.name in space.parameters:
@@ -134,6 +134,6 @@ def _completed(space: Space, wanted: dict[str, Value]) -> dict[str, Value]:
 
 
 def _overlap(name: str, given: str) -> bool:
-    """Whether one of two dotted names is the other one or a part of it."""
+    """Whether two dotted names are equal or one is a prefix of the other."""
     pairs = itertools.zip_longest(name.split("."), given.split("."))
     return all(a == b or a is None or b is None for a, b in pairs)

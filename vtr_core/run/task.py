@@ -17,8 +17,8 @@ def build_task(
 ) -> Task:
     """The task of `config`'s system for worker `rank` of `world`.
 
-    concepts: where it has a concept space; information: of the training captions, where its loss has their granularity
-    as margin. Raises ConfigError for a configuration whose parts do not go together.
+    concepts: for a model with a concept space; information: of the training captions, for a loss with a granularity
+    margin. Raises ConfigError for a configuration whose parts do not fit together.
     """
     check_parts(config)
     return system_of(config.model).implementation().task(config, rank, world, concepts, information)

@@ -14,8 +14,9 @@ _LONGEST_VALUE = 200
 
 
 def check_captions(config: TrainConfig, manifest: Manifest) -> None:
-    """DatasetError, with the command that makes data that fit, where captions became words in another way than the
-    configuration asks, or in a way that the model cannot read."""
+    """DatasetError, with a command that makes suitable data, where captions were not tokenised as the configuration
+    asks, or in a way that the model cannot read.
+    """
     made = manifest.vocabulary.made or {}
     if made.get("unknown") == "token" and not system_of(config.model).reads_unknown_words:
         raise DatasetError(
@@ -32,7 +33,7 @@ def check_captions(config: TrainConfig, manifest: Manifest) -> None:
 
 
 def check_concepts(config: TrainConfig, head: TableHead, uri: str, folder: str) -> None:
-    """The same of the concept table at `uri` of the data in `folder`."""
+    """`check_captions` for the concept table at `uri` of the data in `folder`."""
     made = ConceptText(parts=head.letters, pos=head.pos, stop_words=head.stop_words).asked
     differences = _differences(config.concepts.asked, made)
     if differences:
@@ -57,7 +58,7 @@ def ingest_command(manifest: Manifest, preset: str) -> str:
 
 
 def _differences(asked: Mapping[str, Any], made: Mapping[str, Any]) -> str:
-    """What is made otherwise than asked; an older data set does not say how it was made."""
+    """The settings made otherwise than asked; an older data set does not record how it was made."""
     return ", ".join(
         f"{name} is {made.get(name, 'not recorded')} where {wanted} is asked for"
         for name, wanted in asked.items()

@@ -1,4 +1,4 @@
-"""Records of runs: MLflow, and a local JSON-lines file that does not need it.
+"""Experiment tracking: MLflow, and local JSON-lines files that do not need it.
 
 The one place that imports mlflow; train and pipelines write through it.
 """

@@ -12,7 +12,7 @@ import pynvml
 
 
 def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Versions of all installed packages and the machine that this is called on; `cluster`: what Ray has, by name."""
+    """Versions of all installed packages, and this machine; `cluster`: Ray's resources by name."""
     packages = {name: found.version for found in metadata.distributions() if (name := found.name) is not None}
     return {
         "python": platform.python_version(),
@@ -27,7 +27,7 @@ def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
 
 
 def gpus() -> list[dict[str, Any]]:
-    """Name, memory and driver of this machine's NVIDIA GPUs; asking takes no memory on them."""
+    """Name, memory and driver of this machine's NVIDIA GPUs; the query allocates no GPU memory."""
     try:
         pynvml.nvmlInit()
         driver = _text(pynvml.nvmlSystemGetDriverVersion())
@@ -45,5 +45,5 @@ def gpus() -> list[dict[str, Any]]:
 
 
 def _text(value: str | bytes) -> str:
-    """Older bindings give bytes."""
+    """The text of a value, which older bindings return as bytes."""
     return value.decode() if isinstance(value, bytes) else value

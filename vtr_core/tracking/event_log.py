@@ -12,10 +12,10 @@ logger = logging.getLogger(__name__)
 
 
 class EventLog:
-    """Appends events to the file, which a resumed run goes on with, and counts those of this session by name.
+    """Appends events to the file, which a resumed run continues, and counts those of this process by name.
 
-    One JSON object a line: {"time": unix seconds, "event": name, …details}. Written by the driver alone. A place that
-    cannot be written delays the file, not the run.
+    One JSON object a line: {"time": unix seconds, "event": name, …details}. Written by the driver alone. A failed write
+    delays the file, not the run.
     """
 
     def __init__(self, location: Location) -> None:
@@ -30,7 +30,7 @@ class EventLog:
         self.publish()
 
     def publish(self) -> None:
-        """Write what could not be written before."""
+        """Write pending events."""
         try:
             self._lines.publish()
         except (OSError, StorageError) as error:

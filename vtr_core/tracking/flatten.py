@@ -5,7 +5,7 @@ from typing import Any
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """{"a": {"b": 1}} as {"a.b": 1}; lists and empty mappings stay values."""
+    """{"a": {"b": 1}} as {"a.b": 1}; lists and empty mappings are kept as values."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{prefix}{key}"

@@ -1,4 +1,4 @@
-"""A file of one JSON object a line that only grows, on a disk or an object store."""
+"""An append-only file of one JSON object a line, on a disk or an object store."""
 
 import json
 import tempfile
@@ -15,17 +15,17 @@ Line = dict[str, Any]
 
 
 def read_lines(location: Location) -> list[Line]:
-    """The whole lines of such a file, also while another process writes it; none where there is no file."""
+    """The complete lines of such a file, also while another process writes it; none where there is no file."""
     content = _content(location)
     parsed = (_parse(line) for line in content.splitlines(keepends=True))
     return [value for value in parsed if value is not None]
 
 
 class JsonLines:
-    """Appends lines. What cannot be written, for instance to a full disk, waits in memory until it can be.
+    """Appends lines. Those that cannot be written, for instance to a full disk, are kept in memory and retried.
 
-    A file always ends with a whole line: what a crash or a failed write left behind the last one is cut off. An object
-    store's copy is brought up to date by `publish`.
+    A file always ends with a complete line: an incomplete one, left by a crash or a failed write, is cut off. On an
+    object store `publish` updates the copy.
     """
 
     def __init__(self, location: Location) -> None:
@@ -39,22 +39,22 @@ class JsonLines:
         self._keep(content, bool)
 
     def read(self) -> list[Line]:
-        """All lines, those that wait included."""
+        """All lines, including those not yet written."""
         written = self._file.read_bytes() if self._file.exists() else b""
         return [json.loads(line) for line in [*written[: self._size].splitlines(), *self._waiting]]
 
     def keep(self, wanted: Callable[[Line], bool]) -> list[Line]:
-        """Drop the lines that are not `wanted`, and give them back."""
+        """Drop the lines that are not `wanted`, and return them."""
         return self._keep(self._file.read_bytes() if self._file.exists() else b"", wanted)
 
     def append(self, value: Mapping[str, Any]) -> None:
-        """Write a line, now or when there is room."""
+        """Write a line, now or once that is possible."""
         self._waiting.append((json.dumps(value) + "\n").encode())
         with suppress(OSError):
             self.flush()
 
     def flush(self) -> None:
-        """Write the lines that wait; OSError, and they go on waiting, where that cannot be done."""
+        """Write pending lines; OSError where that cannot be done, and they stay pending."""
         if not self._waiting:
             return
         content = b"".join(self._waiting)
@@ -69,13 +69,13 @@ class JsonLines:
         self._waiting.clear()
 
     def publish(self) -> None:
-        """Write the lines that wait and, on an object store, the whole file; OSError where that cannot be done."""
+        """Write pending lines and, on an object store, the whole file; OSError where that cannot be done."""
         self.flush()
         if not self._location.is_local and self._file.exists():
             storage.write_bytes(self._location, self._file.read_bytes())
 
     def _keep(self, content: bytes, wanted: Callable[[Line], bool]) -> list[Line]:
-        """Cut off or drop what is not wanted; cutting needs no room on the disk."""
+        """Cut off or drop unwanted lines; cutting needs no free space on the disk."""
         kept: list[bytes] = []
         dropped: list[Line] = []
         for line in content.splitlines(keepends=True):
@@ -92,7 +92,7 @@ class JsonLines:
         return dropped
 
     def _cut(self) -> None:
-        """Cut off what follows the last whole line."""
+        """Cut off what follows the last complete line."""
         with suppress(OSError):
             if self._file.exists() and self._file.stat().st_size > self._size:
                 with self._file.open("r+b") as file:
@@ -100,7 +100,7 @@ class JsonLines:
 
 
 def _parse(line: bytes) -> Line | None:
-    """The object of a line; None for a line that was not written to its end."""
+    """The object of a line; None for an incomplete line."""
     if not line.endswith(b"\n"):
         return None
     try:

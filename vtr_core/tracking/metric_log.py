@@ -18,12 +18,12 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 
 
 class MetricLog:
-    """Appends points to `metrics.jsonl`; a thread sends them to MLflow, in order, and waits while it is away."""
+    """Appends points to `metrics.jsonl`; a thread sends them to MLflow, in order, and waits while it is unreachable."""
 
     def __init__(self, location: Location, run: TrackedRun | None, after_step: int = 0) -> None:
-        """Points of steps after `after_step`, left by a run that is resumed from there, are dropped.
+        """Drop the points after step `after_step`, left over where a run is resumed from there.
 
-        The others are sent where MLflow does not have them.
+        Of the others those that MLflow lacks are sent.
         """
         self._location = location
         self._lines = JsonLines(location)
@@ -49,14 +49,14 @@ class MetricLog:
             self._points.put(point)
 
     def publish(self) -> None:
-        """Write what could not be written before, and bring a remote run folder's copy up to date.
+        """Write pending points, and update the copy in a remote run folder.
 
         Raises OSError or StorageError where that cannot be done; the points are kept.
         """
         self._lines.publish()
 
     def close(self) -> bool:
-        """Send what is left, for at most VTR_MLFLOW_PATIENCE_S, and publish; whether MLflow has every point."""
+        """Send pending points for at most VTR_MLFLOW_PATIENCE_S, and publish; whether MLflow has every point."""
         self._closing.set()
         if self._run is not None:
             self._points.put(None)
@@ -76,7 +76,7 @@ class MetricLog:
         self._all_sent = True
 
     def _sent(self, sender: PointSender, point: Line) -> bool:
-        """Try until MLflow has the point; False where it is away while the log is closed."""
+        """Retry until MLflow has the point; False where it is unreachable while the log is closed."""
         pause = _FIRST_PAUSE_S
         while True:
             try:
@@ -91,5 +91,5 @@ class MetricLog:
 
 
 def _is_point(line: Line) -> bool:
-    """Whether a line is a point of some step; others were not written by a run."""
+    """Whether a line is a point of some step; a run writes no others."""
     return type(line.get("step")) is int

@@ -1,11 +1,11 @@
-"""How a run looks on MLflow's pages: the tags that have columns of their own there, and a description."""
+"""How a run looks on MLflow's pages: the tags shown as columns of their own, and a description."""
 
 import getpass
 from collections.abc import Mapping
 
 
 def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, str]:
-    """Tags of a run: where it comes from, who made it with which command, and `note`, Markdown that describes it.
+    """Tags of a run: its code's origin, who made it with which command, and `note`, a description in Markdown.
 
     Versions and machine are left out of `origin`'s tags: environment.json has them, and every tag is a column.
     """
@@ -22,7 +22,7 @@ def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, s
 
 
 def code(text: str) -> str:
-    """`text` as Markdown shows code, whatever is in it."""
+    """`text` as inline code in Markdown, with any characters in it."""
     return f"`{' '.join(text.replace('`', ' ').split())}`"
 
 

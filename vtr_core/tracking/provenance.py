@@ -12,7 +12,7 @@ _PACKAGES = ("ray", "torch", "pyarrow", "mlflow", "numpy")
 
 
 def provenance() -> dict[str, str]:
-    """Git commit and branch of the working directory, versions of what numbers depend on, the machine, Ray's job."""
+    """Git commit and branch of the working directory, versions that results depend on, the machine, Ray's job."""
     versions = {f"version.{name}": metadata.version(name) for name in _PACKAGES}
     return {
         **git_tags(),

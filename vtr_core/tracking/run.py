@@ -1,6 +1,6 @@
 """One MLflow run: opened and closed by the driver, written to by run id from any process.
 
-MLflow takes seconds to import, so it is imported where its store is first asked: most workers never ask.
+Importing MLflow takes seconds, so it is imported on the first call to its store: most workers never make one.
 """
 
 import logging
@@ -28,19 +28,20 @@ _DEFAULTS = {
     _TIMEOUT: _TIMEOUT_S,
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-"""MLflow's seven retries block for minutes on an unreachable server; here callers retry later. Progress bars of
-artifacts would clutter the output."""
+"""MLflow's seven retries would block for minutes on an unreachable server; here callers retry later. Progress bars of
+artifacts would clutter the output.
+"""
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """The exceptions of MLflow when its store, or the S3-compatible store of its artifacts, cannot be reached."""
+    """The exceptions that MLflow raises when its store, or the S3-compatible store of its artifacts, is unreachable."""
     from mlflow.exceptions import MlflowException
 
     return (MlflowException, OSError, *client_failures())
 
 
 def import_client() -> None:
-    """Import MLflow's client now, so that the time it takes is not taken for a store that does not answer."""
+    """Import MLflow's client now, so that import time does not count as waiting for a store that does not answer."""
     import mlflow.tracking  # noqa: F401
 
 
@@ -56,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run in the store at `tracking_uri`, which may hold a password: people are shown `store`."""
+    """A run in the store at `tracking_uri`, which may contain a password: messages show `store`."""
 
     tracking_uri: str = field(repr=False)
     experiment: str
@@ -77,7 +78,7 @@ class TrackedRun:
         self.log_points([Point(name, value, step, timestamp_ms) for name, value in metrics.items()])
 
     def log_points(self, points: Sequence[Point]) -> None:
-        """Write up to 1,000 values; equal ones that are there already are written once."""
+        """Write up to 1,000 values; values that are there already are not duplicated."""
         from mlflow.entities import Metric
 
         values = [Metric(point.name, float(point.value), point.time_ms, point.step) for point in points]
@@ -107,7 +108,7 @@ class TrackedRun:
         self.client.log_batch(self.run_id, tags=[RunTag(name, redact(str(value))) for name, value in tags.items()])
 
     def log_input(self, manifest: Manifest, context: str) -> None:
-        """Name a data set as the run's input, by its fingerprint."""
+        """Log a data set as the run's input, by its fingerprint."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
         uri = redact(manifest.uri)
@@ -117,19 +118,19 @@ class TrackedRun:
         self.client.log_inputs(self.run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
     def log_json(self, name: str, value: Any) -> None:
-        """Keep `value` as a JSON artifact."""
+        """Log `value` as a JSON artifact."""
         self.client.log_dict(self.run_id, value, name)
 
     def log_text(self, name: str, text: str) -> None:
-        """Keep `text` as an artifact."""
+        """Log `text` as an artifact."""
         self.client.log_text(self.run_id, text, name)
 
     def log_figure(self, name: str, figure: Any) -> None:
-        """Keep a figure of matplotlib as an artifact, in the format that the name's ending says."""
+        """Log a matplotlib figure as an artifact, in the format of the name's extension."""
         self.client.log_figure(self.run_id, figure, name)
 
     def log_checkpoint(self, name: str, uri: str, points: Sequence[Point], step: int) -> None:
-        """Name a checkpoint as a logged model of the run, by its URI, unless it is one; `points` are its figures."""
+        """Log a checkpoint as a logged model of the run, by its URI, unless it is one; `points` are its metrics."""
         if self._logged_model(uri) is not None:
             return
         client, model_id = self.client, self.logged_model(name, uri, step)
@@ -215,9 +216,9 @@ def _warn(tracking_uri: str, error: Exception) -> None:
 
 
 def open_client(tracking_uri: str) -> "MlflowClient":
-    """A client whose calls end soon where the store is away, unless the user's environment says otherwise.
+    """A client whose calls time out soon where the store is unreachable, unless the user's environment sets otherwise.
 
-    MLflow prints links to runs with the URI's password, unless it is told not to print links.
+    For a URI with a password MLflow is told not to print links to runs, which would contain it.
     """
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
@@ -249,7 +250,7 @@ _EXPERIMENT = {
 
 @contextmanager
 def patient() -> Iterator[None]:
-    """Wait for a server that takes a large file in, and answers once it has passed it on to its store."""
+    """Use a longer timeout, for a server that answers a large upload only once it has passed it on to its store."""
     before = os.environ.get(_TIMEOUT)
     if before in (None, _TIMEOUT_S):
         os.environ[_TIMEOUT] = _UPLOAD_TIMEOUT_S
@@ -260,14 +261,14 @@ def patient() -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """The store's migrations are not news, nor how a model is registered."""
+    """Silence the log messages about the store's migrations and about the registration of models."""
     for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking", "mlflow.pyfunc", "mlflow.store.model_registry"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def run_name(preset: str, config_fingerprint: str) -> str:
-    """A name that says what ran: short fingerprint of the configuration, preset.
+    """A run's name: short fingerprint of the configuration, preset.
 
-    MLflow's tables cut long names, so what tells two runs of a preset apart comes first.
+    MLflow's tables cut long names, so the part that distinguishes two runs of a preset comes first.
     """
     return f"{short(config_fingerprint)}-{preset}"

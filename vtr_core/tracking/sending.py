@@ -1,4 +1,4 @@
-"""Points on their way to a tracker: each is there once, however often it is sent."""
+"""Points sent to a tracker: each is stored once, however often it is sent."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +11,7 @@ _VALUES_AT_ONCE = 1000
 
 @runtime_checkable
 class PointStore(Protocol):
-    """Whatever keeps the points of a run: `TrackedRun` in MLflow, and the trackers beside it."""
+    """Any store of a run's points: `TrackedRun` in MLflow, and the trackers beside it."""
 
     def steps(self, name: str) -> set[int]:
         """The steps at which the run has a value of `name`."""
@@ -23,7 +23,7 @@ class PointStore(Protocol):
 class PointSender:
     """Sends the values that the run does not have yet.
 
-    A step that was done again after a fault has the same values as before, but another time: the earlier point stays.
+    A step that is repeated after a fault has the same values as before, but another time: the earlier point stays.
     """
 
     def __init__(self, run: PointStore) -> None:

@@ -1,4 +1,4 @@
-"""Whether an MLflow store can be used, found out without making one."""
+"""Whether an MLflow store can be used, checked without creating one."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _SQLITE = "sqlite:///"
 
 
 def store_fault(tracking_uri: str) -> str | None:
-    """Why the store at `tracking_uri` cannot be used, without secrets; None where it answers, or can be made."""
+    """Why the store at `tracking_uri` cannot be used, without secrets; None where it answers, or can be created."""
     if tracking_uri.startswith(_SQLITE):
         file = Path(tracking_uri.removeprefix(_SQLITE)).absolute()
         if not file.exists():

@@ -1,7 +1,7 @@
-"""Utilisation of this machine: CPU, memory, disk, network and GPUs, under the names that MLflow's pages look for.
+"""Utilisation of this machine: CPU, memory, disk, network and GPUs, under the names that MLflow's pages expect.
 
-Sampled here with MLflow's own monitors, logged with a run's points: so they wait in metrics.jsonl like the others while
-MLflow is away, and stand at optimiser steps.
+Sampled here with MLflow's own monitors and logged with a run's points: so they are kept in metrics.jsonl like the
+others while MLflow is unreachable, and are logged at optimiser steps.
 """
 
 import logging
@@ -48,7 +48,7 @@ class SystemMeter:
         self._thread.start()
 
     def read(self) -> dict[str, float]:
-        """`system/…`: means over the samples since the last reading, network since the beginning; none without any."""
+        """`system/…`: means over the samples since the last reading, network since the start; none without samples."""
         with self._lock:
             if not self._has_sample:
                 return {}
@@ -61,7 +61,7 @@ class SystemMeter:
             return values
 
     def close(self) -> None:
-        """Take no more samples."""
+        """Stop sampling."""
         self._closing.set()
         self._thread.join(timeout=self._every_s)
 
@@ -72,7 +72,7 @@ class SystemMeter:
                     for one in self._monitors:
                         one.collect_metrics()
                     self._has_sample = True
-            except Exception as error:  # whatever a driver or the kernel's tables raise, training does not end for it
+            except Exception as error:  # drivers and kernel tables may raise anything
                 logger.warning("no more system metrics: %s", error)
                 return
             if self._closing.wait(self._every_s):
@@ -88,6 +88,6 @@ def _monitors() -> "list[BaseMetricsMonitor]":
     monitors: list[BaseMetricsMonitor] = [CPUMonitor(), DiskMonitor(), NetworkMonitor()]
     try:
         monitors.append(GPUMonitor())
-    except Exception as error:  # no GPU, or no driver for it; NVML has many words for that
+    except Exception as error:  # no GPU, or no driver for it, for which NVML has many errors
         logger.info("no GPU metrics: %s", error)
     return monitors

@@ -58,9 +58,9 @@ def _describe(run: TrackedRun, page: SweepPage) -> None:
 
 
 def close_sweep(run: TrackedRun, status: Status, outcome: Outcome | None, children: Sequence[str]) -> bool:
-    """Log what was found out, name `run` as the parent of the `children` that do not know it yet, and close it.
+    """Log the sweep's outcome, set `run` as the parent of those of the `children` that lack it, and close it.
 
-    Whether the store took everything.
+    Returns whether the store took everything.
     """
 
     def write() -> None:
@@ -78,7 +78,7 @@ def close_sweep(run: TrackedRun, status: Status, outcome: Outcome | None, childr
 
 
 def _quietly(run: TrackedRun, write: Any) -> bool:
-    """Whether `write` succeeded; a store that is away costs the log, not the sweep."""
+    """Whether `write` succeeded; an unreachable store costs the log, not the sweep."""
     try:
         write()
     except failures() as error:

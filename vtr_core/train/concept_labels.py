@@ -1,4 +1,4 @@
-"""The concepts that a run trains on: found, checked against its model, and kept in its checkpoints."""
+"""The concepts that a run trains on: found, checked against its model, and stored in its checkpoints."""
 
 from vtr_core import storage
 from vtr_core.config.data_sets import JOINED, joined_uris
@@ -51,13 +51,13 @@ def usable_concepts(config: TrainConfig, data: Manifest, folder: str, given: str
 
 
 def concept_places(*folders: Location) -> list[Location]:
-    """Where `vtr concepts` may have put the table of data sets, or folders of splits: in them, or beside them."""
+    """Where `vtr concepts` may have put the table for data sets or folders of splits: in them or beside them."""
     places = [place / FOLDER for folder in folders for place in (folder, folder.parent)]
     return list({place.uri: place for place in places}.values())
 
 
 def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
-    """The table of a run, which a model with a concept space needs and others do not read."""
+    """The concept table of a run; None for a model without a concept space."""
     wanted = num_concepts(config)
     if wanted is None:
         return None
@@ -69,7 +69,7 @@ def concept_table(config: TrainConfig, uri: str | None) -> ConceptTable | None:
 
 
 def names_of(config: TrainConfig, table: ConceptTable | None) -> ConceptNames | None:
-    """The concepts of the model, the most frequent of the table."""
+    """The concepts of the model: the most frequent ones of the table."""
     wanted = num_concepts(config)
     if table is None or wanted is None:
         return None

@@ -1,4 +1,4 @@
-"""A training run as its driver hands it to every worker, and how many steps it has."""
+"""A training run as its driver passes it to every worker, and its number of steps."""
 
 from dataclasses import dataclass
 

@@ -24,14 +24,14 @@ _CONFIGURED = ("weight_decay", "rate_factor", "fused")
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
-    Biases, norms, word vectors and the decays A of state space models have no weight decay. What learns over given
-    tokens has the rate `learner_factor` times as high, a learned temperature `temperature_factor` times; layer l of L
-    of a backbone has it backbone_factor · layer_decay^(L − l) times. The step is torch's fused one, which goes over
-    weights, gradients and moments once.
+    Biases, norms, word vectors and the decays A of state space models have no weight decay. Factors of the learning
+    rate: `learner_factor` for modules that learn over given tokens, `temperature_factor` for a learned temperature, and
+    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. The step is torch's fused one,
+    which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     learners = _within(model, _LEARNERS)
-    # With the same rate they stay in the groups that earlier checkpoints have.
+    # Parameters with the same rate stay in the groups of earlier checkpoints.
     temperatures = _within(model, (Temperature,)) if config.temperature_factor != 1 else set()
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     backbone = _backbone_layers(model, config)
@@ -63,7 +63,7 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
 
 
 def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[nn.Parameter]]]:
-    """The backbone's parameters with the factor of their rate, layer by layer; none where it is 1 throughout."""
+    """The backbone's parameters layer by layer, each with its rate factor; none where it is 1 throughout."""
     if config.backbone_factor == 1 and config.layer_decay == 1:
         return []
     found: dict[float, list[nn.Parameter]] = {}
@@ -83,7 +83,7 @@ def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> set[int]:
 def _by_width(
     parameters: Sequence[nn.Parameter], full_rate_width: int | None
 ) -> list[tuple[float, Sequence[nn.Parameter]]]:
-    """The parameters by what the rate is multiplied by for the numbers that a matrix (out, in) reads; 1 for others."""
+    """Parameters grouped by rate factor: min(1, full_rate_width / in) for matrices (out, in), 1 for others."""
     if full_rate_width is None:
         return [(1.0, parameters)]
     factors = [min(1.0, full_rate_width / p.shape[1]) if p.ndim == 2 else 1.0 for p in parameters]
@@ -100,10 +100,10 @@ def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
 
 
 def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
-    """Take the state of an earlier optimiser of the same parameters; weight decay and factors stay as configured.
+    """Load the state of an earlier optimiser of the same parameters; weight decay and factors stay as configured.
 
-    They may differ: a trial of a sweep goes on from another one's weights. Moments are laid out in memory as their
-    parameters are, which the fused step takes for granted.
+    They may differ: a trial of a sweep may continue from another trial's weights. Moments are given their parameters'
+    memory layout, which the fused step assumes.
     """
     configured = [{name: group[name] for name in _CONFIGURED} for group in optimizer.param_groups]
     optimizer.load_state_dict(state)
@@ -115,7 +115,7 @@ def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
 
 
 def _without_decay(module: nn.Module) -> Sequence[Tensor]:
-    """Matrices of a module itself that are no weights of a linear map."""
+    """Matrices of the module itself that are not weights of a linear map."""
     match module:
         case nn.Embedding():
             return [module.weight]
@@ -130,8 +130,8 @@ def learning_rate_at(
 ) -> float:
     """The learning rate of optimiser step `step` (from 0): the schedule's, decayed by epochs and plateaus.
 
-    schedule · epoch_decay^⌊epoch / decay_epochs⌋ · plateau_decay^plateaus, with the epoch ⌊step / steps_per_epoch⌋. All
-    of it is a function of the configuration and of what a checkpoint holds, so a resumed run has the same rates.
+    schedule · epoch_decay^⌊epoch / decay_epochs⌋ · plateau_decay^plateaus, with the epoch ⌊step / steps_per_epoch⌋. It
+    depends only on the configuration and on what a checkpoint holds, so a resumed run has the same rates.
     """
     decays = step // steps_per_epoch // config.decay_epochs
     return _scheduled(config, step, total_steps) * config.epoch_decay**decays * config.plateau_decay**plateaus

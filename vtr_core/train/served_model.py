@@ -1,7 +1,7 @@
-"""A registered model as `mlflow.pyfunc.load_model` gives it back: a table in, a table of embeddings or captions out.
+"""A registered model as `mlflow.pyfunc.load_model` returns it: a table in, a table of embeddings or captions out.
 
-Models carry their code (see vtr_core.tracking.carried_code), whose loader finds this module by its name and calls
-`_load_pyfunc`. Models that were registered before they did name this module to MLflow itself, so its name stays.
+Models carry their code (see vtr_core.tracking.carried_code), whose loader imports this module by name and calls
+`_load_pyfunc`. Older models without their code name this module to MLflow directly, so its name must not change.
 Nothing is unpickled.
 """
 
@@ -20,7 +20,7 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 class ServedModel:
     """Embeds or describes the rows of tables, on the first GPU where there is one.
 
-    What goes in and comes out, each system's `served.py` says, and the model's signature.
+    Inputs and outputs are defined by each system's `served.py` and by the model's signature.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:

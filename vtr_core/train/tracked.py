@@ -1,7 +1,7 @@
 """A training run as an MLflow run: opened and closed here, in the driver; the first worker logs to it by its id.
 
-A store that is away never stops training. The driver goes on trying to open the run, sends what is in metrics.jsonl
-once that works, and looks at the end whether anything is missing; what is missing then is sent by a later --resume.
+An unreachable store never stops training. The driver keeps trying to open the run, sends the points of metrics.jsonl
+once that works, and checks at the end whether anything is missing, which a later --resume then sends.
 """
 
 import logging
@@ -30,14 +30,14 @@ from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 logger = logging.getLogger(__name__)
 _PAUSES_S = (15.0, 300.0)
-"""Seconds between two attempts to open the run: at first, and at most."""
+"""Seconds between two attempts to open the run: initial and maximal."""
 _SEND_EVERY_S = 60.0
 _TRIAL_SENDS_EVERY_S = 10.0
 
 
 @dataclass(frozen=True)
 class Child:
-    """The differences of a sweep's trial from a single run: its name, further tags, and that the driver logs it."""
+    """How a sweep's trial differs from a single run: its name, further tags, and that the driver logs it."""
 
     name: str
     tags: Mapping[str, str]
@@ -94,18 +94,18 @@ class Tracking:
 
     @property
     def run_id(self) -> str | None:
-        """The MLflow run's id, where it was opened by now."""
+        """The MLflow run's id, if it is open by now."""
         return self._record.mlflow_run_id
 
     @property
     def run(self) -> TrackedRun | None:
-        """The MLflow run, where it is open by now."""
+        """The MLflow run, if it is open by now."""
         return self._run
 
     def begin(self) -> None:
-        """Open the run, or go on trying while training begins without it.
+        """Open the run, or keep trying while training begins without it.
 
-        A store that refuses is not waited for, one that does not answer as long as VTR_MLFLOW_PATIENCE_S says.
+        A store that refuses is not waited for; one that does not answer is, for VTR_MLFLOW_PATIENCE_S.
         """
         patience_s = MLFLOW.seconds()
         import_client()
@@ -120,13 +120,13 @@ class Tracking:
             logger.warning("training begins without MLflow%s; %s gets every point", why, self._metrics)
 
     def workers_sent_all(self) -> None:
-        """The first worker says that MLflow has every point."""
+        """Note that the first worker has sent every point to MLflow."""
         self._workers_sent_all = self.for_workers is not None
 
     def end(self, status: Status, tags: Mapping[str, str] | None = None) -> bool:
-        """Send what is missing, set `tags` and close the run; where that cannot be done, say how to do it later.
+        """Send what is missing, set `tags` and close the run; where that fails, say how to do it later.
 
-        Whether it could be done.
+        Returns whether it succeeded.
         """
         self._followers.end(status)
         self._ending.set()
@@ -134,7 +134,7 @@ class Tracking:
         if self._run is not None or self._open():
             try:
                 self._deliver(status, tags or {})
-            except Exception as error:  # whatever a store raises, what was trained is not lost for it
+            except Exception as error:  # an MLflow store may raise anything; the trained model must not be lost for it
                 logger.warning("MLflow did not take everything: %s", redact(" ".join(str(error).split()))[:300])
             else:
                 return True
@@ -192,7 +192,7 @@ class Tracking:
         return self._child.name if self._child else by_itself
 
     def _page(self) -> RunPage:
-        """What trackers beside MLflow are told."""
+        """The description of the run for trackers beside MLflow."""
         folder = self._folder.location
         return RunPage(
             folder=folder,
@@ -226,7 +226,7 @@ class Tracking:
         )
 
     def _describe(self, run: TrackedRun) -> None:
-        """Params, configuration, environment and data sets; these come last and tell that the rest is there."""
+        """Log params, configuration, environment, and last the data sets, as a sign that the rest is there."""
         if run.has_inputs():
             return
         values = self._config.model_dump(mode="json")
@@ -264,7 +264,7 @@ class Tracking:
         self._sender.send(read_lines(self._metrics))
 
     def _log_best_checkpoint(self, run: TrackedRun) -> None:
-        """Name the run's best checkpoint as its logged model, with the validation figures of its step."""
+        """Log the run's best checkpoint as its logged model, with the validation metrics of its step."""
         try:
             best = find_checkpoint(self._folder.location)
         except CheckpointError:
@@ -274,7 +274,7 @@ class Tracking:
 
 
 def _validation(lines: list[Line], step: int) -> list[Point]:
-    """The validation figures of `step` among the points of a run."""
+    """The validation metrics of `step` among the points of a run."""
     return [
         Point(name, value, step, int(line["time"] * 1000))
         for line in lines

@@ -1,4 +1,4 @@
-"""The driver's side of a run: Ray Train's worker group, started again after a fault, a notice or a change of size."""
+"""The driver's side of a run: Ray Train's worker group, restarted after a fault, a preemption or a change of size."""
 
 import math
 import threading
@@ -40,7 +40,7 @@ def uses_gpu(config: TrainConfig) -> bool:
 
 
 def check_resources(config: TrainConfig) -> None:
-    """ClusterError unless the cluster holds the fewest workers and CPUs for reading, or can grow to it.
+    """ClusterError unless the cluster has, or can grow to, the fewest workers and the CPUs for reading.
 
     Without free CPUs Ray Data's tasks would wait for ever, and the run with them.
     """
@@ -71,9 +71,9 @@ def check_resources(config: TrainConfig) -> None:
 def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
     """`vtr_core.train.fit.fit` on the connected Ray cluster.
 
-    A lost worker or node restarts the group from the newest checkpoint, `scaling.max_restarts` times in a row at most.
-    A node that is about to be taken away ends the group after a checkpoint; it goes on elsewhere, or on fewer workers.
-    `should_stop` is asked twice a second.
+    A lost worker or node restarts the group from the newest checkpoint, at most `scaling.max_restarts` times in a row.
+    A node that is about to be preempted ends the group after a checkpoint; training continues on other nodes, or with
+    fewer workers. `should_stop` is called twice a second.
     """
     channel = Channel()
     run = _Run(job, channel)
@@ -100,20 +100,20 @@ class _Run(threading.Thread):
         self.error: Exception | None = None
 
     def request_stop(self) -> None:
-        """Ask the run to end, after a checkpoint where workers are at it."""
+        """Ask the run to end, after a checkpoint where workers are training."""
         self._stopping.set()
         self._channel.request_stop("interrupted")
 
     def run(self) -> None:
         try:
             self._groups.run()
-        except Exception as error:  # handed to the main thread, whatever it is
+        except Exception as error:  # passed on to the main thread, whatever it is
             self.error = error
 
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a group ended before the run did."""
+    """Why and when a group ended before the run did."""
 
     reason: str
     at: float
@@ -123,7 +123,7 @@ class _Ended:
 
 
 class _Groups:
-    """The worker groups of a run, one after another, each as large as the cluster has room for."""
+    """The worker groups of a run, one after another, each as large as the cluster's resources allow."""
 
     def __init__(self, job: Job, channel: Channel, is_stopping: Callable[[], bool]) -> None:
         self._job, self._channel, self._is_stopping = job, channel, is_stopping
@@ -146,14 +146,14 @@ class _Groups:
             self._announce(ended, workers)
             self._channel.report({"event": "reading", "on": str(self._placed)})
             self._channel.new_group()
-            if self._is_stopping():  # the request to stop may have come to the group before
+            if self._is_stopping():  # the request to stop may have come to the previous group
                 return
             ended = self._train(workers, ended)
             if ended is None:
                 return
 
     def _room(self, ended: _Ended | None) -> int | None:
-        """How many workers there is room for, once there is; None where the run was asked to stop before."""
+        """How many workers fit, once any do; None where the run was asked to stop before."""
         if self._is_stopping():
             return None
         self._placed = placement(self._scaling.reading_nodes)
@@ -185,7 +185,7 @@ class _Groups:
             self._channel.report({"event": "restarted", "reason": ended.reason, "workers": workers, **left})
 
     def _train(self, workers: int, before: _Ended | None) -> _Ended | None:
-        """Train with one group: None where it has done its part, else why it ended."""
+        """Train with one group: None where it is done, else why it ended."""
         larger = next((count for count in self._counts if count > workers), None)
         interval = self._growth.interval(workers, resized=before is not None and before.reason == "resized")
         placed = self._placed
@@ -196,14 +196,14 @@ class _Groups:
                 found = fault(error, workers)
                 if watch.asked != "preempted":
                     return self._after(found, before)
-                # The node went before all workers had come to their end; that was announced, and is no fault.
+                # The node went before all workers had finished; that was announced, so it is no fault.
                 return _Ended("preempted", time.monotonic())
         if result.return_value:
             return None
         return _Ended(watch.asked or "interrupted", time.monotonic())
 
     def _after(self, found: Fault, ended: _Ended | None) -> _Ended:
-        """Count a fault; TrainingError where there were too many. A group that could not begin only waits on."""
+        """Count a fault; TrainingError after too many. If the group could not begin, it is only waited for again."""
         self._channel.report({"event": "worker_lost", "reason": found.reason})
         if not found.began and ended is not None:
             return ended
@@ -217,9 +217,9 @@ class _Groups:
 
 
 def _trainer(job: Job, channel: Channel, workers: int, gpu: bool, placed: Placement, scratch: Location) -> TorchTrainer:
-    """Ray Train for one group, without restarts of its own, which would have the same number of workers.
+    """Ray Train for one group, without restarts of its own, which would keep the number of workers.
 
-    Ray chooses between two generations of these classes as it is imported; mypy knows the first, which is not taken.
+    Ray chooses between two generations of these classes at import; mypy knows the first, which is not the one used.
     """
     return TorchTrainer(
         train_worker,  # type: ignore[arg-type]

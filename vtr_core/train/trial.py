@@ -62,9 +62,9 @@ class Trial:
         self._standing: Standing | None = None
 
     def next(self) -> Standing:
-        """Wait for the next validation, or for the end, which has the last validation's figures once more.
+        """Wait for the next validation, or for the end, which repeats the last validation's values.
 
-        Raises what the training ended with; TrainingError where it ended before its first validation.
+        Raises the error that training ended with; TrainingError where it ended before its first validation.
         """
         if self._thread is None:
             self._start()
@@ -75,7 +75,7 @@ class Trial:
         done = item["step"] >= item["total_steps"]
         if not (done or self._pauses):
             return standing
-        last = self._items.get()  # what is left is a checkpoint: the end comes with this validation
+        last = self._items.get()  # only a checkpoint is left: the end comes with this validation
         assert isinstance(last, _End)
         standing = self._ended(last)
         if done or not standing.finished or self._is_early_end(standing):
@@ -84,12 +84,12 @@ class Trial:
         return replace(standing, finished=False)
 
     def adopt(self, source: RunFolder, checkpoint: str) -> None:
-        """Go on from a checkpoint of another trial, before the first `next`."""
+        """Continue from a checkpoint of another trial; only before the first `next`."""
         place = adopt(self.folder, source, checkpoint)
         self._events.add("adopted", run=source.location.uri, checkpoint=place.name)
 
     def checkpoint(self) -> Location:
-        """The checkpoint of the last validation, which is written just after its figures are reported."""
+        """The checkpoint of the last validation, which is written just after its values are reported."""
         assert self._standing is not None
         place = self.folder.checkpoint_at(self._standing.step)
         patience_s = SWEEP.seconds()
@@ -103,7 +103,7 @@ class Trial:
         return place
 
     def stop(self) -> None:
-        """End the training after a checkpoint, and wait until its workers have given back what they held."""
+        """End the training after a checkpoint, and wait until its workers' resources are released."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(SWEEP.seconds())
@@ -135,7 +135,7 @@ class Trial:
     def _run(self, job: Job) -> None:
         try:
             fit(job, self._take, self._stopping.is_set)
-        except Exception as error:  # handed to whoever asks for the next validation
+        except Exception as error:  # raised to the caller of `next`
             self._items.put(_End(error))
         else:
             self._items.put(_End(None))
@@ -154,7 +154,7 @@ class Trial:
         return self._standing
 
     def _is_early_end(self, standing: Standing) -> bool:
-        """Whether validation has stopped gaining, as the checkpoint of the last one says."""
+        """Whether early stopping applies, according to the checkpoint of the last validation."""
         if self._patience is None:
             return False
         progress = storage.read_json(self.folder.checkpoint_at(standing.step) / "progress.json")
@@ -186,7 +186,7 @@ class Trial:
 
 
 def _hold(run: Location) -> Lease:
-    """The folder's lease; the trial's own actor before, which Tune has stopped, may still be giving it back."""
+    """The folder's lease; waits where the trial's previous actor, which Tune has stopped, is still releasing it."""
     deadline = time.monotonic() + SWEEP.seconds()
     while True:
         try:

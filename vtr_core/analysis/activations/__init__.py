@@ -1,4 +1,4 @@
-"""What single capsules respond to: their strongest clips, the words that go with them, and how much each is used.
+"""What single capsules respond to: their top clips, the concepts associated with them, and the usage of each.
 
 Imports text.
 """

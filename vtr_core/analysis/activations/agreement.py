@@ -24,10 +24,10 @@ class Agreement:
 
 
 def agreement(first: ConceptProfiles, second: ConceptProfiles) -> Agreement:
-    """Spearman's ρ of signed information over the concepts of both sets, ties at their mean rank, each capsule by each.
+    """Spearman's ρ of signed information over the concepts of both sets, between every two capsules.
 
-    Means leave out capsules with a constant profile, and are None where none is left. A tie for the nearest profile
-    counts as not recognised.
+    Ties have their mean rank. Means leave out capsules with a constant profile, and are None where none is left. A tie
+    for the nearest profile counts as not recognised.
     """
     words = sorted(set(first.words) & set(second.words))
     correlation = _correlation(_ranks(first, words), _ranks(second, words))

@@ -1,4 +1,4 @@
-"""Which concepts the captions of each clip name: a sparse 0/1 matrix of clips and words."""
+"""Concepts named by the captions of each clip, as a sparse 0/1 matrix of clips and words."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ class ClipConcepts:
 
 
 def concept_words(captions: Sequence[str]) -> frozenset[str]:
-    """The concepts that a clip's captions name together: their words without function words."""
+    """The concepts named by any of a clip's captions: their words without function words."""
     return frozenset(word for caption in captions for word in tokenise(caption) if is_concept(word))
 
 
 def clip_concepts(
     words_of: Sequence[Collection[str]], video_key: Int64[np.ndarray, " clips"], min_videos: int
 ) -> ClipConcepts:
-    """The concepts that clips of at least `min_videos` videos name, in alphabetical order.
+    """The concepts named by clips of at least `min_videos` videos, in alphabetical order.
 
-    words_of: distinct words of each clip. Videos are counted, not clips: a word of one long video is no concept.
+    words_of: distinct words of each clip. Videos are counted, not clips: a word from a single long video is no concept.
     """
     ids: dict[str, int] = {}
     concept = np.fromiter((ids.setdefault(word, len(ids)) for words in words_of for word in words), np.int64)
@@ -43,5 +43,5 @@ def clip_concepts(
 
 
 def _ones(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> csr_array:
-    """A 1 at each place; places that are given several times are added up."""
+    """A sparse matrix with a 1 at each given position; positions that are given several times are added up."""
     return csr_array((np.ones(len(row), np.int64), (row, column)), shape)

@@ -1,4 +1,4 @@
-"""Mutual information between a capsule being active and a concept being named."""
+"""Mutual information between a capsule's activity and the naming of a concept."""
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int64
@@ -10,11 +10,11 @@ from vtr_core.analysis.activations.concepts import ClipConcepts
 def is_active(
     activations: Float32[np.ndarray, "clips capsules"], active_share: float
 ) -> Bool[np.ndarray, "clips capsules"]:
-    """Whether a capsule is among its own strongest clips: the share `active_share` of them, at least one clip.
+    """Whether a clip is among a capsule's own strongest ones: the share `active_share` of all clips, at least one.
 
-    Activations are a softmax over capsules, so a threshold common to all would compare capsules, not clips. Equal
-    activations are treated alike: all that equal the last active one are active too, except where it is the capsule's
-    least; then those above it are. So a capsule that never varies is never active.
+    Activations are a softmax over capsules, so a threshold common to all would compare capsules, not clips. Ties are
+    treated alike: all clips that equal the weakest active one are active too, unless that value is the capsule's
+    minimum; then only the clips above it are. So a capsule with constant activation is never active.
     """
     clips = len(activations)
     if not clips:
@@ -27,7 +27,7 @@ def is_active(
 def joint_counts(
     concepts: ClipConcepts, active: Bool[np.ndarray, "clips capsules"]
 ) -> Int64[np.ndarray, "words capsules"]:
-    """The clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
+    """The number of clips that name a concept while a capsule is active: the product of both 0/1 matrices."""
     return concepts.named.T @ active.astype(np.int64)
 
 
@@ -58,9 +58,9 @@ def lift(
     active: Int64[np.ndarray, " capsules"],
     clips: int,
 ) -> Float64[np.ndarray, "words capsules"]:
-    """P(named | active) / P(named): above 1 the capsule goes with the concept, below 1 against it.
+    """P(named | active) / P(named): above 1 for a positive association, below 1 for a negative one.
 
-    1, neither, for a capsule that is never active.
+    1 for a capsule that is never active.
     """
     expected = np.outer(named, active) / clips
     return np.divide(joint, expected, out=np.ones(joint.shape), where=expected > 0)

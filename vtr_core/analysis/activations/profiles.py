@@ -12,7 +12,7 @@ from vtr_core.analysis.activations.significance import adjusted, exact_p_values
 
 @dataclass(frozen=True)
 class ConceptProfiles:
-    """Every concept and capsule of one modality of one data set."""
+    """The profiles over all concepts and capsules, for one modality of one data set."""
 
     words: tuple[str, ...]
     clips: int
@@ -27,11 +27,11 @@ class ConceptProfiles:
 
     @property
     def signed(self) -> Float64[np.ndarray, "words capsules"]:
-        """The information, negative where the capsule goes against the concept."""
+        """The mutual information, negative where capsule and concept are negatively associated."""
         return np.where(self.lift < 1, -self.information, self.information)
 
     def strongest(self, capsule: int, false_discoveries: float, with_it: bool) -> list[int]:
-        """The significant concepts that go with a capsule, or against it, by descending information, then the word.
+        """The concepts with a significant positive (or negative) association, by descending information, then the word.
 
         Significant: q ≤ `false_discoveries`.
         """
@@ -44,7 +44,7 @@ class ConceptProfiles:
 def concept_profiles(
     activations: Float32[np.ndarray, "clips capsules"], concepts: ClipConcepts, active_share: float
 ) -> ConceptProfiles:
-    """The profiles of all capsules over the same clips that `concepts` describes."""
+    """The profiles of all capsules; the rows of `activations` are the clips of `concepts`."""
     active = is_active(activations, active_share)
     joint = joint_counts(concepts, active)
     named = concepts.named.sum(axis=0)

@@ -1,4 +1,4 @@
-"""A sample of clips that depends on the seed and the clips alone, not on the order or the pieces in which they come."""
+"""A random sample of clips that depends on the seed and the clips alone, not on their order or batches."""
 
 import numpy as np
 from jaxtyping import Int64, UInt64
@@ -17,5 +17,5 @@ def priorities(clip_key: Int64[np.ndarray, " clips"], seed: int) -> UInt64[np.nd
 
 
 def lowest(priority: UInt64[np.ndarray, " clips"], count: int) -> Int64[np.ndarray, " kept"]:
-    """The positions of the `count` lowest priorities, or of all, ascending; of equal ones the first."""
+    """The positions of the `count` lowest priorities, or of all, ascending; ties go to the first."""
     return np.sort(np.argsort(priority, kind="stable")[:count]).astype(np.int64)

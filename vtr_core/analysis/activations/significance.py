@@ -14,9 +14,9 @@ def exact_p_values(
 ) -> Float64[np.ndarray, "words capsules"]:
     """Fisher's exact test of each pair: p = min(1, 2 min(P(K ≤ k), P(K ≥ k))), K hypergeometric with both margins.
 
-    Exact because most words are rare: where a few joint clips are expected the G-test finds concepts in noise. Clips
-    count as independent; those of one video hardly are. A p-value depends on the two margins and the joint count
-    alone, so the loop is over different margins, not over pairs: a hundred times as fast as scipy's hypergeom.
+    Exact because most words are rare: with few expected joint clips the G-test finds concepts in noise. Clips count as
+    independent, which those of one video hardly are. A p-value depends on the two margins and the joint count alone, so
+    the loop is over distinct margins, not over pairs: a hundred times as fast as scipy's hypergeom.
     """
     log_factorial = gammaln(np.arange(clips + 1) + 1)
     result = np.ones(joint.shape)
@@ -31,7 +31,7 @@ def exact_p_values(
 
 
 def _two_sided(log_factorial: np.ndarray, named: int, active: int, clips: int) -> np.ndarray:
-    """The p-value of every joint count that the margins allow, from the least on."""
+    """The p-value of every joint count that the margins allow, from the smallest up."""
     k = np.arange(max(0, named + active - clips), min(named, active) + 1)
 
     def log_choose(n: int, r: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The clips with the highest activation of each capsule, kept while clips stream by."""
+"""The clips with the highest activation of each capsule, updated batch by batch."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 NOBODY = -1
-"""The clip number of a place that no clip has taken."""
+"""The clip number of an empty slot."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class TopClips:
 
     @classmethod
     def empty(cls, places: int, capsules: int) -> "TopClips":
-        """No clips yet, and room for `places` of each capsule."""
+        """An instance without clips, with `places` slots for each capsule."""
         return cls(np.full((places, capsules), NOBODY, np.int64), np.full((places, capsules), -np.inf, np.float32))
 
     def with_clips(
         self, clip: Int64[np.ndarray, " clips"], activation: Float32[np.ndarray, "clips capsules"]
     ) -> "TopClips":
-        """The strongest clips after these, which come later than all before; of equal ones the earlier stays ahead.
+        """The strongest clips among these and a later batch; of equal activations the earlier clip stays ahead.
 
         Each clip must be given once. Activations must be finite.
         """
@@ -41,5 +41,5 @@ class TopClips:
 
     @property
     def numbers(self) -> set[int]:
-        """All clips that hold a place."""
+        """All clips among the strongest of some capsule."""
         return set(self.clip[self.clip != NOBODY].tolist())

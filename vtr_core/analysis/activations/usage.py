@@ -7,14 +7,14 @@ from jaxtyping import Bool, Float32, Float64, Int64
 from scipy.stats import entropy
 
 LEADING = 5
-"""A capsule leads on a clip when it is among this many strongest ones."""
+"""A capsule leads on a clip when it is among this many most active capsules."""
 FLAT = 0.01
-"""A capsule is flat when the deviation of its activation is less than this share of the mean."""
+"""A capsule is flat when the standard deviation of its activation is less than this fraction of the mean."""
 
 
 @dataclass(frozen=True)
 class CapsuleUsage:
-    """The use of every capsule by one modality of one data set."""
+    """The usage of every capsule by one modality of one data set."""
 
     clips: int
     mean: Float64[np.ndarray, " capsules"]
@@ -28,7 +28,7 @@ class CapsuleUsage:
 
     @property
     def flat(self) -> Bool[np.ndarray, " capsules"]:
-        """Whether the activation is about the same whatever the clip shows."""
+        """Whether a capsule's activation is nearly constant over the clips."""
         return self.deviation < FLAT * self.mean
 
     @property
@@ -38,17 +38,17 @@ class CapsuleUsage:
 
 
 def clip_entropies(activations: Float32[np.ndarray, "clips capsules"]) -> Float64[np.ndarray, " clips"]:
-    """The entropy of each clip's activations, brought to the sum 1, in bits: log₂ capsules where all are equal.
+    """The entropy of each clip's activations, normalised to the sum 1, in bits: log₂ capsules where all are equal.
 
-    The entropy of the mean activations would be as large where every clip has one capsule of its own. 0 for a clip
-    without any activation.
+    The entropy of the mean activations would not do: it is as large if every clip has one capsule of its own. 0 for a
+    clip without any activation.
     """
     found: Float64[np.ndarray, " clips"] = entropy(activations.astype(np.float64), base=2, axis=1)
     return np.where(activations.sum(axis=1) > 0, found, 0.0)
 
 
 class UsageMeter:
-    """Sums over clips that stream by, in float64, shifted by the first clip against cancellation."""
+    """Running sums over batches of clips, in float64, shifted by the first clip against cancellation."""
 
     def __init__(self, capsules: int) -> None:
         self.clips = 0
@@ -60,7 +60,7 @@ class UsageMeter:
         self._entropy = 0.0
 
     def add(self, activations: Float32[np.ndarray, "clips capsules"]) -> None:
-        """Count more clips. Of equally strong capsules those with lower numbers lead."""
+        """Add a batch of clips. Of equally active capsules those with lower numbers lead."""
         if not len(activations):
             return
         if not self.clips:
@@ -74,7 +74,7 @@ class UsageMeter:
         self._led += np.bincount(leaders.ravel(), minlength=len(self._led))
 
     def usage(self) -> CapsuleUsage:
-        """The use over all clips so far, at least one."""
+        """The usage over all clips so far, at least one."""
         assert self.clips > 0
         shift = self._total / self.clips
         deviation = np.sqrt(np.maximum(self._squares / self.clips - shift**2, 0))

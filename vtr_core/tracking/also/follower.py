@@ -18,19 +18,19 @@ SEND_EVERY_S = 10.0
 
 
 class Followers:
-    """The trackers of one run, from its start to its end. One that fails costs its curves, never the run."""
+    """The other trackers of one run, from its start to its end. A failing one costs its curves, never the run."""
 
     def __init__(self, kinds: Sequence[TrackerKind], page: RunPage) -> None:
         self._patience_s = TRACKER.seconds()
         self._followers = [_Follower(kind, page) for kind in kinds]
 
     def begin(self) -> None:
-        """Open them, in the background."""
+        """Open the trackers, in the background."""
         for follower in self._followers:
             follower.thread.start()
 
     def end(self, status: Status) -> None:
-        """Send what is missing and close them; VTR_TRACKER_PATIENCE_S is for each."""
+        """Send what is missing and close the trackers, waiting at most VTR_TRACKER_PATIENCE_S for each."""
         for follower in self._followers:
             follower.status = status
             follower.ending.set()
@@ -57,11 +57,11 @@ class _Follower:
                 self._send(sender)
             sender.send(read_lines(self._metrics))
             tracker.finish(self.status)
-        except Exception as error:  # whatever a service raises, the run does not end for it
+        except Exception as error:  # a service may raise anything; the run must not end for it
             logger.warning("%s did not take everything: %s", self.kind, redact(" ".join(str(error).split()))[:300])
 
     def _send(self, sender: PointSender) -> None:
         try:
             sender.send(read_lines(self._metrics))
-        except Exception as error:  # tried again, and told at the end
+        except Exception as error:  # tried again, and reported at the end
             logger.info("%s did not take the points yet: %s", self.kind, redact(str(error)))

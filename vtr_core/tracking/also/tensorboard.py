@@ -13,9 +13,9 @@ FOLDER = "tensorboard"
 
 
 class EventFiles:
-    """Event files of a run. They hold what metrics.jsonl holds: a resumed run writes them anew.
+    """Event files of a run. They have the same points as metrics.jsonl: a resumed run writes them anew.
 
-    On an object store they are those of the last sending but one, until the run ends.
+    On an object store they lag one upload behind until the run ends.
     """
 
     def __init__(self, page: RunPage) -> None:
@@ -29,18 +29,18 @@ class EventFiles:
         self._writer.add_text("run", f"{page.note}\n\n```json\n{settings}\n```", 0)
 
     def steps(self, name: str) -> set[int]:  # noqa: ARG002
-        """None: the files began anew."""
+        """An empty set: a resumed run writes its files anew."""
         return set()
 
     def log_points(self, points: Sequence[Point]) -> None:
         """Write points, each at its own time."""
-        self._publish()  # first: what a store does not take is not written twice
+        self._publish()  # first, so that points which the store refuses are not written twice
         for point in points:
             self._writer.add_scalar(point.name, point.value, point.step, walltime=point.time_ms / 1000)
         self._writer.flush()
 
     def finish(self, status: Status) -> None:
-        """Close the files; the run's status is the text `status`."""
+        """Close the files, with the run's status as the text `status`."""
         self._writer.add_text("status", status, 0)
         self._writer.close()
         self._publish()

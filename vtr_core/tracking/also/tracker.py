@@ -1,4 +1,4 @@
-"""What a tracker beside MLflow is, which there are, and whether they can be used here."""
+"""The interface of trackers beside MLflow, the list of them, and whether they can be used here."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from vtr_core.tracking.sending import PointStore
 
 @dataclass(frozen=True)
 class RunPage:
-    """What a tracker is told of a run at its start."""
+    """The description of a run that a tracker gets at its start."""
 
     folder: Location
     """The run's folder."""
@@ -41,7 +41,7 @@ class Tracker(PointStore, Protocol):
 
 
 def open_tracker(kind: TrackerKind, page: RunPage) -> Tracker:
-    """A run of the tracker, new or, for a resumed run, the same again; it is told no secrets."""
+    """A run of the tracker, new or, for a resumed run, the same again; no secrets are passed to it."""
     shown = {name: redact(value) if isinstance(value, str) else value for name, value in page.settings.items()}
     page = replace(page, note=redact(page.note), settings=shown)
     match kind:

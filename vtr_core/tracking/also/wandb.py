@@ -1,4 +1,4 @@
-"""A run in Weights & Biases: on its server, or with WANDB_MODE=offline in a folder that `wandb sync` sends later."""
+"""A run in Weights & Biases: on its server, or with WANDB_MODE=offline in a folder that `wandb sync` uploads later."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,9 +11,9 @@ _EXIT_CODES: dict[Status, int] = {"FINISHED": 0, "FAILED": 1, "KILLED": 255}
 
 
 class WandbRun:
-    """A run whose project is MLflow's experiment. Its files lie in the folder `wandb` of a local run folder.
+    """A run whose project is MLflow's experiment. Its files are in the folder `wandb` of a local run folder.
 
-    With a run folder on an object store they lie in WANDB_DIR, or `wandb` in the working directory.
+    With a run folder on an object store they are in WANDB_DIR, or `wandb` in the working directory.
     """
 
     def __init__(self, page: RunPage) -> None:
@@ -28,24 +28,24 @@ class WandbRun:
             notes=page.note,
             config=dict(page.settings),
             resume="allow",
-            reinit="create_new",  # the trials of a sweep are several runs of one process
+            reinit="create_new",  # the trials of a sweep are several runs in one process
             dir=page.folder.path if local else None,
             settings=wandb.Settings(
                 silent=True,
                 console="off",
                 disable_git=True,
                 save_code=False,
-                x_disable_stats=True,  # the points have the machine's, of the worker that trains
+                x_disable_stats=True,  # the points include the utilisation of the machine that trains
             ),
         )
         self._before = int(self._run.starting_step)
 
     def steps(self, name: str) -> set[int]:  # noqa: ARG002
-        """The steps of an earlier session that the server has; none offline, where every session's folder is whole."""
+        """The steps that the server has from before a resume; none offline, with a folder per process."""
         return set(range(self._before))
 
     def log_points(self, points: Sequence[Point]) -> None:
-        """Write points; those of a step must come one after another."""
+        """Write points, which must be grouped by step."""
         for (step, time_ms), found in groupby(points, key=lambda point: (point.step, point.time_ms)):
             values = {point.name: point.value for point in found}
             self._run.log({**values, "_timestamp": time_ms / 1000}, step=step)

@@ -1,7 +1,8 @@
-"""The modules of vtr_core as one zip archive, from which Python imports, beside the module that loads a model with it.
+"""The modules of vtr_core as one zip archive that Python can import from, and the module that loads a model with it.
 
-One file, because a server takes what it is sent file by file. It is made of the package as it is imported now, so a
-checkout, an editable installation and a wheel give the same; only modules are in it, no data and no bytecode.
+One archive, because a model's files are uploaded to a server one by one. It is made from the package as imported now,
+so a checkout, an editable installation and a wheel give the same archive; it contains only modules, no data and no
+bytecode.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from vtr_core.fingerprint import short
 _PACKAGE = "vtr_core"
 _LOADER = "tracking/carried_code/loader.py"
 _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time of a zip archive; equal code gives an equal archive."""
+"""The earliest time in a zip archive, given to all files so that equal code makes an equal archive."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Loads a registered model that carries its code: a copy of this module lies in the model, beside the archive.
+"""Loads a registered model that carries its code; a copy of this module is in the model, beside the archive.
 
-MLflow imports it by its name from there, where this package need not be installed. So it imports only what MLflow
-itself has; the rest comes from the archive.
+MLflow imports that copy by name where this package need not be installed. So it imports only what MLflow itself depends
+on; the rest comes from the archive.
 """
 
 import importlib
@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 def _load_pyfunc(data_path: str) -> Any:
     """The model whose files are in the folder `data_path`; called by MLflow.
 
-    The code that the model carries comes last on Python's path: a vtr that is installed, or imported already, is used
-    instead, and nothing that this process imports later is hidden by the model's.
+    The code that the model carries comes last on Python's path: a vtr that is installed, or already imported, takes
+    precedence, and the model's code hides nothing that this process imports later.
     """
     archive = Path(__file__).with_suffix(".zip")
     if str(archive) not in sys.path:

@@ -1,8 +1,9 @@
-"""What a registered model holds of a checkpoint: the files that are evaluated, or where they lie.
+"""The part of a checkpoint that a registered model keeps: the files needed for evaluation, or a reference to them.
 
-Of a checkpoint on this machine's disk its files are kept, without what only going on with training needs: a path means
-nothing elsewhere. Of one on an object store only its URI and hash are kept: it can be large, whoever uses the model
-reaches the store, and nothing is stored twice. It must then stay there as long as the model is to be used.
+Of a checkpoint on a local disk the files are copied, except for those that only resuming needs, because a local path
+means nothing on other machines. Of a checkpoint on an object store only its URI and hash are kept: it can be large,
+users of the model can reach the store, and nothing is stored twice. It must then stay there as long as the model is to
+be used.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ class KeptFiles:
 
 
 def keep_files(checkpoint: Location, folder: Path) -> KeptFiles:
-    """Put into the new `folder` what a model keeps; CheckpointError where the checkpoint is incomplete or damaged."""
+    """Put what a model keeps into the new `folder`; CheckpointError where the checkpoint is incomplete or damaged."""
     folder.mkdir()
     marker = _marker(checkpoint)
     fingerprint = hashlib.sha256(marker).hexdigest()
@@ -49,9 +50,10 @@ def keep_files(checkpoint: Location, folder: Path) -> KeptFiles:
 
 
 def kept_checkpoint(folder: Location, fingerprint: str | None = None) -> Location:
-    """The checkpoint of a model whose files are in `folder`: that folder, or where it refers to.
+    """The checkpoint of a model whose files are in `folder`: that folder, or the location it refers to.
 
-    Raises CheckpointError where it is not there any more, or not the one that was registered (`fingerprint`, if given).
+    Raises CheckpointError where it does not exist any more, or is not the one that was registered (`fingerprint`, if
+    given).
     """
     place, wanted = folder, {fingerprint} - {None}
     if storage.exists(folder / REFERENCE):
@@ -69,7 +71,7 @@ def kept_checkpoint(folder: Location, fingerprint: str | None = None) -> Locatio
 
 
 def checked_file(checkpoint: Location, name: str) -> bytes:
-    """A file of a checkpoint; CheckpointError where it is missing or not as its hash says."""
+    """A file of a checkpoint; CheckpointError where it is missing or its hash differs."""
     hashes = _hashes(checkpoint)
     if name not in hashes:
         raise CheckpointError(f"{checkpoint} lacks {name}; use another checkpoint of the run")

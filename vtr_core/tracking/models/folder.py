@@ -1,4 +1,4 @@
-"""The folder of an MLflow model: signature, input example, what it needs, and the code that loads it."""
+"""The folder of an MLflow model: signature, input example, requirements, and the code that loads it."""
 
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from vtr_core.tracking.carried_code.archive import CarriedCode, write_code
 from vtr_core.tracking.models.requirements import model_requirements
 
 DATA = "checkpoint"
-"""The folder of what is kept of the checkpoint, in the model's `data/`."""
+"""The folder with the kept part of the checkpoint, in the model's `data/`."""
 
 
 def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, model_id: str) -> CarriedCode:
-    """Make `folder/model` around `folder/checkpoint`, what is kept of a checkpoint of that configuration; its code.
+    """Make `folder/model` around `folder/checkpoint`, the kept part of a checkpoint of that configuration; its code.
 
-    copied: whether that is the checkpoint's files, or where they lie on an object store.
+    copied: whether that is a copy of the checkpoint's files, or a reference to them on an object store.
     """
     code = write_code(folder / "code")
     mlflow.pyfunc.save_model(
@@ -32,20 +32,20 @@ def write_model(folder: Path, config: TrainConfig, copied: bool, run_id: str, mo
         signature=signature(config),
         input_example=example(config),
         pip_requirements=model_requirements(on_object_store=not copied),
-        uv_project_path=str(folder),  # not that of the working directory, which may be anything's
+        uv_project_path=str(folder),  # not the working directory's, which may be of any project
         mlflow_model=Model(run_id=run_id, model_uuid=model_id, model_id=model_id),
     )
     return code
 
 
 def signature(config: TrainConfig) -> ModelSignature:
-    """The columns that the model takes and gives, as its system says."""
+    """The model's input and output columns, as its system defines them."""
     found = system_of(config.model).implementation().signature(config.model)
     return ModelSignature(inputs=_schema(found.inputs), outputs=_schema(found.outputs))
 
 
 def example(config: TrainConfig) -> pd.DataFrame:
-    """A row that the model takes."""
+    """An example row of the model's input."""
     return pd.DataFrame(dict(system_of(config.model).implementation().signature(config.model).example_row))
 
 

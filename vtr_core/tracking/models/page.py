@@ -4,7 +4,7 @@ from vtr_core.run.models import ModelConfig, system_of
 
 
 def model_page(model: ModelConfig, name: str, alias: str) -> str:
-    """The description, in Markdown, of models registered as `name`; `alias` is of their newest."""
+    """The description, in Markdown, of models registered as `name`; `alias` points to the newest."""
     system = system_of(model)
     signature = system.implementation().signature(model)
     column = f'["{signature.example_output}"]' if signature.example_output else ""

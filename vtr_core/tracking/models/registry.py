@@ -30,9 +30,9 @@ from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, op
 T = TypeVar("T")
 CHAMPION = "champion"
 _EXTERNAL, _VERSIONS = "mlflow.model.isExternal", "mlflow.modelVersions"
-"""Tags by which MLflow's pages know a logged model without files, and the versions that one is."""
+"""Tags by which MLflow's pages recognise a logged model without files, and a logged model's registered versions."""
 _CODE = "code.version"
-"""The tag of versions that carry code; those of former times are registered anew."""
+"""The tag of versions that carry code; older versions without it are registered anew."""
 _URI = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>[1-9][0-9]*))")
 
 
@@ -58,16 +58,16 @@ def check_model_name(name: str) -> None:
 
 
 def register_checkpoint(tracked: TrackedRun, checkpoint_uri: str, name: str, alias: str = CHAMPION) -> str:
-    """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; the version.
+    """Register a checkpoint, a folder with checkpoint.json, as a version of the model `name`; returns the version.
 
     The alias is moved to it. `mlflow.pyfunc.load_model(f"models:/{name}@{alias}")` loads it to embed or describe the
-    rows of tables, as vtr_core.train.served_model says; the model's signature has the columns. The model belongs to
-    the run `tracked`, and has a copy of the checkpoint, or its URI where that is on an object store (see model_files).
-    A checkpoint that is a version of that model already, and carries its code, is not registered again; only the alias
-    moves.
+    rows of tables, see vtr_core.train.served_model; the model's signature has the columns. The model belongs to the run
+    `tracked`, and keeps a copy of the checkpoint, or its URI where that is on an object store (see models/files.py). A
+    checkpoint that is already a version of that model, and carries its code, is not registered again; only the alias is
+    moved.
 
     Raises CheckpointError where the checkpoint is incomplete or damaged, or MLflow refuses or cannot be reached;
-    ConfigError where `name` cannot be a model's.
+    ConfigError where `name` is no valid model name.
     """
     check_model_name(name)
     place = locate(checkpoint_uri)
@@ -94,7 +94,7 @@ def registered_checkpoint(uri: str, tracking_uri: str | None = None) -> Iterator
 
 @dataclass(frozen=True)
 class _Made:
-    """A checkpoint to register: its run, name, and the files or reference that the model keeps in `folder`."""
+    """A checkpoint to register: its run, name, and the copy or reference that the model keeps in `folder`."""
 
     tracked: TrackedRun
     name: str
@@ -112,7 +112,7 @@ def _register(made: _Made, alias: str) -> str:
 
 
 def _version_of(client: MlflowClient, name: str, fingerprint: str) -> str | None:
-    """The version of the model that is the checkpoint already, with code to load it."""
+    """The model's version that is this checkpoint, with code to load it, if there is one."""
     found = client.search_model_versions(f"name = '{name}' and tags.`checkpoint.fingerprint` = '{fingerprint}'")
     return next((str(version.version) for version in found if _CODE in version.tags), None)
 
@@ -166,7 +166,7 @@ def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:
 
 
 def _download(tracking_uri: str, uri: str, folder: str) -> tuple[ModelVersion, str]:
-    """The version that a URI names, and the folder with what the model holds of its checkpoint."""
+    """The version that a URI names, and the downloaded folder with the kept part of its checkpoint."""
     parts = _URI.fullmatch(uri)
     if parts is None:
         raise CheckpointError(f"{uri} names no registered model; give models:/NAME@ALIAS or models:/NAME/VERSION")

@@ -18,10 +18,10 @@ def model_requirements(on_object_store: bool) -> list[str]:
 
 
 def requirement(name: str, installed: str) -> str:
-    """A requirement that a package index can fulfil, by what is as near as can be to the installed version.
+    """A requirement that a package index can satisfy, as close to the installed version as possible.
 
-    A local build (2.13.0+cpu) is the release that it was built from, whose builds for other devices are as good; what
-    was installed before its release, as in a vendor's image, is any later version.
+    A local build (2.13.0+cpu) becomes the release that it was built from, whose builds for other devices are as good. A
+    pre-release, as in a vendor's image, becomes any later version.
     """
     version = Version(installed)
     return f"{name}{'>=' if version.is_prerelease else '=='}{version.public}"

@@ -1,4 +1,4 @@
-"""Checkpoints and run folders: written, found, read.
+"""Checkpoints and run folders: writing, finding and reading them.
 
 `load_model` is what everything after training starts from.
 """

@@ -1,4 +1,4 @@
-"""A trial of population based training that continues from another trial's weights."""
+"""Population based training: a trial that continues from another trial's weights."""
 
 from vtr_core import storage
 from vtr_core.errors import CheckpointError
@@ -8,10 +8,10 @@ from vtr_core.train.checkpoint.run_folder import RunFolder
 
 
 def adopt(folder: RunFolder, source: RunFolder, name: str) -> Location:
-    """Copy the checkpoint `name` of the run `source` into `folder`, which goes on from it; the copy.
+    """Copy the checkpoint `name` of the run `source` into `folder`, which continues from it; returns the copy.
 
-    The folder's own checkpoints of that step and later ones are deleted. A checkpoint that `source` has deleted by now,
-    as it keeps only its newest, is replaced by its newest one. Raises CheckpointError where it has none.
+    The folder's own checkpoints of that step and later ones are deleted. If `source`, which keeps only its newest
+    checkpoints, has deleted this one by now, its newest is copied instead. Raises CheckpointError where it has none.
     """
     candidates = [source.checkpoints / name, *reversed(complete_checkpoints(source.checkpoints))]
     for candidate in candidates:
@@ -29,7 +29,7 @@ def adopt(folder: RunFolder, source: RunFolder, name: str) -> Location:
 
 
 def _read(place: Location) -> dict[str, bytes] | None:
-    """The files of a checkpoint, the marker last; None where it is gone, or vanishes meanwhile."""
+    """The files of a checkpoint, the marker last; None where it does not exist, or is deleted meanwhile."""
     try:
         if not storage.exists(place / MARKER):
             return None

@@ -2,8 +2,8 @@
 
 `config.json`, `model.safetensors`, `optimizer.pt`, `progress.json`, `vocabulary.json`, `provenance.json`, and
 `concepts.json` of a model with a concept space. Nothing in it is unpickled: tensors are safetensors or read with
-`weights_only=True`. `model.safetensors` is what is evaluated; `optimizer.pt` has all else that going on with training
-needs.
+`weights_only=True`. `model.safetensors` has the weights that are evaluated; `optimizer.pt` has everything else that is
+needed to resume training.
 """
 
 import hashlib
@@ -75,8 +75,8 @@ class Checkpoint:
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; a reader sees all of it or none.
 
-    Raises StorageError, with what it needs and what is free, where it cannot be written; nothing of it is left then, as
-    far as the place lets it be deleted.
+    Raises StorageError, with the space needed and the space free, where it cannot be written; what was written of it is
+    then deleted, as far as the storage allows.
     """
     remove_checkpoint(location)
     files = _files(checkpoint)
@@ -93,7 +93,7 @@ def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
 
 
 def remove_checkpoint(location: Location) -> None:
-    """Delete a checkpoint, or what there is of one; interrupted at any moment, what stays is not a checkpoint."""
+    """Delete a checkpoint, complete or not; if interrupted, what remains does not count as a checkpoint."""
     storage.delete_file(location / MARKER)
     storage.delete_folder(location)
 
@@ -133,12 +133,12 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 
 def is_complete(location: Location) -> bool:
-    """Whether a checkpoint was written to its end."""
+    """Whether a checkpoint was written completely."""
     return storage.exists(location / MARKER)
 
 
 def find_checkpoint(location: Location) -> Location:
-    """A checkpoint folder as it is; of a run folder its best checkpoint, else its newest."""
+    """The folder itself where it is a checkpoint's; a run folder's best checkpoint, else its newest."""
     if is_complete(location):
         return location
     folder = location / "checkpoints"

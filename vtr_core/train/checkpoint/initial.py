@@ -1,4 +1,4 @@
-"""The weights of another run as those that a training starts from: which fit, and which do not."""
+"""Initial weights from another run's model: which of its tensors fit, and which do not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Fitting:
-    """The tensors of a model by whether another model's could be taken, by name."""
+    """The tensors of a model by name: those that can be taken from another model, and those that cannot."""
 
     taken: tuple[str, ...]
     refused: Mapping[str, str]
@@ -29,7 +29,7 @@ class Fitting:
 
     @property
     def summary(self) -> str:
-        """How many were taken, and each of the others with its reason."""
+        """The number of tensors taken, and each of the others with its reason."""
         head = f"{len(self.taken)} of {len(self.taken) + len(self.refused)} tensors taken"
         return "; ".join([head, *(f"{name}: {reason}" for name, reason in self.refused.items())])
 
@@ -37,9 +37,9 @@ class Fitting:
 def fitting(config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, given: LoadedModel) -> Fitting:
     """Which tensors of `given` a new model of `config` can start from: those of the same name, shape and meaning.
 
-    words, concepts: the new model's. A tensor with a place for each word is taken only where both models have the same
-    words in the same order, and one with a place for each concept only where they have the same concepts. Running
-    averages are taken, too. Raises CheckpointError where no tensor fits.
+    words, concepts: the new model's. A tensor with an entry per word is taken only where both models have the same
+    words in the same order, and one with an entry per concept only where they have the same concepts. Running
+    statistics of normalisation layers are taken, too. Raises CheckpointError where no tensor fits.
     """
     own, found = check_model(config.model), {n: tuple(t.shape) for n, t in given.model.state_dict().items()}
     refused = _other_shapes(own, found)
@@ -77,7 +77,7 @@ def _other_shapes(own: Shapes, found: Shapes) -> dict[str, str]:
 
 
 def _of_size(model: ModelConfig, setting: str, size: int) -> list[str]:
-    """The tensors whose shape depends on a size: those that another value of the setting would change."""
+    """The tensors whose shape depends on a size setting: those whose shape changes with another value of it."""
     changed = override(TrainConfig(model=model), {setting: size + 1}).model
     before, after = check_model(model), check_model(changed)
     return [name for name in before if after.get(name) != before[name]]

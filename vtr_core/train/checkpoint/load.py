@@ -62,7 +62,7 @@ def located_model(uri: str, device: torch.device | str = "cpu") -> Iterator[tupl
 
 @contextmanager
 def _readable(uri: str) -> Iterator[tuple[Location, str | None]]:
-    """The place that can be read within the context, and the model's name where it has one in a registry or hub."""
+    """The location that can be read within the context, and the model's name where it comes from a registry or hub."""
     if uri.startswith("models:"):
         from vtr_core.tracking.models.registry import registered_checkpoint  # MLflow, which takes seconds to import
 
@@ -111,7 +111,7 @@ def _check_concepts(config: TrainConfig, found: ConceptNames | None, where: Loca
 
 
 def _check_shapes(config: TrainConfig, weights: Mapping[str, Tensor], where: Location) -> None:
-    """CheckpointError where the configuration's model has other weights; found out before memory is taken for it."""
+    """CheckpointError where the configuration's model has other weights; checked before memory is allocated."""
     try:
         expected = check_model(config.model)
     except ConfigError as error:
@@ -146,7 +146,7 @@ def _newest(folder: Location, count: int) -> list[Location]:
 
 
 def _mean_weights(locations: Sequence[Location]) -> dict[str, Tensor]:
-    """The mean of the checkpoints' weights, in float64, one checkpoint in memory at a time; integers are the last's."""
+    """The checkpoints' mean weights, in float64, one checkpoint in memory at a time; integers are the last's."""
     total = CheckpointReader(locations[0]).weights()
     if len(locations) == 1:
         return total

@@ -31,7 +31,7 @@ class _Training:
 
 
 def load_checkpoint(location: Location, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a whole checkpoint, for going on with training."""
+    """Read a whole checkpoint, to resume training."""
     reader = CheckpointReader(location)
     training = reader.training(device)
     return Checkpoint(
@@ -67,7 +67,7 @@ class CheckpointReader:
         try:
             content = storage.read_bytes(self._location / name)
         except OSError as error:
-            if not self._location.is_local:  # a network that is down says nothing of the file
+            if not self._location.is_local:  # a network failure does not mean that the file is damaged
                 raise
             raise self._damaged(name, error) from error
         if hashlib.sha256(content).hexdigest() != self._hashes[name]:
@@ -79,15 +79,15 @@ class CheckpointReader:
         content = self.read("model.safetensors")
         try:
             return safetensors.torch.load(content)
-        except Exception as error:  # whatever the parser meets in a damaged file
+        except Exception as error:  # the parser raises many kinds of errors for a damaged file
             raise self._damaged("model.safetensors", error) from error
 
     def training(self, device: torch.device | str) -> "_Training":
-        """The state that only resuming needs. Never unpickled: tensors and plain containers alone are read."""
+        """The state that only resuming needs. Nothing is unpickled: only tensors and plain containers are read."""
         content = self.read("optimizer.pt")
         try:
             value = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
-        except Exception as error:  # whatever the restricted unpickler meets
+        except Exception as error:  # the restricted unpickler raises many kinds of errors
             place = self._location / "optimizer.pt"
             raise CheckpointError(f"{place} is refused: it is damaged or holds more than tensors") from error
         try:
@@ -106,7 +106,7 @@ class CheckpointReader:
         return found
 
     def vocabulary(self) -> Vocabulary:
-        """The words that the model knows."""
+        """The model's vocabulary."""
         try:
             return Vocabulary.from_json(self.read("vocabulary.json"), str(self._location / "vocabulary.json"))
         except DatasetError as error:
@@ -138,7 +138,7 @@ class CheckpointReader:
         return CheckpointError(f"{self._location / name} is damaged ({fault}); use another checkpoint of the run")
 
     def config(self) -> TrainConfig:
-        """The run's configuration, which this code must know."""
+        """The run's configuration, which this version of the code must support."""
         values = self._json("config.json")
         try:
             return validate(TrainConfig, values)

@@ -61,7 +61,7 @@ class RunFolder:
         return self.location / "checkpoints"
 
     def require_free(self) -> None:
-        """RunConflict where another run has the folder."""
+        """Raise RunConflict where the folder belongs to another run."""
         if storage.exists(self.location / "run.json"):
             raise RunConflict(
                 f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, "
@@ -69,7 +69,7 @@ class RunFolder:
             )
 
     def claim(self, record: RunRecord, config: TrainConfig) -> None:
-        """Take the folder for a new run; RunConflict where another run has it. The caller holds its lease."""
+        """Make the folder that of a new run; RunConflict where another run has it. The caller holds its lease."""
         self.require_free()
         self.write_config(config)
         self.write_record(record)
@@ -99,10 +99,10 @@ class RunFolder:
             raise RunConflict(f"{place} is damaged ({error}); restore it, or start a new run") from error
 
     def save(self, checkpoint: Checkpoint, keep: int) -> Location:
-        """Write a checkpoint, then name the best one in `best.json`, then delete old ones but `keep` and the best.
+        """Write a checkpoint, then name the best in `best.json`, then delete old ones but `keep` and the best.
 
-        Raises StorageError or OSError where the place cannot be written. Nothing is deleted before the new checkpoint
-        is complete.
+        Raises StorageError or OSError where it cannot be written. Nothing is deleted before the new checkpoint is
+        complete.
         """
         place = self.checkpoint_at(checkpoint.progress.step)
         save_checkpoint(place, checkpoint)
@@ -113,7 +113,7 @@ class RunFolder:
         return place
 
     def tidy(self) -> None:
-        """Delete what an interrupted writer left in `checkpoints/`, and name the best checkpoint if it did not."""
+        """Delete what an interrupted writer left in `checkpoints/`, and update `best.json` if it did not."""
         complete = {place.name for place in complete_checkpoints(self.checkpoints)}
         for child in storage.children(self.checkpoints):
             if child.name.startswith("step-") and child.name not in complete:
@@ -123,7 +123,7 @@ class RunFolder:
         self._name_best()
 
     def _name_best(self) -> str | None:
-        """Make `best.json` name the complete checkpoint with the best validation; the first one of equals."""
+        """Write the complete checkpoint with the best validation to `best.json`; the first one of equals."""
         values = {place.name: _validation(place) for place in complete_checkpoints(self.checkpoints)}
         known = {name: value for name, value in values.items() if value is not None}
         if not known:
@@ -146,7 +146,7 @@ class RunFolder:
 
 
 def _validation(place: Location) -> float | None:
-    """The validation figure of a complete checkpoint's own step; None where there was none."""
+    """The validation metric at a complete checkpoint's own step; None where there was no validation."""
     try:
         value = storage.read_json(place / "progress.json").get("value")
     except (StorageError, FileNotFoundError):

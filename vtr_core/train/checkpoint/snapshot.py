@@ -1,4 +1,4 @@
-"""Copies of what a checkpoint holds, in this machine's memory, which training that goes on does not change."""
+"""In-memory copies of a checkpoint's tensors, which continued training does not change."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,9 +10,9 @@ from vtr_core.train.checkpoint.files import Checkpoint
 
 
 class Snapshots:
-    """Takes one snapshot after another into the same memory; the one before is gone with the next.
+    """Takes snapshots, each into the memory of the previous one, which it overwrites.
 
-    From a GPU it is copied into pinned memory, which the bus fills at its full rate.
+    Tensors on a GPU are copied into pinned memory, for full transfer rate.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Snapshots:
         self._taken = 0
 
     def take(self, checkpoint: Checkpoint) -> Checkpoint:
-        """`checkpoint` with copies of its tensors; complete when this returns."""
+        """`checkpoint` with copies of its tensors; all copies are complete when this returns."""
         self._taken = 0
         copied = replace(
             checkpoint,
@@ -45,7 +45,7 @@ class Snapshots:
                 return value
 
     def _buffer(self, like: Tensor) -> Tensor:
-        """The next buffer of the snapshot before where it fits, else a new one."""
+        """The previous snapshot's next buffer where it fits, else a new one."""
         place, self._taken = self._taken, self._taken + 1
         if place < len(self._buffers) and _fits(self._buffers[place], like):
             return self._buffers[place]

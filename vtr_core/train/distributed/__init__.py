@@ -1,4 +1,4 @@
-"""What workers exchange: gathered batches and shares of gradients.
+"""Collectives between workers: gathered batches, shares of gradients, distributed ranking.
 
 Imports torch and batches alone.
 """

@@ -1,12 +1,14 @@
-"""Collectives between workers: their parts of a batch become the whole batch, their shares of a loss the whole loss.
+"""Collectives between workers, by which gathered embeddings and summed loss shares equal those of the whole batch.
 
-Every worker computes its share of the loss from the gathered embeddings of the whole batch; `sum_shares` makes it the
-loss of the whole batch, equal on all workers. Backwards, each collective sums the gradients of all workers, as if each
-had a loss of its own, and the mean over workers that DDP (and `average_gradients`) takes makes of this exactly the
-gradient of one worker with the whole batch. Of those sums a worker needs its own rows' alone, so the backward pass of
-a gather is a reduce-scatter: each worker sends (W−1)/W of the batch's gradient once, an all-reduce sends it twice.
+Every worker computes its share of the loss from the gathered embeddings of the whole batch; `sum_shares` adds the
+shares up to the loss of the whole batch, equal on all workers. In the backward pass each collective sums the gradients
+of all workers, as if each had a loss of its own; the mean over workers that DDP (and `average_gradients`) takes turns
+this into exactly the gradient of one worker with the whole batch. A worker needs only its own rows of those sums, so
+the backward pass of a gather is a reduce-scatter: each worker sends (W−1)/W of the batch's gradient once, where an
+all-reduce sends it twice.
 
-`wire` is what embeddings and their gradients are sent in: as they are, or rounded to bf16, summed in bf16 too.
+`wire` is the data type in which embeddings and their gradients are sent: as they are, or rounded to bf16 (and summed in
+bf16).
 """
 
 from typing import Any
@@ -52,7 +54,7 @@ class _SumShares(torch.autograd.Function):
 
 
 def world_size() -> int:
-    """Workers that share the batch; 1 where no process group was started."""
+    """Number of workers that share the batch; 1 where no process group was started."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
@@ -104,7 +106,7 @@ def gather_dual(part: DualEmbeddings, wire: Wire = "as_computed") -> DualEmbeddi
 
 
 def widest(ranges: Float[Tensor, "spaces 2"]) -> Float[Tensor, "spaces 2"]:
-    """The lowest of all workers' first column and the highest of their second."""
+    """The minimum over workers of the first column and the maximum of the second."""
     if world_size() == 1:
         return ranges
     signed = ranges * ranges.new_tensor([1.0, -1.0])
@@ -153,7 +155,7 @@ def gather_integers(part: Int64[Tensor, "part columns"]) -> Int64[Tensor, "batch
 
 
 def gather_uneven(part: Int64[Tensor, "part columns"]) -> Int64[Tensor, "rows columns"]:
-    """All workers' rows, in order of rank, of which each may have another number."""
+    """All workers' rows, in order of rank; workers may hold different numbers of rows."""
     if world_size() == 1:
         return part
     counts = gather_integers(torch.tensor([[len(part)]], device=part.device)).flatten().tolist()

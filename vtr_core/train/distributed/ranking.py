@@ -1,9 +1,9 @@
 """Retrieval metrics of rows that several workers embedded, each of which ranks its share of the queries.
 
-The figures are those of `evaluate_retrieval` of all rows, to the last digit: scores are computed in the same blocks of
-queries and items, from the same rows in the same order, and what is added up over workers are counts. No worker holds
-more vectors than its own rows, one block of items and one of queries. Between two meetings of the workers lies the
-comparison of one block of items with a share of the queries, however large the validation set is.
+The metrics are those of `evaluate_retrieval` on all rows, bit for bit: scores are computed in the same blocks of
+queries and items, from the same rows in the same order, and only counts are summed over workers. No worker holds more
+vectors than its own rows, one block of items and one of queries. Between two collectives a worker compares one block of
+items with its share of the queries, however large the validation set is.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from vtr_core.train.distributed.row_shares import SharedVectors, add_counts, add
 def evaluate_shares(own: EmbeddedRows, similarity: SimilarityKind, rank: int, device: torch.device) -> list[Direction]:
     """`evaluate_retrieval` of all workers' rows, in order of rank; equal on every worker.
 
-    device: on which the workers' collectives work; scores are computed on the CPU.
+    device: where the workers' collectives run; scores are computed on the CPU.
     """
     shared = _SharedRows(own, rank, device)
     return [_direction(shared, ranking, similarity) for ranking in rankings(shared.without_vectors)]
@@ -48,11 +48,11 @@ class _SharedRows:
         return self._vectors[entries.names[0]].owners(_rows(entries))
 
     def own(self, entries: Entries) -> Entries:
-        """`entries`, all of which this worker has, with their vectors."""
+        """`entries` with their vectors, all of which this worker has."""
         return _filled(entries, [self._vectors[name].own(_rows(entries)) for name in entries.names])
 
     def fetch(self, entries: Entries) -> Entries:
-        """`entries`, the same on every worker, with their vectors."""
+        """`entries`, the same on every worker, with their vectors, fetched from the workers that have them."""
         return _filled(entries, [self._vectors[name].fetch(_rows(entries)) for name in entries.names])
 
 
@@ -68,7 +68,7 @@ def _filled(entries: Entries, vectors: list[Float32[Tensor, "entries dim"]]) -> 
 
 
 class _OwnQueries:
-    """The parts of the queries that this worker ranks: those whose first query it has."""
+    """The blocks of queries that this worker ranks: those whose first query it has."""
 
     def __init__(self, shared: _SharedRows, queries: Entries) -> None:
         self._shared, self._queries = shared, queries

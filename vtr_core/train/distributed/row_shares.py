@@ -1,7 +1,7 @@
-"""Embedded rows of which every worker has a share, and blocks of them that move between the workers as tensors.
+"""Embedded rows sharded over the workers, and the exchange of blocks of them as tensors.
 
-Of each row all workers hold keys and presence, about 40 bytes; its vectors stay with the worker that embedded it, and
-come to the others in blocks, by broadcasts from those that have them.
+All workers hold the keys and presence flags of each row, about 40 bytes; its vectors stay with the worker that embedded
+it, and reach the others in blocks, by broadcasts.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def gather_columns(
 
 
 class SharedVectors:
-    """One matrix of vectors, of which worker r has the rows `starts[r]` to `starts[r + 1]`."""
+    """One matrix of vectors, sharded by rows: worker r has the rows `starts[r]` to `starts[r + 1]` − 1."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class SharedVectors:
         self._own, self._starts, self._rank, self._device = own, starts, rank, device
 
     def owners(self, rows: Int64[np.ndarray, " rows"]) -> tuple[int, ...]:
-        """The workers that have any of these rows, ascending."""
+        """The workers that have at least one of these rows, ascending."""
         return tuple(np.unique(np.searchsorted(self._starts, rows, side="right") - 1).tolist())
 
     def own(self, rows: Int64[np.ndarray, " rows"]) -> Float32[Tensor, "rows dim"]:
@@ -69,12 +69,12 @@ class SharedVectors:
 
 
 def add_scores(counts: PairCounts, device: torch.device) -> None:
-    """Give every worker the scores of relevant pairs that any of them noted."""
+    """Share the scores of relevant pairs, each computed by one worker, with all workers."""
     counts.scores = _summed(counts.scores, device)
 
 
 def add_counts(counts: PairCounts, device: torch.device) -> None:
-    """Give every worker the sums of all workers' counts."""
+    """Replace the counts by their sums over all workers."""
     counts.higher, counts.equal = _summed(counts.higher, device), _summed(counts.equal, device)
     counts.not_finite = _summed(counts.not_finite, device)
 

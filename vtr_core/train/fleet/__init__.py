@@ -1,4 +1,4 @@
-"""Workers and nodes: placed, reserved, watched, lost, brought back; the lease on a run.
+"""Placement, reservation, monitoring and restart of workers on a cluster's nodes; the lease on a run.
 
 Imports run and storage.
 """

@@ -1,4 +1,4 @@
-"""Faults of a worker group: whether they end the run or restart it."""
+"""Faults of a worker group, and whether they end the run or restart it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _MAX_REASON = 200
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault after which starting again can help."""
+    """A fault that a restart can help against."""
 
     reason: str
     began: bool
@@ -21,9 +21,9 @@ class Fault:
 
 
 def fault(error: TrainingFailedError, workers: int) -> Fault:
-    """The fault behind Ray Train's error: a worker was lost, or, as its peers see it, a collective broke.
+    """The fault behind Ray Train's error: a lost worker, or a broken collective, as its peers see the loss.
 
-    Raises what the run ends with where starting again cannot help: a VtrError of a worker, or an error of the code.
+    Raises the error that ends the run where a restart cannot help: a worker's VtrError, or an error of the code.
     """
     if isinstance(error, ControllerError) and isinstance(error.controller_failure, ray_private.start_timeout()):
         return Fault(first_line(error.controller_failure), began=False)
@@ -39,7 +39,7 @@ def fault(error: TrainingFailedError, workers: int) -> Fault:
 
 
 def _reason(error: TrainingFailedError) -> str:
-    """The message of one failed worker, preferring a lost one to its peers."""
+    """The message of one failed worker, preferably a lost one rather than its peers."""
     if not isinstance(error, WorkerGroupError) or not error.worker_failures:
         return first_line(error)
     worker, failure = min(error.worker_failures.items(), key=lambda item: (not _is_loss(item[1]), item[0]))
@@ -59,8 +59,8 @@ def first_line(error: Exception) -> str:
 class RestartBudget:
     """`allowed` restarts in a row from the same checkpoint.
 
-    A new checkpoint in between renews it: a run over weeks survives any number of faults as long as it comes forward,
-    and one that dies again and again at the same place ends.
+    A new checkpoint renews the budget: a run over weeks survives any number of faults as long as it makes progress, and
+    one that fails again and again at the same place ends.
     """
 
     def __init__(self, allowed: int) -> None:
@@ -68,7 +68,7 @@ class RestartBudget:
         self._checkpoint: str | None = None
 
     def spend(self, checkpoint: str | None, why: Fault) -> int:
-        """Take one restart from `checkpoint` (None: from the beginning); how many are left after it.
+        """Count one restart from `checkpoint` (None: from the beginning); returns how many are left after it.
 
         TrainingError where none is left.
         """

@@ -1,4 +1,4 @@
-"""Watches the cluster while a group trains: asks it to save and end before a node is taken, or to become larger."""
+"""Watches the cluster while a group trains: asks it to save and end before a node is preempted, or to add workers."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ _POLL_S = 1.0
 class Growth:
     """When a group may be ended to restart with more workers: `interval_s` after it has begun.
 
-    Where the last such end brought no more workers, because others took the room, twice as long as the last time.
+    The interval doubles each time such a restart brings no more workers, because others took the resources.
     """
 
     def __init__(self, interval_s: float) -> None:
@@ -29,7 +29,7 @@ class Growth:
         self._before: int | None = None
 
     def interval(self, workers: int, resized: bool) -> float:
-        """Seconds for a group of `workers`; `resized`: the group before it was ended to grow."""
+        """Seconds for a group of `workers`; `resized`: the previous group was ended to grow."""
         failed = resized and self._before is not None and workers <= self._before
         self._interval_s = 2 * self._interval_s if failed else self._first_s
         self._before = workers
@@ -37,9 +37,9 @@ class Growth:
 
 
 class GroupWatch:
-    """A context manager around one group of `workers` workers; `larger` is the next count above it, if any.
+    """A context manager around one group of `workers` workers; `larger` is the next possible count, if any.
 
-    grow_after_s: no sooner than this after it has begun is the group asked to end for the sake of more workers.
+    grow_after_s: the group is not ended to add workers sooner than this after it has begun.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GroupWatch:
             self._began = time.monotonic()
         may_grow = self._began is not None and time.monotonic() - self._began > self._grow_after_s
         if self._larger is not None and may_grow and self._has_room():
-            self._withdraw()  # before the group is asked: it may need these CPUs for its last batch
+            self._withdraw()  # before the group is asked to stop: it may need these CPUs for its last batch
             return "resized"
         return None
 

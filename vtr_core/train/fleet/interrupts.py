@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a run: the first asks it to save and end, the second ends it at once."""
+"""Ctrl-C and SIGTERM during a run: the first saves and ends it, the second ends it at once."""
 
 import signal
 import sys
@@ -14,9 +14,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def graceful(request_stop: Callable[[], None]) -> Iterator[None]:
-    """Call `request_stop` at the first signal inside, and raise Interrupted when the inside has ended because of it.
+    """Call `request_stop` at the first signal within the context, and raise Interrupted once the body has ended for it.
 
-    A second signal raises Interrupted where it is. Outside the main thread, which alone gets signals, nothing changes.
+    A second signal raises Interrupted wherever the code is. Outside of the main thread, which alone gets signals,
+    nothing is done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,9 +1,9 @@
-"""The right to write a run folder, held by one driver at a time.
+"""The lease on a run folder: the right to write it, held by one driver at a time.
 
-`owner/00000001.json` is made exclusively by the first driver, `00000002.json` by the next, and so on: the highest
-number holds the folder, so of several that try at once one succeeds. No number is used twice. The holder shows that it
-lives by a heartbeat, a new modification time of its file; whoever finds a holder watches for a change, by no clock but
-its own. On the holder's machine it is enough to look whether its process lives.
+`owner/00000001.json` is created exclusively by the first driver, `00000002.json` by the next, and so on: the highest
+number holds the lease, so of several drivers that try at once one succeeds. No number is used twice. The holder renews
+the lease by heartbeats, new modification times of its file. Another driver waits for a change of that time, by its own
+clock alone. On the holder's machine it is enough to check whether its process lives.
 """
 
 import json
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 Sleep = Callable[[float], object]
 HEARTBEAT_S = 10.0
 _BEATS_MISSED = 3.5
-"""Heartbeats without a change of its file after which a holder counts as gone."""
+"""Missed heartbeats after which a holder counts as gone."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Holder:
 
 
 class Lease:
-    """A held run folder; a context, at whose end it is released."""
+    """A held lease on a run folder; a context manager, which releases it at its end."""
 
     def __init__(self, folder: Location, number: int, heartbeat_s: float) -> None:
         self.number = number
@@ -73,7 +73,7 @@ class Lease:
 
     @classmethod
     def take(cls, run: Location, heartbeat_s: float = HEARTBEAT_S, sleep: Sleep = time.sleep) -> "Lease":
-        """Hold the run folder at `run`; RunConflict, with who holds it, where another driver does and lives."""
+        """Take the lease on the run folder at `run`; RunConflict, naming the holder, where it is alive."""
         folder = run / "owner"
         before = _newest(folder)
         if before:
@@ -91,7 +91,7 @@ class Lease:
         return cls(folder, number, heartbeat_s)
 
     def check(self) -> None:
-        """RunConflict where another driver has taken the folder over."""
+        """Raise RunConflict where another driver has taken over the folder."""
         if self._lost:
             raise RunConflict(
                 f"{self._folder} was taken over by {_read(_file(self._folder, _newest(self._folder)))}, because this "
@@ -120,7 +120,7 @@ class Lease:
 
 
 def is_held(folder: Location, number: int) -> bool:
-    """Whether lease `number` is the one that holds; `folder` is a run's `owner/`."""
+    """Whether lease `number` is the current one; `folder` is a run's `owner/`."""
     return _newest(folder) == number
 
 
@@ -132,7 +132,7 @@ def is_released(run: Location) -> bool:
 
 
 def may_be_held(run: Location) -> bool:
-    """Whether a driver holds the run folder at `run`, unless it is known to be gone; no wait for a sign of life."""
+    """Whether a driver holds the run folder at `run`, unless it is known to be gone; does not wait for a heartbeat."""
     number = _newest(run / "owner")
     return number > 0 and _is_gone(_file(run / "owner", number)) is not True
 
@@ -141,7 +141,7 @@ _ADVICE = "wait for its end or stop it, or choose another --out"
 
 
 def _wait_until_gone(run: Location, file: Location, heartbeat_s: float, sleep: Sleep) -> None:
-    """Return once the holder is known, or taken, to be gone; RunConflict where it lives."""
+    """Return once the holder is gone, or has missed its heartbeats; RunConflict where it lives."""
     gone = _is_gone(file)
     if gone is None:
         wait = _BEATS_MISSED * heartbeat_s
@@ -155,7 +155,7 @@ def _wait_until_gone(run: Location, file: Location, heartbeat_s: float, sleep: S
 def _is_gone(file: Location) -> bool | None:
     """Whether the holder that made the file is gone; None where the file does not tell, or not yet.
 
-    Only who holds a higher number deletes a file, so the holder of one that is missing no longer counts.
+    Only the holder of a higher number deletes a file, so the holder of a missing file no longer counts.
     """
     holder = _read(file)
     if holder is None:
@@ -164,7 +164,7 @@ def _is_gone(file: Location) -> bool | None:
 
 
 def _stays_silent(file: Location, wait_s: float, sleep: Sleep) -> bool:
-    """Whether the file shows no heartbeat for `wait_s`; known sooner where it begins to tell who made it."""
+    """Whether the file shows no heartbeat for `wait_s`; known sooner once its content tells who holds it."""
     seen, pauses = _changed(file), max(20, math.ceil(wait_s))
     for _ in range(pauses):
         gone = _is_gone(file)
@@ -204,13 +204,13 @@ def _read(file: Location) -> Holder | None:
 
 
 def _changed(file: Location) -> tuple[Any, ...]:
-    """A value that changes with every heartbeat, and when the file is gone."""
+    """A value that changes with every heartbeat, and when the file is deleted."""
     info = file.filesystem.get_file_info(file.path)
     return info.type, info.mtime_ns, info.size
 
 
 def _touch(file: Location) -> None:
-    """A new modification time; on a disk without writing, which a full one would refuse."""
+    """Update the modification time; on a disk without writing, which a full disk would refuse."""
     if file.is_local:
         os.utime(file.path)
     else:
@@ -235,7 +235,7 @@ def _machine() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """The start time of a process of this machine, as the system reports it; empty where it does not exist."""
+    """The start time of a process on this machine, as the system reports it; empty where it does not exist."""
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:

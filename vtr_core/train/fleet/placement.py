@@ -1,4 +1,4 @@
-"""Placement of a run on a cluster: reading tasks on labelled nodes where there are some, workers on the others."""
+"""Placement of a run on a cluster: reading tasks on labelled nodes if there are any, workers on the others."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class Placement:
 
     @property
     def workers(self) -> Selector:
-        """Label selector of workers, which leave the nodes for reading alone."""
+        """Label selector of workers, which keeps them off the nodes for reading."""
         return {LABEL: f"!{READING}"} if self.is_apart else {}
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Room:
-    """CPUs and GPUs of a cluster, free or not: what it has, or what its autoscaler goes up to."""
+    """CPUs and GPUs of a cluster, free or not: those it has, or those its autoscaler can grow to."""
 
     cpus: float
     gpus: float
@@ -53,7 +53,7 @@ class Room:
     """CPUs on the labelled nodes; None where reading may run on any node, or the number is unknown."""
 
     def holds(self, scaling: ScalingConfig, workers: int) -> bool:
-        """Whether there are CPUs for this many workers and for reading; GPUs are not checked."""
+        """Whether the CPUs suffice for this many workers and for reading; GPUs are not checked."""
         wanted = workers * scaling.cpus_per_worker
         if scaling.workers == 0:
             return scaling.cpus <= self.cpus
@@ -62,7 +62,7 @@ class Room:
         return wanted <= self.cpus - self.reading_cpus and scaling.reading_cpus <= self.reading_cpus
 
     def runs(self, scaling: ScalingConfig, gpu: bool) -> int:
-        """How many runs of `scaling.workers` workers each there is room for at once, each reading for itself."""
+        """How many runs of `scaling.workers` workers, each with its own reading tasks, fit at once."""
         workers = scaling.workers * scaling.cpus_per_worker
         if self.reading_cpus is None or scaling.workers == 0:
             fit = self.cpus / scaling.cpus
@@ -77,12 +77,12 @@ class Room:
 
 
 def placement(wanted: ReadingNodes) -> Placement:
-    """The placement that the setting selects on the connected cluster."""
+    """The placement that the setting asks for, on the connected cluster."""
     return resolve(wanted, ray.nodes())
 
 
 def resolve(wanted: ReadingNodes, nodes: Iterable[Node]) -> Placement:
-    """The placement that the setting selects on a cluster of these nodes."""
+    """The placement that the setting asks for, on a cluster of these nodes."""
     labelled = len(_for_reading(nodes))
     match wanted:
         case "any":
@@ -106,9 +106,9 @@ def room(chosen: Placement) -> Room:
 
 
 def room_of(chosen: Placement, nodes: Iterable[Node], limits: Mapping[str, float] | None) -> Room:
-    """What these nodes have, or what an autoscaler with these limits can make of them.
+    """The resources that these nodes have, or that an autoscaler with these limits can provide.
 
-    Limits are of the whole cluster: they do not tell the nodes for reading from the others.
+    Limits hold for the whole cluster: they do not tell nodes for reading from the others.
     """
     found = list(nodes)
     cpus, gpus = _sum(found, "CPU"), _sum(found, "GPU")

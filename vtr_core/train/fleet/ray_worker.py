@@ -37,12 +37,12 @@ def _context(channel: Channel, wire: Wire) -> WorkerContext:
 
 
 def _distribute(model: nn.Module, wire: Wire) -> nn.Module:
-    """DDP, except of a model without anything to train, which it does not take."""
+    """DDP, except for a model without trainable parameters, which DDP refuses."""
     if not any(parameter.requires_grad for parameter in model.parameters()):
         return model.to(ray.train.torch.get_device())
     constant_buffers = {"broadcast_buffers": False}
     prepared = ray.train.torch.prepare_model(model, parallel_strategy_kwargs=constant_buffers)
     assert isinstance(prepared, nn.Module)
-    if wire == "bf16" and isinstance(prepared, DistributedDataParallel):  # one worker's is not wrapped
+    if wire == "bf16" and isinstance(prepared, DistributedDataParallel):  # a single worker's is not wrapped
         prepared.register_comm_hook(None, average_in_bf16)
     return prepared

@@ -11,14 +11,14 @@ from vtr_core.train.fleet.placement import Placement, Selector
 
 Bundle = dict[str, float]
 SETTLE_S = 5.0
-"""How long more than the fewest workers are waited for before a group begins."""
+"""Seconds to wait for more than the fewest workers before a group begins."""
 _POLL_S = 0.2
 
 
 class Request:
-    """A request for room, all of it or none, which stays in Ray's queue (and is seen by an autoscaler) until withdrawn.
+    """A request for resources, all or none, which stays in Ray's queue, visible to an autoscaler, until withdrawn.
 
-    Nodes that are dead or about to be taken away give no room. Each bundle comes with the labels of its node.
+    Nodes that are dead or about to be preempted do not count. Each bundle comes with the labels of its node.
     """
 
     def __init__(self, bundles: Sequence[tuple[Mapping[str, float], Selector]]) -> None:
@@ -27,11 +27,11 @@ class Request:
         )
 
     def is_granted(self) -> bool:
-        """Whether the room is held for us now."""
+        """Whether the resources are reserved for us now."""
         return self._group is not None and placement_group_table(self._group)["state"] == "CREATED"
 
     def withdraw(self) -> None:
-        """Give the room back."""
+        """Release the resources."""
         if self._group is not None:
             remove_placement_group(self._group)
             self._group = None
@@ -43,13 +43,13 @@ def worker_bundle(scaling: ScalingConfig, gpu: bool) -> Bundle:
 
 
 def reading_bundles(cpus: float) -> list[Bundle]:
-    """`cpus` in bundles of one CPU, as reading tasks take them, and what remains."""
+    """`cpus` in bundles of one CPU, as reading tasks take them, and the remainder."""
     whole = int(cpus)
     return [{"CPU": 1.0}] * whole + ([{"CPU": cpus - whole}] if cpus > whole else [])
 
 
 def increments(counts: Sequence[int]) -> list[int]:
-    """Workers to add from each of the ascending counts to the next, beginning at none."""
+    """Workers to add from each of the ascending counts to the next, starting from 0."""
     return [after - before for before, after in zip((0, *counts), counts, strict=False)]
 
 
@@ -61,10 +61,11 @@ def wait_for_room(
     give_up: Callable[[], bool],
     on_wait: Callable[[], None],
 ) -> int | None:
-    """The most workers of the ascending `counts` that there is room for, with CPUs left for reading.
+    """The largest of the ascending worker `counts` that the cluster has resources for, with CPUs left for reading.
 
-    Waits for the fewest as long as it takes, and then up to SETTLE_S for more. `on_wait` is called once if there is no
-    room at once; None as soon as `give_up` says so. The room is free again on return, for Ray Train to take.
+    Waits for the smallest count as long as it takes, and then up to SETTLE_S for more. `on_wait` is called once if
+    resources are not available at once; None as soon as `give_up` says so. The resources are free again on return, for
+    Ray Train to take.
     """
     worker = (worker_bundle(scaling, gpu), placed.workers)
     reading = [(bundle, placed.reading) for bundle in reading_bundles(scaling.reading_cpus)]
@@ -87,7 +88,7 @@ def wait_for_room(
 
 
 def _settled(counts: Sequence[int], further: Sequence[Request], give_up: Callable[[], bool]) -> int:
-    """The count that is granted once all is, or once it has been waited for long enough."""
+    """The largest granted count, once all requests are granted or the waiting time is over."""
     deadline = time.monotonic() + SETTLE_S
     while True:
         granted = [request.is_granted() for request in further]

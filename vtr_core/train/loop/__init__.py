@@ -1,4 +1,4 @@
-"""The loop of a worker: steps, validation, points, checkpoints.
+"""The training loop of a worker: steps, validation, logging, checkpoints.
 
 Imports run, data, checkpoint and distributed.
 """

@@ -1,4 +1,4 @@
-"""Row groups that could not be read and whose rows were replaced: each is named once, its rows are counted."""
+"""Unreadable row groups whose rows were replaced: each is reported once, its rows are counted."""
 
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader

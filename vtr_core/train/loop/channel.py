@@ -10,7 +10,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from vtr_core.train.loop.context import Reason, Report
 
 _MAX_CALLS = 100_000
-"""Every worker's question after a stop stays open all along, so there are as many calls as workers, and a few."""
+"""Each worker's query for a stop request stays pending, so there are about as many concurrent calls as workers."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Group:
 
 
 class _Exchange:
-    """Holds reports until the driver takes them, and the request to stop until the workers look."""
+    """Buffers reports until the driver takes them, and the request to stop until the workers ask for it."""
 
     def __init__(self) -> None:
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
@@ -45,7 +45,7 @@ class _Exchange:
 
     async def new_group(self) -> None:
         if not self._stop.done():
-            self._stop.set_result(None)  # lets the questions of workers that are gone come to an end
+            self._stop.set_result(None)  # ends the pending queries of workers that are gone
         self._stop = asyncio.get_event_loop().create_future()
         self._group = Group()
 
@@ -62,10 +62,10 @@ class _Exchange:
 
 
 class Channel:
-    """A handle on the exchange; it travels to workers. Nothing here makes a training step wait."""
+    """A handle on the exchange, which is sent to workers. No call here makes a training step wait."""
 
     def __init__(self) -> None:
-        # Where the driver is: the loss of any other node must not take the reports with it.
+        # On the driver's node: the loss of any other node must not lose the reports.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         actor: Any = ray.remote(num_cpus=0)(_Exchange)
         self._exchange = actor.options(max_concurrency=_MAX_CALLS, scheduling_strategy=here).remote()
@@ -75,11 +75,11 @@ class Channel:
         self._exchange.put.remote(report)
 
     def take(self, timeout_s: float) -> list[Report]:
-        """The reports that have come, oldest first; waits for one at most `timeout_s`."""
+        """The reports that have arrived, oldest first; waits for one for at most `timeout_s`."""
         return ray.get(self._exchange.take.remote(timeout_s))
 
     def new_group(self) -> None:
-        """A worker group is about to begin: no stop is requested of it, and it is nowhere yet."""
+        """Reset for a worker group that is about to begin: without a stop request and without known nodes."""
         ray.get(self._exchange.new_group.remote())
 
     def request_stop(self, reason: Reason) -> None:
@@ -96,7 +96,7 @@ class Channel:
 
 
 class StopWatch:
-    """Tells, at once and as often as asked, whether a stop was requested."""
+    """Tells whether a stop was requested, without waiting."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer

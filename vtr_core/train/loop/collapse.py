@@ -7,14 +7,15 @@ from vtr_core.analysis.signal import effective_rank, row_share, score_deviation
 from vtr_core.systems.task import Compared
 
 ALIKE = 0.01
-"""Vectors of which less than this share of energy differs between rows, or similarities that deviate by less than
-this, on the loss's own scale, tell nothing apart."""
+"""Threshold of collapse: the share of the vectors' energy that differs between rows, or the standard deviation of
+similarities on the loss's own scale.
+"""
 FLAT = 1.5
-"""An effective rank below which all differences lie about on one line."""
+"""Effective rank below which all differences lie about on one line."""
 FEWEST_ROWS = 16
-"""Rows that say something about ranks and deviations."""
+"""The fewest rows for which ranks and deviations are meaningful."""
 GUESSING = 0.98
-"""A loss of more than this share of chance is at chance."""
+"""A loss above this fraction of the chance level counts as chance."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Collapse:
 
 
 class CollapseWatch:
-    """Looks at logged steps; says once that vectors have collapsed, and once that the loss is at chance.
+    """Checks logged steps; reports once that vectors have collapsed, and once that the loss is at chance level.
 
     warm_steps: steps before the loss can be expected below chance.
     """
@@ -70,7 +71,7 @@ class CollapseWatch:
         return Collapse(found[0], learned if self._was_apart else initial)
 
     def _beside_chance(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
-        """Chance, until the loss was once below it: it costs a loss."""
+        """The chance level, until the loss was below it once; computing it costs as much as a loss."""
         if self._learned:
             return {}
         chance = compared.chance()

@@ -1,4 +1,4 @@
-"""What `auto` stands for on a worker's device."""
+"""The meaning of the settings' `auto` on a worker's device."""
 
 from typing import assert_never
 

@@ -15,10 +15,12 @@ def judge(
     plateau_patience: int | None = None,
     plateau: Literal["flat", "old_rate"] = "flat",
 ) -> Progress:
-    """`progress` with this step's validation taken into account; higher is better, an equal value is no gain.
+    """`progress` updated with this step's validation; higher is better, an equal value is no improvement.
 
-    flat: `plateau_patience` validations without a gain since the best one, or since the last plateau, are a plateau.
-    old_rate: so is the first one without a gain that is at least number `plateau_patience` since the last plateau.
+    flat: a plateau is reached after `plateau_patience` validations without improvement since the best one, or since the
+    last plateau.
+    old_rate: it is reached at the first validation without improvement, once the rate has been in use for
+    `plateau_patience` validations.
     """
     if metric not in values:
         given = ", ".join(sorted(values)) or "none: no row of it has a feature that the model takes"

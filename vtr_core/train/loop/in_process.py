@@ -19,7 +19,7 @@ from vtr_core.train.loop.worker import Worker
 def fit_in_process(job: Job, on_report: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
     """`vtr_core.train.fit.fit` in this process: batches, losses and weights are those of one worker.
 
-    A fault ends the run; --resume goes on with it. `should_stop` is asked at every step.
+    A fault ends the run; --resume continues it. `should_stop` is called at every step.
     """
     device = device_here(job.config)
     channel = _Channel(on_report, should_stop)

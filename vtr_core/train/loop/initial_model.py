@@ -1,4 +1,4 @@
-"""The model that a run begins with: drawn from its seed, with the weights of a backbone or of another model."""
+"""A run's initial model: drawn from its seed, or with the weights of a backbone or of another model."""
 
 import numpy as np
 import torch
@@ -16,10 +16,10 @@ from vtr_core.train.checkpoint.load import load_model
 
 
 def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | None, standardize: bool) -> nn.Module:
-    """A model drawn from the seed of `config`, alike in all workers.
+    """A model drawn from the seed of `config`, equal on all workers.
 
-    standardize: whether a model that standardizes features gets the statistics of `data`, of which every worker reads
-    the same part; a checkpoint holds them.
+    standardize: whether a model that standardizes features gets the statistics of `data`, for which every worker reads
+    the same part; when resuming, the checkpoint has them.
     """
     wanted = standardize and system_of(config.model).standardizes(config.model)
     statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard) if wanted else None
@@ -30,7 +30,7 @@ def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | Non
 def given_weights(
     model: nn.Module, config: TrainConfig, words: Vocabulary, concepts: ConceptNames | None, init: str | None
 ) -> Fitting | None:
-    """Put the weights of its backbone into a new model, then those of the model `init`; what of these fits."""
+    """Load the weights of its backbone into a new model, then those of the model `init`; returns which of these fit."""
     system_of(config.model).implementation().pretrained(model)
     if init is None:
         return None

@@ -25,8 +25,8 @@ class Learner:
     """One worker's copy of everything that changes with a training step.
 
     distribute: wraps the module for data parallel training (DDP) and moves it to the worker's device.
-    compiles: whether training goes through the model as torch.compile has it; validation never does, whose batches have
-    sizes of their own.
+    compiles: whether training steps run the model through torch.compile; validation never does, because its batch sizes
+    differ.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Learner:
         self._config = config
         self._bare = model
         share_statistics(model, sum_shares)
-        if world_size() > 1:  # alone, torch's own is faster
+        if world_size() > 1:  # with a single worker torch's own is faster
             share_channels(model, sum_shares)
         rows = config.batch.micro_rows
         called = _compiled(model) if compiles else model
@@ -52,7 +52,7 @@ class Learner:
 
     @property
     def bare(self) -> nn.Module:
-        """The model itself, as it is trained."""
+        """The model itself, with the weights that are trained."""
         return self._bare
 
     @property
@@ -65,10 +65,10 @@ class Learner:
         set_learning_rate(self._optimizer, rate)
 
     def update(self, loss: Tensor) -> Tensor | None:
-        """One optimiser step down the gradient of `loss`; the norm of the whole gradient before clipping.
+        """One optimiser step down the gradient of `loss`; returns the norm of the whole gradient before clipping.
 
-        None, and nothing changed, where either is not finite; on all workers then, which have the same loss and the
-        same gradient. Both are read at once: that is the one time that a step waits for the device.
+        None, and nothing changed, where either is not finite; then on all workers, which have the same loss and
+        gradient. Both are read at once: this is the only time that a step waits for the device.
         """
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -84,7 +84,7 @@ class Learner:
         return norm
 
     def restore(self, found: Checkpoint, folder: RunFolder) -> None:
-        """Go on from a checkpoint of this run."""
+        """Load the state of a checkpoint of this run."""
         place = folder.checkpoint_at(found.progress.step)
         load_weights(self._bare, found.trained or found.model, place)
         load_weights(self.objective, found.objective, place / "optimizer.pt")

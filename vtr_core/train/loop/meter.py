@@ -1,4 +1,4 @@
-"""Speed and data-wait between two logged points."""
+"""Training speed and the share of time spent waiting for data, between two logged points."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Meter:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Whatever happens inside is waiting for data."""
+        """Time within this context counts as waiting for data."""
         begin = time.perf_counter()
         yield
         self._waited += time.perf_counter() - begin
@@ -29,7 +29,7 @@ class Meter:
         return time.perf_counter() - self._begin
 
     def step(self) -> None:
-        """One more step is done."""
+        """Count a step as done."""
         self._steps += 1
 
     def read(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Gradient caching: batches whose activations do not fit, in micro-batches."""
+"""Gradient caching: micro-batches for batches whose activations do not fit into memory."""
 
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -8,10 +8,10 @@ from vtr_core.nn.embeddings import Embeddings, concatenate
 
 
 class MicroBatches(nn.Module):
-    """The model, taken through a batch `rows` rows at a time: memory for activations is that of `rows` rows.
+    """The model, applied to a batch `rows` rows at a time, so that memory for activations is that of `rows` rows.
 
     The loss needs the embeddings of the whole batch at once, but not the activations behind them: these are dropped in
-    the forward pass and computed again, piece by piece, when the gradient of a piece's embeddings is known, with the
+    the forward pass and recomputed, micro-batch by micro-batch, once the gradient of its embeddings is known, with the
     same random draws (Gao et al. 2021, "Scaling deep contrastive learning batch size under memory limited setup").
     Without dropout embeddings and gradients equal those of one pass over the whole batch.
     """

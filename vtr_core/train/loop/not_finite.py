@@ -1,4 +1,4 @@
-"""Search for the origin of non-finite values in a batch."""
+"""Search for the clips behind non-finite values in a batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,25 +25,25 @@ class Suspects:
     """Clips, or whole videos, with features that are not finite, the first few of them."""
 
     def __str__(self) -> str:
-        """In a message."""
+        """The form in messages."""
         clips = f"features that are not finite in {', '.join(self.clips)}, in " if self.clips else "rows of "
         return clips + ", ".join(self.places)
 
 
 def keys_not_finite(columns: Columns, features: Sequence[FeatureSpec]) -> set[int]:
-    """The `clip_key` of every row with a feature that it has and that is NaN or infinite, in any frame."""
+    """The `clip_key` of every row with a feature that has a NaN or infinite value, in any frame."""
     bad = np.zeros(len(columns["clip_key"]), bool)
     for feature in features:
         if feature.presence in columns:
             bad |= columns[feature.presence] & ~np.isfinite(columns[feature.name]).all(axis=1)
-        else:  # of whole videos the mean tells it of all frames
+        else:  # a whole video's mean is not finite if any frame is not
             bad |= ~np.isfinite(columns[mean_column(feature.name)]).all(axis=1)
     return set(columns["clip_key"][bad].tolist())
 
 
 def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> Suspects:
     """Name the clips, or whole videos, with `keys` among the row groups of a batch, by reading the ids in those."""
-    if isinstance(manifest.schema, ImageSchema):  # pixels are whole numbers
+    if isinstance(manifest.schema, ImageSchema):  # images have integer pixels, which are always finite
         return Suspects(_first([_name(manifest, place) for place in places]), ())
     found: dict[str, list[str]] = {}
     missing = set(keys)
@@ -55,7 +55,7 @@ def suspects(manifest: Manifest, places: Sequence[RowGroup], keys: set[int]) -> 
             break
         try:
             columns = reader.read(place)
-        except DatasetError:  # a damaged one, whose rows were replaced, held none of these clips
+        except DatasetError:  # a damaged row group; its rows were replaced, so it had none of these clips
             continue
         for row in np.flatnonzero(np.isin(columns[key], list(missing))).tolist():
             video = f"video {columns['video_id'][row]}"

@@ -20,17 +20,17 @@ from vtr_core.train.loop.context import DriverChannel
 
 @dataclass(frozen=True)
 class _Writing:
-    """A checkpoint that a thread writes."""
+    """A checkpoint that a thread is writing."""
 
     step: int
     outcome: Future[Location]
 
 
 class Recorder:
-    """Writes to the run folder and to the driver. The other workers have none.
+    """Writes to the run folder and to the driver; only the first worker has one.
 
-    A place that cannot be written costs a checkpoint, not the run: the next one is tried again. Training waits for a
-    snapshot of a checkpoint alone; a thread writes it, one at a time, and the next one waits for the one before.
+    A failed write costs a checkpoint, not the run: the next checkpoint is tried again. Training waits only for a
+    checkpoint's snapshot; a thread writes it, one at a time, and the next save waits for the previous one.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Recorder:
         self._system = None if system_s is None else SystemMeter(system_s)
 
     def begin(self, step: int, workers: int) -> None:
-        """Tell the driver that the group begins, and how many logged steps it does again."""
+        """Tell the driver that the group begins, and how many already logged steps it repeats."""
         lost = self._log.steps_lost
         if step or lost:
             self.event("resumed", step=step, steps_lost=lost, workers=workers)
@@ -62,9 +62,9 @@ class Recorder:
             self.event("started", step=step, workers=workers)
 
     def point(self, values: Mapping[str, float], step: int, total_steps: int) -> None:
-        """Log a point with the machine's utilisation, and send it to the driver, without waiting for either.
+        """Log a point with the machine's utilisation and send it to the driver, waiting for neither.
 
-        Ray Train's own `report` would hold all workers until its controller looks, every two seconds.
+        Ray Train's own `report` would block all workers until its controller polls, every two seconds.
         """
         if not self.is_writing():
             self.finish_writing()
@@ -77,14 +77,14 @@ class Recorder:
         self._channel.report({"event": event, **details})
 
     def is_late(self, minutes: float | None) -> bool:
-        """Whether the group has written, or tried to write, no checkpoint for so many minutes; never for None."""
+        """Whether the group has neither written nor tried to write a checkpoint for `minutes`; False for None."""
         return minutes is not None and self._clock() - self._saved_s >= 60 * minutes
 
     def save(self, checkpoint: Checkpoint) -> str:
-        """Take a snapshot and write it while training goes on, after the points before it; an event where that fails.
+        """Take a snapshot and write it while training continues, after earlier points; an event where that fails.
 
-        The snapshot is taken when this returns, the checkpoint is there after `finish_writing`. The reason why neither
-        will be, if so.
+        The snapshot is complete when this returns, the checkpoint after `finish_writing`. Returns the reason if neither
+        will be written.
         """
         self.finish_writing()
         self._saved_s, step = self._clock(), checkpoint.progress.step
@@ -99,7 +99,7 @@ class Recorder:
         return self._writing is not None and not self._writing.outcome.done()
 
     def finish_writing(self) -> str:
-        """Wait until the checkpoint that is being written is there; the reason, if it is not, which is also an event.
+        """Wait for the checkpoint that is being written; returns why it failed, if it did, which is also an event.
 
         Raises RunConflict where another driver has taken the run over.
         """
@@ -118,7 +118,7 @@ class Recorder:
                 )
 
     def close(self) -> bool:
-        """Send and write what is left, a checkpoint too; whether MLflow has every point."""
+        """Send and write everything pending, including a checkpoint; returns whether MLflow has every point."""
         self._writer.shutdown()
         if self._system is not None:
             self._system.close()
@@ -147,6 +147,6 @@ class Recorder:
         return f"the newest good one is {complete[-1]}" if complete else "there is none before it"
 
     def _require_lease(self) -> None:
-        """RunConflict where another driver has taken the run over, which this worker may not know yet."""
+        """Raise RunConflict where another driver has taken the run over, which this worker may not know yet."""
         if not is_held(self._folder.location / "owner", self._lease):
             raise RunConflict(f"{self._folder.location} was taken over by another driver, which goes on with the run")

@@ -1,4 +1,4 @@
-"""What a few training steps spend their time on, by torch.profiler: a Chrome trace and a table of operators."""
+"""A profile of a few training steps by torch.profiler: a Chrome trace and a table of operators."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from vtr_core.tracking.run import TrackedRun, failures
 
 _WAIT, _WARM_UP, _RECORDED = 4, 1, 3
 STEPS = _WAIT + _WARM_UP + _RECORDED
-"""Steps that a run needs for a profile: four that begin it, one with the profiler on, three that are recorded."""
+"""Steps needed for a profile: four to begin, one with the profiler on but not recorded, three that are recorded."""
 TRACE, TABLE = "profile/trace.json", "profile/operators.txt"
 _ROWS = 60
 
@@ -24,10 +24,10 @@ _ROWS = 60
 def profiled(
     run: Location, tracked: TrackedRun | None, device: torch.device, event: Callable[..., None]
 ) -> Iterator[Callable[[], None]]:
-    """Profile this process's steps; yields what is to be called after each.
+    """Profile this process's steps; yields a function to call after each step.
 
-    `TRACE` and `TABLE` are written into the run folder and kept as artifacts of the MLflow run. A place that cannot be
-    written costs the profile, not the run; the event `profiled` says so, or where the profile is.
+    `TRACE` and `TABLE` are written into the run folder and logged as artifacts of the MLflow run. A failed write costs
+    the profile, not the run; the event `profiled` reports that, or where the profile is.
     """
     cuda = [ProfilerActivity.CUDA] if device.type == "cuda" else []
 
@@ -46,7 +46,7 @@ def profiled(
 
 
 def _texts(found: profile, device: torch.device) -> dict[str, str]:
-    """The trace, and the operators by the time that they take themselves on `device`."""
+    """The trace, and the table of operators sorted by their own time on `device`."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "trace.json"
         found.export_chrome_trace(str(file))

@@ -1,4 +1,4 @@
-"""The one training loop, run by every worker: by Ray Train's, or by the only one, in the process of the command."""
+"""The training loop, the same for workers of Ray Train and for a run in the process of the command."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -37,7 +37,7 @@ from vtr_core.train.loop.step_profile import profiled
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
-"""Steps after the warm-up in which a loss should have left chance."""
+"""Steps after the warm-up within which a loss should have left chance level."""
 
 
 class Worker:
@@ -56,7 +56,7 @@ class Worker:
         self._watch = CollapseWatch(self._config.optimizer.warmup_steps + _PATIENCE)
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
-        torch.manual_seed(self._config.seed)  # what the loss learns begins alike in all workers
+        torch.manual_seed(self._config.seed)  # the loss's parameters begin equal on all workers
         self._task = build_task(self._config, self._rank, self._world, table, self._information())
         self._build()
         self._compiled = False
@@ -84,7 +84,7 @@ class Worker:
     def run(self) -> bool:
         """Train from the current step to the end, to an early stop, a pause or a request to stop.
 
-        Whether this group has done its part: what is left, if anything, is for the driver to begin.
+        Returns whether this group is done; if anything is left, the driver begins the next group.
         """
         self._recorder = self._begin_recording()
         sent = False
@@ -118,13 +118,13 @@ class Worker:
             recorder.event(name, **values)
 
     def _report_compilation(self, meter: Meter) -> None:
-        """After the first step of a compiled model, how long it took: the others take none of it."""
+        """Report the duration of a compiled model's first step, the only one that includes compilation."""
         if self._recorder is not None and self._compiles and not self._compiled:
             self._compiled = True
             self._recorder.event("compiled", first_step_s=round(meter.elapsed(), 1))
 
     def _profiled(self) -> AbstractContextManager[Callable[[], None]]:
-        """What is called after each step."""
+        """A context that yields the function to call after each step."""
         if self._recorder is None or not self._job.profile:
             return nullcontext(lambda: None)
         return profiled(self._folder.location, self._job.tracked, self._device, self._recorder.event)
@@ -155,7 +155,7 @@ class Worker:
                 self._recorder.event(self._stop.reason(), step=self._progress.step)
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
-        """This worker's batches; and the record of replaced rows, where replacing them is allowed."""
+        """This worker's batches, and the record of replaced rows where replacing them is allowed."""
         columns = training_columns(self._manifest.schema, self._plan.extra_captions)
         reader = RowGroupReader(self._manifest, columns)
         part = Part(self._rank, self._world)
@@ -170,8 +170,8 @@ class Worker:
     def _step(self, columns: Columns) -> dict[str, float | Tensor] | None:
         """One optimiser step; None, and nothing done, where the loss or its gradient is not finite.
 
-        Randomness is a function of (seed, step, rank), so a resumed run draws what it would have drawn. Values stay on
-        the device: reading one waits for the step, which only those that are logged are worth.
+        Random draws are a function of (seed, step, rank), so a resumed run draws the same. Values stay on the device:
+        reading one waits for the step, which is done only for those that are logged.
         """
         step = self._progress.step
         assert int(columns["step"][0]) == step
@@ -201,7 +201,7 @@ class Worker:
         return values
 
     def _skip(self, columns: Columns, in_row: int) -> None:
-        """Count the step, say what its batch held, and stop after too many in a row; on all workers alike."""
+        """Count a skipped step, report what its batch held, stop after too many in a row; equal on all workers."""
         self._progress = replace(self._progress, skipped=self._progress.skipped + 1)
         step = self._progress.step
         keys = gather_objects(keys_not_finite(columns, self._manifest.schema.features))
@@ -225,12 +225,12 @@ class Worker:
         }
 
     def _is_due(self, every: int | None, step: int | None = None) -> bool:
-        """Whether something is due after `step` steps, those done unless another number is given."""
+        """Whether something is due after `step` steps (by default, the steps done so far)."""
         step = self._progress.step if step is None else step
         return every is not None and (step % every == 0 or step == self._total)
 
     def _validate_and_save(self) -> None:
-        """Validate at the end of every `validate_every` epochs; save then, and every so many steps or minutes."""
+        """Validate at the end of every `validate_every` epochs and save; also save every so many steps or minutes."""
         validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
         if validated and self._job.validation is not None:
             values = self._task.evaluate(
@@ -245,7 +245,7 @@ class Worker:
         self._paused = validated and self._job.pauses
 
     def _is_finished(self) -> bool:
-        """Whether all steps are done, or validation has stopped gaining."""
+        """Whether all steps are done, or early stopping applies."""
         patience = self._config.training.patience
         stale = patience is not None and self._progress.flat_validations >= patience
         return stale or self._progress.step >= self._total
