@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import torch
 from torch import nn
@@ -71,5 +72,5 @@ class RetrievalTask:
         """Retrieval on the validation set: every worker embeds a share of it, and ranks a share of the queries."""
         places = contiguous_share(row_groups(manifest), self._rank, self._world)
         rows = embed_rows(model, self._config, manifest, vocabulary, places)
-        device = next(model.parameters()).device
+        device = next(chain(model.parameters(), self.objective.parameters())).device  # a mean has none of its own
         return metric_values(evaluate_shares(rows, self._config.evaluation.similarity, self._rank, device), "val")
