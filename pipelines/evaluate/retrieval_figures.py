@@ -72,7 +72,9 @@ class Result:
 def printed(result: Result, checkpoint: str) -> list[Printed]:
     """A table for each similarity, with chance and, where known, the upper bound; and remarks."""
     similarities = dict.fromkeys(variant.similarity for variant in result.variants)
-    parts: list[Printed] = [_table(result, similarity, checkpoint) for similarity in similarities]
+    parts: list[Printed] = []
+    for similarity in similarities:
+        parts += [f"{result.name}: {checkpoint}, {similarity} similarity", _table(result, similarity)]
     remarks = {variant.title: variant.remark for variant in result.variants if variant.remark}
     parts += [f"  {title}: {remark}" for title, remark in remarks.items()]
     parts += [] if result.protocol is None else [f"  similarities: {result.protocol}"]
@@ -83,10 +85,9 @@ def printed(result: Result, checkpoint: str) -> list[Printed]:
     return parts
 
 
-def _table(result: Result, similarity: str, checkpoint: str) -> Table:
+def _table(result: Result, similarity: str) -> Table:
     """The directions of one similarity; it fits into a terminal of 80 columns."""
-    title = f"{result.name}: {checkpoint}, {similarity} similarity"
-    table = Table(title=title, title_justify="left", padding=(0, 0, 0, 1))
+    table = Table(padding=(0, 0, 0, 1))
     for column in ("", "queries", "items", "R@1", "R@5", "R@10", "MedR", "MeanR", "mAP", "tied"):
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for variant in result.variants:

@@ -65,7 +65,7 @@ def test_it_is_trained_evaluated_indexed_and_searched(env: Mapping[str, str], tm
         ["index", run, "--data", data, "--out", index],
         ["search", "number3", "--index", index, "--k", "2"],
     )
-    for part in ("text → video", "% of choices, by chance 50", "72 items (video 128, audio 128), compared by cosine"):
+    for part in ("text → video", "% of choices, by chance 50", "72 items (audio 128, video 128), compared by cosine"):
         assert part in said
     config = json.loads((tmp_path / "r/config.json").read_text())
     assert (config["model"]["kind"], config["loss"]["kind"]) == ("linear", "logistic_ranking")

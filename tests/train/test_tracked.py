@@ -87,7 +87,7 @@ def test_a_store_that_comes_back_during_the_run_is_sent_the_points_then(
         assert tracking.for_workers is None
         (tmp_path / "store").unlink()
         (tmp_path / "store").mkdir()
-        wait_for(lambda: tracking.run_id is not None and history(folder) == EXPECTED)
+        wait_for(lambda: folder.read()[0].mlflow_run_id is not None and history(folder) == EXPECTED)
         assert MlflowClient(record.tracking_uri).get_run(str(tracking.run_id)).info.status == "RUNNING"
 
 
