@@ -14,15 +14,10 @@ from vtr_core.text.tokens.vocabulary import NUM_SPECIAL, PADDING
 class SentenceEncoder(nn.Module):
     """φ(s) = [word counts; mean of the biGRU outputs; max-pooled convolutions of them] (thesis, Eq. 3.6).
 
-        Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
-        <end>. A token `num_words` + 3 is an unknown word, which levels 2 and 3 read and level 1 does not count.
-    <<<<<<< HEAD
-        train_vectors: given word vectors too; padded_windows: windows of padding alone take part in the maximum over time;
-        word_bound: word vectors begin uniform within ± this, not as standard normal numbers.
-    =======
-        train_vectors: loaded word vectors are trained too; padded_windows: windows of padding alone take part in the
-        maximum over time.
-    >>>>>>> w-tidy24
+    Level 1 counts the vocabulary's words 1, …, `num_words`. Levels 2 and 3 read the word vectors of <start>, the words,
+    <end>. A token `num_words` + 3 is an unknown word, which levels 2 and 3 read and level 1 does not count.
+    train_vectors: loaded word vectors are trained too; padded_windows: windows of padding alone take part in the
+    maximum over time; word_bound: word vectors start uniform within ± this, not as standard normal numbers.
     """
 
     def __init__(
