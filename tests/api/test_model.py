@@ -25,7 +25,7 @@ from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.dual.evaluation import evaluate_dual
 from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.systems.dual.scores import hybrid_scores, space_scores
+from vtr_core.systems.dual.scores import whole_scores
 from vtr_core.systems.muse.rows import embed_videos
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 
@@ -74,10 +74,7 @@ def test_a_dual_encoder_encodes_what_evaluation_does(dual: vtr_core.Model, video
 
 def test_a_dual_encoder_compares_as_evaluation_does(dual: vtr_core.Model, videos: Manifest) -> None:
     rows, config = embed_dual(dual.loaded, videos), dual.loaded.config
-    spaces = space_scores(rows, "jaccard")
-    both = rows.text_present, rows.video_present
-    how = both, config.evaluation.latent_weight, config.evaluation.normalise, rows.ranges
-    whole = hybrid_scores(spaces["latent"], spaces["concept"], *how).block(slice(None), slice(None))
+    whole = whole_scores(rows, "jaccard", config.evaluation.latent_weight, config.evaluation.normalise)["hybrid"]
     seen = dual.encode_video([frames(int(name[1:])) for name in rows.video_id])
     assert np.array_equal(dual.similarity(dual.encode_text(list(rows.captions)), seen), whole)
     assert evaluate_dual(rows, "jaccard")[0].space == "hybrid"

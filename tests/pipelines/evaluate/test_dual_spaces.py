@@ -25,7 +25,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.dual.rows import embed_dual
-from vtr_core.systems.dual.scores import space_scores
+from vtr_core.systems.dual.scores import whole_scores
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
@@ -110,7 +110,7 @@ def test_ambiguous_queries_are_compared_with_their_videos_alone(tmp_path: Path) 
     assert "test/d/ambiguous/t2v/r1" in result.metrics()
     loaded = load_model(saved, "cpu")
     rows = embed_dual(loaded, data)
-    scores = space_scores(rows, "jaccard")["concept"].block(slice(0, 6), slice(0, 3))
+    scores = whole_scores(rows, "jaccard", 0.6, "matrix")["concept"]
     asked = [n for n, caption in enumerate(rows.captions) if "run" in caption]
     videos = sorted({int(rows.caption_video[n]) for n in asked})
     relevant = np.array([[rows.caption_video[n] == video for video in videos] for n in asked])

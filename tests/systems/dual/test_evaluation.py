@@ -24,7 +24,7 @@ from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.dual.ranking import tiles
 from vtr_core.systems.dual.rows import DualRows, concatenate_dual, embed_dual, embed_dual_captions, embed_dual_rows
-from vtr_core.systems.dual.scores import hybrid_scores, space_scores
+from vtr_core.systems.dual.scores import whole_scores
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Progress
 from vtr_core.train.checkpoint.load import LoadedModel
@@ -91,20 +91,17 @@ def test_figures_equal_those_of_whole_matrices(
         assert one.directions[1].metrics == retrieval_metrics(back.numpy(), relevant.T.numpy())
 
 
-def test_blocks_equal_the_whole_scores() -> None:
+def test_tiles_equal_the_whole_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = _rows(no_text=(2,), no_video=(4,))
-    spaces = space_scores(rows, "jaccard")
-    present = rows.text_present, rows.video_present
-    scores = hybrid_scores(spaces["latent"], spaces["concept"], present, 0.6, "matrix", rows.ranges)
-    whole = scores.block(slice(0, CAPTIONS), slice(0, VIDEOS))
-    for queries in (slice(0, 3), slice(3, CAPTIONS)):
-        for items in (slice(0, 2), slice(2, VIDEOS)):
-            np.testing.assert_array_equal(scores.block(queries, items), whole[queries, items])
-    kept = np.ix_(*present)
-    parts = [
-        torch.from_numpy(spaces[s].block(slice(0, CAPTIONS), slice(0, VIDEOS))[kept]) for s in ("latent", "concept")
-    ]
-    np.testing.assert_allclose(whole[kept], hybrid(*parts), atol=1e-6)  # what is missing shifts no range
+    whole = whole_scores(rows, "jaccard", 0.6, "matrix")
+    assert list(whole) == ["hybrid", "latent", "concept"]
+    kept = np.ix_(rows.text_present, rows.video_present)
+    parts = [torch.from_numpy(whole[space][kept]) for space in ("latent", "concept")]
+    np.testing.assert_allclose(whole["hybrid"][kept], hybrid(*parts), atol=1e-6)  # what is missing shifts no range
+    monkeypatch.setattr(tiles, "CAPTION_CHUNK", 3)
+    monkeypatch.setattr(tiles, "VIDEO_CHUNK", 2)
+    for space, scores in whole_scores(rows, "jaccard", 0.6, "matrix").items():
+        np.testing.assert_allclose(scores, whole[space], atol=1e-6)
 
 
 def test_what_is_missing_counts_as_a_failure_and_is_no_item() -> None:
