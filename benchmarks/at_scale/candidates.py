@@ -111,9 +111,9 @@ def main(argv: list[str]) -> None:
         "machine": processor(),
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
-    out = Path(flags.out)
-    (out / "at_scale_candidates.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / "at_scale_candidates.md").write_text(page(values, argv))
+    out, name = Path(flags.out), f"at_scale_candidates_{flags.backend}"
+    (out / f"{name}.json").write_text(json.dumps(values, indent=1) + "\n")
+    (out / f"{name}.md").write_text(page(values, argv))
 
 
 def page(values: dict[str, Any], argv: list[str]) -> str:
