@@ -14,7 +14,10 @@ from urllib.parse import quote
 import psutil
 import pytest
 
+from pipelines.index.command import IndexFlags, index
+from tests.builders.dual_checkpoints import capsule_checkpoint
 from tests.builders.searched import ask, dual_index, served
+from tests.builders.toy import toy_dataset
 from tests.optional import optional
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.server import AppServer
@@ -25,10 +28,10 @@ _REPLICA = "ServeReplica:vtr-shard"
 
 
 def test_every_query_is_answered_while_a_replica_ends(local_ray: None, tmp_path: Path) -> None:
-    index = dual_index(tmp_path)
-    with served(index, rate=0) as server:
+    place = dual_index(tmp_path)
+    with served(place, rate=0) as server:
         alone = [ask(server, query)[2] for query in QUERIES]
-    with _replicated(index) as server, ThreadPoolExecutor(len(QUERIES)) as clients:
+    with _replicated(place) as server, ThreadPoolExecutor(len(QUERIES)) as clients:
         before, ended = _replicas(), Event()
         answers: list[tuple[int, int, Any]] = []
         asking = [clients.submit(_ask_until, ended, server, number, answers) for number in range(len(QUERIES))]
@@ -47,6 +50,26 @@ def test_every_query_is_answered_while_a_replica_ends(local_ray: None, tmp_path:
         assert content["hits"][0]["item_id"] == alone[number]["hits"][0]["item_id"]
         scores, expected = ([hit["score"] for hit in one["hits"]] for one in (content, alone[number]))
         assert scores == pytest.approx(expected, abs=1e-4)
+
+
+def test_parts_that_read_their_shards_alone_answer_as_the_whole(
+    local_ray: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve = optional("ray.serve", "serve")
+    monkeypatch.setattr("vtr_core.retrieval.embed.job.SHARD_ROWS", 2)
+    data = toy_dataset(tmp_path / "data")[0]
+    place = str(tmp_path / "index")
+    index(IndexFlags(capsule_checkpoint(tmp_path / "model", data), data.uri, place, shards=2))
+    with served(place, rate=0) as server:
+        alone = [ask(server, query)[2]["hits"] for query in QUERIES]
+    try:
+        with served(place, rate=0, ray=True, replicas=1, shards=2) as server:
+            divided = [ask(server, query)[2]["hits"] for query in QUERIES]
+    finally:
+        serve.shutdown()
+    for found, expected in zip(divided, alone, strict=True):
+        assert [hit["item_id"] for hit in found] == [hit["item_id"] for hit in expected]
+        assert [hit["score"] for hit in found] == pytest.approx([hit["score"] for hit in expected], abs=1e-4)
 
 
 def test_the_best_of_shards_are_the_best_of_the_whole() -> None:
