@@ -22,7 +22,7 @@ class Profile:
     changes: Mapping[str, Any]
     """Dotted settings of a run: {"scaling.workers": 8, …}."""
     nodes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """The nodes that the settings are made for, by their type in ray-cluster.yaml and kuberay.yaml."""
+    """The nodes that the settings are made for, by their type in ray-cluster.yaml and kuberay/cluster.yaml."""
     driver_cpus: float = 0.0
     """CPUs reserved for the driver of a submitted job; 0: it runs on the head node without a reservation."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable
-from pipelines.sweep.table import command, ranked, table, to_csv, to_json
+from pipelines.sweep.table import best_of, command, ranked, table, to_csv, to_json
 from tune_spaces.check import num_weights
 from tune_spaces.figures import Scored, importance_bars, parallel_coordinates, pareto
 from tune_spaces.importance import importances
@@ -16,6 +16,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.run.space import Space
 from vtr_core.tracking.models.registry import model_name, register_checkpoint
+from vtr_core.tracking.presentation import NOTE, code
 from vtr_core.tracking.run import TrackedRun
 from vtr_core.tracking.trials import Outcome
 from vtr_core.train.checkpoint.files import find_checkpoint
@@ -49,8 +50,17 @@ def conclude(
     _print(folder, record, rows, best, commands)
     version = _register(folder, record, best[0], space, tracking_uri)
     figure = {record.metric: best[0].objective or 0.0}
-    tags = {"best_trial": best[0].name, **version}
+    page = f"{note(folder, record)}\nThe best of {len(rows)} trials:\n\n{best_of(rows, record.metric)}"
+    tags = {"best_trial": best[0].name, NOTE: page, **version}
     return Outcome(figure, best[0].step, tags, files)
+
+
+def note(folder: SweepFolder, record: SweepRecord) -> str:
+    """The description of the sweep's MLflow run, in Markdown, before there are results."""
+    return (
+        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
+        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
+    )
 
 
 def _figures(space: Space, best: Sequence[TrialRow], weights: Mapping[int, int], metric: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
 from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.driver import concurrent_trials, require_population, run_trials
-from pipelines.sweep.end import conclude
+from pipelines.sweep.end import conclude, note
 from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
 from pipelines.sweep.trials import SweepTrials
 from tune_spaces.build import build_space
@@ -28,7 +28,7 @@ from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import check_writable, locate
 from vtr_core.tracking.also.tracker import require_trackers
-from vtr_core.tracking.presentation import code, page_tags
+from vtr_core.tracking.presentation import page_tags
 from vtr_core.tracking.provenance import provenance
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Status, TrackedRun, default_tracking_uri, full_tracking_uri
@@ -182,7 +182,7 @@ def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | 
         **record.changes,
     }
     tags = {
-        **page_tags(record.provenance, "vtr sweep", _note(folder, record)),
+        **page_tags(record.provenance, "vtr sweep", note(folder, record)),
         "space": record.space,
         "sweep.folder": folder.location.uri,
         "data.fingerprint": short(record.data_fingerprint),
@@ -192,14 +192,6 @@ def _parent(folder: SweepFolder, record: SweepRecord, uri: str) -> TrackedRun | 
     inputs = {context: Manifest.load(uri) for context, uri in sets.items()}
     page = SweepPage(f"sweep-{record.space}", tags, params, inputs)
     return open_sweep(uri, record.experiment, record.mlflow_run_id, page)
-
-
-def _note(folder: SweepFolder, record: SweepRecord) -> str:
-
-    return (
-        f"Sweep over {code(record.space)} on {code(record.data)}, compared by {code(record.metric)} on "
-        f"{code(record.validation)}.\n\n- go on: {code(f'vtr sweep --resume {folder.location.uri}')}\n"
-    )
 
 
 def _close(

@@ -16,6 +16,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import trained_vectors
 from vtr_core.run.space import Space
 from vtr_core.tracking.flatten import flatten
+from vtr_core.tracking.presentation import markdown_table
 
 
 def ranked(rows: Sequence[TrialRow]) -> list[TrialRow]:
@@ -65,6 +66,12 @@ def table(rows: Sequence[TrialRow], metric: str, most: int = 10) -> Table:
     for row in ranked(rows)[:most]:
         shown.add_row(row.name, f"{row.objective:.3f}", f"{_epochs(row):g}", row.state, settings(row.point))
     return shown
+
+
+def best_of(rows: Sequence[TrialRow], metric: str, most: int = 5) -> str:
+    """The best trials as a table in Markdown."""
+    best = [[row.name, f"{row.objective:.4g}", f"{_epochs(row):g}", settings(row.point)] for row in ranked(rows)[:most]]
+    return markdown_table(["trial", metric.removeprefix("val/"), "epochs", "settings"], best)
 
 
 def settings(point: Mapping[str, Any]) -> str:

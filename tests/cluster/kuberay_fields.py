@@ -1,4 +1,4 @@
-"""What KubeRay 1.5.1 and newer read of a RayCluster and a RayJob, as far as kuberay.yaml uses it.
+"""What KubeRay 1.5.1 and newer read of a RayCluster and a RayJob, as far as cluster/kuberay uses it.
 
 KubeRay's own schemas (its custom resource definitions) are on no package index. These models know the fields' names and
 types from its API reference; anything else is an error. What the fields must not say is in kuberay_rules.py; pod

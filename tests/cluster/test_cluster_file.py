@@ -82,7 +82,7 @@ def test_the_images_hold_what_setup_would_do(config: dict[str, Any]) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["ray-cluster.yaml", "kuberay.yaml", "compose.yaml", "../Dockerfile"])
+@pytest.mark.parametrize("name", ["ray-cluster.yaml", "kuberay/kustomization.yaml", "compose.yaml", "../Dockerfile"])
 def test_the_commands_that_it_quotes_are_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = quoted_commands.commands((quoted_commands.ROOT / "cluster" / name).read_text())
     assert found

@@ -52,6 +52,8 @@ def test_only_this_machine_reaches_it(services: dict[str, dict[str, Any]]) -> No
         "s3": ["127.0.0.1:8333:8333"],
         "mlflow": ["127.0.0.1:5000:5000"],
         "ray": ["127.0.0.1:8265:8265"],
+        "prometheus": ["127.0.0.1:9090:9090"],
+        "grafana": ["127.0.0.1:3000:3000"],
     }
     assert services["ray"]["environment"]["RAY_AUTH_MODE"] == "token"
 
@@ -59,7 +61,14 @@ def test_only_this_machine_reaches_it(services: dict[str, dict[str, Any]]) -> No
 def test_services_begin_when_what_they_need_answers(services: dict[str, dict[str, Any]]) -> None:
     assert all("healthcheck" in service for service in services.values())
     needs = {name: set(service.get("depends_on", {})) for name, service in services.items()}
-    assert needs == {"postgres": set(), "s3": set(), "mlflow": {"postgres", "s3"}, "ray": {"mlflow", "s3"}}
+    assert needs == {
+        "postgres": set(),
+        "s3": set(),
+        "mlflow": {"postgres", "s3"},
+        "ray": {"mlflow", "s3"},
+        "prometheus": {"ray"},
+        "grafana": {"prometheus"},
+    }
     conditions = {each["condition"] for service in services.values() for each in service.get("depends_on", {}).values()}
     assert conditions == {"service_healthy"}
 
@@ -77,12 +86,14 @@ def test_ray_keeps_its_objects_in_shared_memory(services: dict[str, dict[str, An
 def test_what_is_to_last_lies_in_volumes(services: dict[str, dict[str, Any]]) -> None:
     named = yaml.safe_load(FILE.read_text())["volumes"].keys()
     mounted = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", [])}
-    assert mounted == named == {"postgres", "s3", "work"}
+    files = {each for each in mounted if each.startswith("./")}
+    assert mounted - files == named == {"postgres", "s3", "work", "prometheus"}
+    assert all((FILE.parent / file).is_file() for file in files)
 
 
 def test_images_of_others_are_pinned_and_ours_are_the_dockerfiles(services: dict[str, dict[str, Any]]) -> None:
-    for name in ("postgres", "s3"):
-        assert re.fullmatch(r"[\w/]+:[\d.]+@sha256:[0-9a-f]{64}", services[name]["image"]), name
+    for name in ("postgres", "s3", "prometheus", "grafana"):
+        assert re.fullmatch(r"[\w/]+:v?[\d.]+@sha256:[0-9a-f]{64}", services[name]["image"]), name
     for name in ("mlflow", "ray"):
         assert services[name]["image"] == "vtr:cpu"
         assert services[name]["build"] == {"context": "..", "target": "cpu"}

@@ -1,7 +1,9 @@
-"""kuberay.yaml: Kubernetes' schemas for its own, Ray's own reading of the groups, KubeRay's fields and its rules."""
+"""cluster/kuberay: Kubernetes' schemas for its own, Ray's own reading of the groups, KubeRay's fields and its rules."""
 
 import copy
 import shlex
+import shutil
+import subprocess
 from itertools import pairwise
 from typing import Any
 
@@ -26,10 +28,17 @@ KUBERNETES = "1.34"
 LARGE = profile("8x8xh100")
 
 
+FOLDER = quoted_commands.ROOT / "cluster" / "kuberay"
+
+
+def _read(name: str) -> list[Object]:
+    return list(yaml.safe_load_all((FOLDER / name).read_text()))
+
+
 @pytest.fixture(scope="module")
 def objects() -> dict[str, Object]:
-    text = (quoted_commands.ROOT / "cluster" / "kuberay.yaml").read_text()
-    return {each["kind"]: each for each in yaml.safe_load_all(text)}
+    """The cluster's objects and the job, by their kind."""
+    return {each["kind"]: each for each in [*_read("cluster.yaml"), *_read("job.yaml")]}
 
 
 def _groups(objects: dict[str, Object]) -> list[Object]:
@@ -167,6 +176,54 @@ def test_the_job_runs_on_this_cluster_with_the_profile(
     }
 
 
-def test_the_two_parts_can_be_applied_apart(objects: dict[str, Object]) -> None:
-    parts = {kind: each["metadata"]["labels"]["app.kubernetes.io/component"] for kind, each in objects.items()}
-    assert parts == {"ServiceAccount": "cluster", "ConfigMap": "cluster", "RayCluster": "cluster", "RayJob": "job"}
+def test_everything_is_applied_together() -> None:
+    (kustomization,) = _read("kustomization.yaml")
+    files = {file.name for file in FOLDER.iterdir()} - {"kustomization.yaml"}
+    assert set(kustomization["resources"]) == files
+    names = [(each["kind"], each["metadata"]["name"]) for name in kustomization["resources"] for each in _read(name)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not there, which can build a kustomization")
+def test_kubectl_builds_it() -> None:
+    done = subprocess.run(["kubectl", "kustomize", FOLDER], capture_output=True, text=True, check=True)
+    assert (
+        len(list(yaml.safe_load_all(done.stdout))) == sum(len(_read(file.name)) for file in FOLDER.glob("*.yaml")) - 1
+    )
+
+
+@pytest.mark.parametrize("name", ["mlflow.yaml", "prometheus.yaml"])
+def test_kubernetes_knows_the_servers(name: str) -> None:
+    found = _read(name)
+    for each in found:
+        kubernetes_validate.validate(each, KUBERNETES, strict=True)
+    kinds = {each["kind"]: each for each in found}
+    pod, service = kinds["Deployment"]["spec"]["template"], kinds["Service"]["spec"]
+    assert service["selector"].items() <= pod["metadata"]["labels"].items()
+    (container,) = pod["spec"]["containers"]
+    assert {port["targetPort"] for port in service["ports"]} <= {port["name"] for port in container["ports"]}
+    assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    claims = {each["metadata"]["name"] for each in found if each["kind"] == "PersistentVolumeClaim"}
+    mounted = [each["persistentVolumeClaim"] for each in pod["spec"]["volumes"] if "persistentVolumeClaim" in each]
+    assert {each["claimName"] for each in mounted} == claims
+
+
+def test_runs_log_to_the_server_beside_the_cluster(objects: dict[str, Object]) -> None:
+    service = next(each for each in _read("mlflow.yaml") if each["kind"] == "Service")
+    (port,) = service["spec"]["ports"]
+    uri = f"http://{service['metadata']['name']}:{port['port']}"
+    assert objects["ConfigMap"]["data"]["MLFLOW_TRACKING_URI"] == uri
+    (container,) = next(each for each in _read("mlflow.yaml") if each["kind"] == "Deployment")["spec"]["template"][
+        "spec"
+    ]["containers"]
+    assert any(word.startswith("--allowed-hosts=mlflow:5000,") for word in container["args"])
+
+
+def test_prometheus_finds_the_ports_that_pods_name(objects: dict[str, Object]) -> None:
+    settings = next(each for each in _read("prometheus.yaml") if each["kind"] == "ConfigMap")["data"]["prometheus.yaml"]
+    (job,) = yaml.safe_load(settings)["scrape_configs"]
+    kept = [rule["regex"] for rule in job["relabel_configs"] if rule.get("action") == "keep"]
+    assert kept == [objects["RayCluster"]["metadata"]["name"], "metrics"]
+    for group in _groups(objects):
+        assert {"name": "metrics", "containerPort": 8080} in _container(group)["ports"]

@@ -1,7 +1,10 @@
 """How a run looks on MLflow's pages: the tags shown as columns of their own, and a description."""
 
 import getpass
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+NOTE = "mlflow.note.content"
+"""The tag that a run's page shows as its description."""
 
 
 def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, str]:
@@ -16,7 +19,7 @@ def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, s
         "mlflow.source.type": "JOB" if "ray.submission_id" in origin else "LOCAL",
         "mlflow.source.git.commit": origin.get("git.commit", ""),
         "mlflow.source.git.branch": origin.get("git.branch", ""),
-        "mlflow.note.content": note,
+        NOTE: note,
     }
     return {**kept, **{name: value for name, value in tags.items() if value}}
 
@@ -24,6 +27,18 @@ def page_tags(origin: Mapping[str, str], command: str, note: str) -> dict[str, s
 def code(text: str) -> str:
     """`text` as inline code in Markdown, with any characters in it."""
     return f"`{' '.join(text.replace('`', ' ').split())}`"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown: the first column to the left, the others to the right."""
+    lines = [heads, ["---", *(["---:"] * (len(heads) - 1))], *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines) + "\n"
+
+
+def figures_table(figures: Mapping[str, float]) -> str:
+    """Validation figures, `val/t2v/r1` to value, as a table in Markdown; empty where there are none."""
+    rows = [[name.removeprefix("val/"), f"{value:.4g}"] for name, value in sorted(figures.items())]
+    return markdown_table(["validation", "value"], rows) if rows else ""
 
 
 def _user() -> str:

@@ -21,7 +21,7 @@ from vtr_core.tracking.also.tracker import RunPage
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines
-from vtr_core.tracking.presentation import code, page_tags
+from vtr_core.tracking.presentation import NOTE, code, figures_table, page_tags
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Point, Status, TrackedRun, import_client, open_run, reopen_run, run_name
 from vtr_core.tracking.sending import PointSender
@@ -264,13 +264,16 @@ class Tracking:
         self._sender.send(read_lines(self._metrics))
 
     def _log_best_checkpoint(self, run: TrackedRun) -> None:
-        """Log the run's best checkpoint as its logged model, with the validation metrics of its step."""
+        """Log the best checkpoint as the run's logged model, with its step's metrics, also in the run's description."""
         try:
             best = find_checkpoint(self._folder.location)
         except CheckpointError:
             return
         step = int(best.name.removeprefix("step-"))
-        run.log_checkpoint(self._config.preset, best.uri, _validation(read_lines(self._metrics), step), step)
+        points = _validation(read_lines(self._metrics), step)
+        run.log_checkpoint(self._config.preset, best.uri, points, step)
+        table = figures_table({point.name: point.value for point in points})
+        run.set_tags({NOTE: f"{self._note()}\nThe best checkpoint is {code(best.uri)}, of step {step}:\n\n{table}"})
 
 
 def _validation(lines: list[Line], step: int) -> list[Point]:

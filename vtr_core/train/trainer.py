@@ -23,6 +23,7 @@ from vtr_core.train.fleet.interrupts import graceful
 from vtr_core.train.fleet.placement import Placement, placement, room
 from vtr_core.train.fleet.ray_worker import train_worker
 from vtr_core.train.fleet.reservation import wait_for_room, worker_bundle
+from vtr_core.train.gauges import RunGauges
 from vtr_core.train.job import Job
 from vtr_core.train.loop.channel import Channel
 from vtr_core.train.loop.context import Report
@@ -77,15 +78,20 @@ def fit_on_cluster(job: Job, on_report: Callable[[Report], None], should_stop: C
     """
     channel = Channel()
     run = _Run(job, channel)
+    gauges = RunGauges(job.run, job.config.preset)
+
+    def pass_on(timeout_s: float) -> None:
+        for report in channel.take(timeout_s):
+            gauges.add(report)
+            on_report(report)
+
     with graceful(run.request_stop):
         run.start()
         while run.is_alive():
-            for report in channel.take(timeout_s=0.5):
-                on_report(report)
+            pass_on(timeout_s=0.5)
             if should_stop():
                 run.request_stop()
-        for report in channel.take(timeout_s=0.0):
-            on_report(report)
+        pass_on(timeout_s=0.0)
     if run.error is not None:
         raise run.error
 

@@ -202,6 +202,7 @@ def test_the_alias_moves_and_a_checkpoint_is_registered_once(
     assert version.tags["code.version"] == vtr_core.__version__
     code = f"the code of vtr {vtr_core.__version__} ({version.tags['code.fingerprint'][:7]})"
     assert code in str(version.description)
+    assert str(version.description).endswith("| t2v/r1 | 12.5 |")
     logged = client.search_logged_models([client.get_run(run.run_id).info.experiment_id])
     assert len(logged) == 2  # the checkpoint that was named before is the model that was registered
     (model,) = [one for one in logged if one.tags["uri"] == checkpoint]

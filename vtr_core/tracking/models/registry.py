@@ -3,7 +3,7 @@
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from vtr_core.tracking.carried_code.archive import CarriedCode
 from vtr_core.tracking.models.files import KeptFiles, checked_file, keep_files, kept_checkpoint
 from vtr_core.tracking.models.folder import DATA, write_model
 from vtr_core.tracking.models.page import model_page
+from vtr_core.tracking.presentation import figures_table
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import TrackedRun, default_tracking_uri, failures, open_client, patient
 
@@ -131,7 +132,7 @@ def _new_version(client: MlflowClient, made: _Made) -> str:
         source=client.get_logged_model(model_id).artifact_location,
         run_id=made.tracked.run_id,
         tags=_tags(made, code),
-        description=_description(made, code),
+        description=_description(made, code, _figures(client, model_id)),
         model_id=model_id,
     )
     _link(client, model_id, made.name, int(version.version))
@@ -149,13 +150,21 @@ def _tags(made: _Made, code: CarriedCode) -> dict[str, str]:
     }
 
 
-def _description(made: _Made, code: CarriedCode) -> str:
+def _figures(client: MlflowClient, model_id: str) -> dict[str, float]:
+    """The validation figures of a logged model, the newest of each name."""
+    metrics = sorted(client.get_logged_model(model_id).metrics or [], key=lambda metric: metric.step)
+    return {metric.key: metric.value for metric in metrics if metric.key.startswith("val/")}
+
+
+def _description(made: _Made, code: CarriedCode, figures: Mapping[str, float]) -> str:
+    """A version's model card: the checkpoint, what is kept of it, the code, and its validation figures."""
     size = f"{made.kept.num_bytes / 1e6:.1f} MB"
     held = f"a copy of its files, {size}" if made.kept.copied else "its URI and hash, no copy: keep the checkpoint"
-    return (
+    about = (
         f"{made.config.preset}, checkpoint {redact(made.place.uri)}. This version holds {held}; and the code of vtr "
         f"{code.version} ({short(code.fingerprint)}), which loads it where no vtr is installed."
     )
+    return f"{about}\n\n{figures_table(figures)}".strip()
 
 
 def _link(client: MlflowClient, model_id: str, name: str, version: int) -> None:

@@ -1,0 +1,62 @@
+"""RunGauges: which values, under which names and labels, Ray is given."""
+
+from typing import Any
+
+import pytest
+import ray.util.metrics
+
+from vtr_core.train.gauges import RunGauges
+
+Values = dict[tuple[str, ...], float]
+LABELS = ("/runs/a", "capsule-howto-tiny")
+
+
+class _Recorded:
+    """A metric that keeps its newest value by labels, and the sum of what it was increased by."""
+
+    made: "dict[str, _Recorded]"
+
+    def __init__(self, name: str, description: str, tag_keys: tuple[str, ...]) -> None:
+        assert description
+        self._keys, self.values = tag_keys, dict[tuple[str, ...], float]()
+        self.made[name] = self
+
+    def set(self, value: float, tags: dict[str, str]) -> None:
+        self.values[self._key(tags)] = value
+
+    def inc(self, value: float, tags: dict[str, str]) -> None:
+        self.values[self._key(tags)] = self.values.get(self._key(tags), 0.0) + value
+
+    def _key(self, tags: dict[str, str]) -> tuple[str, ...]:
+        assert tags.keys() == set(self._keys), "Ray refuses other labels"
+        return tuple(tags[key] for key in self._keys)
+
+
+@pytest.fixture
+def metrics(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(_Recorded, "made", {}, raising=False)
+    monkeypatch.setattr(ray.util.metrics, "Gauge", _Recorded)
+    monkeypatch.setattr(ray.util.metrics, "Counter", _Recorded)
+    return _Recorded.made
+
+
+def test_the_newest_point_stays(metrics: dict[str, Any]) -> None:
+    gauges = RunGauges(*LABELS)
+    gauges.add({"train/loss": 2.0, "train/epoch": 0, "step": 10, "total_steps": 40})
+    gauges.add({"train/loss": 1.5, "val/t2v/r1": 0.25, "step": 20, "total_steps": 40})
+    assert metrics["vtr_metric"].values == {
+        (*LABELS, "train/loss"): 1.5,
+        (*LABELS, "train/epoch"): 0.0,
+        (*LABELS, "val/t2v/r1"): 0.25,
+    }
+    assert metrics["vtr_step"].values == {LABELS: 20.0}
+    assert metrics["vtr_total_steps"].values == {LABELS: 40.0}
+    assert metrics["vtr_events"].values == {}
+
+
+def test_events_are_counted_by_kind(metrics: dict[str, Any]) -> None:
+    gauges = RunGauges(*LABELS)
+    for event in ("started", "worker_lost", "worker_lost"):
+        gauges.add({"event": event, "reason": "its node is gone"})
+    assert metrics["vtr_events"].values == {(*LABELS, "started"): 1.0, (*LABELS, "worker_lost"): 2.0}
+    assert metrics["vtr_metric"].values == {}
