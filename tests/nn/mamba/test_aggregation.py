@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
+from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, learned_changes
 from vtr_core.nn.mamba.temporal_scale import TemporalTokens
 
 ROWS, FRAMES, DIM = 2, 3, 1
@@ -63,13 +63,16 @@ def test_mean_over_time(kept_last):
 @pytest.mark.parametrize("order", ["scale", "frame", "spatial"])
 def test_a_change_of_the_kept_tokens_is_one_of_the_frames(order):
     scaled = _scaled()
-    sequence = aggregate(scaled, order)
-    assert torch.equal(changed_frames(scaled, sequence, sequence.tokens.clone()), scaled.frames)
-    learned = sequence.tokens + 0.5
-    torch.testing.assert_close(changed_frames(scaled, sequence, learned), scaled.frames + 0.5)
-    learned = sequence.tokens.clone()
-    learned[:, [place for place in range(learned.shape[1]) if place not in sequence.kept.tolist()]] += 1
-    assert torch.equal(changed_frames(scaled, sequence, learned), scaled.frames)
+    kept = aggregate(scaled, order).kept
+    assert torch.equal(learned_changes(scaled, order, lambda tokens, _: tokens), torch.zeros(ROWS, len(kept), DIM))
+    moved = learned_changes(scaled, order, lambda tokens, _: tokens + 0.5)
+    torch.testing.assert_close(moved, torch.full((ROWS, len(kept), DIM), 0.5))
+
+    def others_alone(tokens, _):
+        rest = torch.ones(tokens.shape[1], dtype=torch.bool).index_fill(0, kept, False)
+        return torch.where(rest[:, None], tokens + 1, tokens)
+
+    assert not learned_changes(scaled, order, others_alone).any()
 
 
 def test_a_video_without_frames_has_no_tokens():

@@ -5,7 +5,7 @@ import torch
 
 from vtr_core.config.blocks.learners import FlashLearner, MambaLearner, MambaOutLearner, NoLearner, TransformerLearner
 from vtr_core.errors import ConfigError
-from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention, build_learner
+from vtr_core.nn.mamba.learners import GatedConvolution, SelfAttention, build_learner, scan_event
 from vtr_core.nn.mamba.packing import pack, unpack
 from vtr_core.nn.mamba.res_mamba import ResMamba
 
@@ -138,3 +138,11 @@ def test_packing_closes_gaps_and_opens_them_again():
     assert (packed.tokens[1, 5:] == 0).all()
     assert packed.mask.sum(dim=1).tolist() == [9, 5, 0]
     assert torch.equal(unpack(packed.tokens, packed)[MASK], tokens[MASK])
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_learners_that_scan_say_by_what(name):
+    cpu = torch.device("cpu")
+    reason = "mamba-ssm's kernel runs on CUDA devices, this is cpu"
+    scans = {"scan": {"backend": "reference", "reason": reason}}
+    assert scan_event(ALL[name], cpu, torch.float32) == (scans if isinstance(ALL[name], MambaLearner) else {})

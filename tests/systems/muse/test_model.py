@@ -272,11 +272,6 @@ def test_a_model_without_parameters_knows_its_place():
     assert model.video(patches, cls, MASK).dtype == torch.float64
 
 
-def test_it_says_where_it_scans():
-    assert _model().scan(torch.device("cpu"), torch.float32).name == "reference"
-    assert _model(learner=FlashLearner(num_heads=2)).scan(torch.device("cpu"), torch.float32) is None
-
-
 FEATURES = {
     "muse-msrvtt": {"video": 50 * 16, "text": 16},
     "muse-msrvtt-tiny": {"video": 16},

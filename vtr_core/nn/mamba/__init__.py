@@ -5,16 +5,15 @@ dim) in row-major order of the grid, and a mask of the valid frames:
 
     >>> import torch
     >>> from vtr_core.config.blocks.learners import MambaLearner
-    >>> from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, changed_frames
-    >>> from vtr_core.nn.mamba.pyramid import Pyramid
+    >>> from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
+    >>> from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
     >>> from vtr_core.nn.mamba.res_mamba import ResMamba
     >>> cls, patches = torch.randn(2, 12, 64), torch.randn(2, 12, 49, 64)
     >>> mask = torch.arange(12) < torch.tensor([[12], [9]])
     >>> pyramid, block = Pyramid(64, grid=7, scales=(1, 3, 7)), ResMamba(64, MambaLearner(layers=2))
 
-    >>> scaled = ScaledFrames(cls, mask, [grid.unflatten(0, mask.shape) for grid in pyramid(patches.flatten(0, 1))])
-    >>> tokens = aggregate(scaled, "scale")
-    >>> frames = changed_frames(scaled, tokens, block(tokens.tokens, tokens.mask))
+    >>> scaled = ScaledFrames(cls, mask, grids_of_videos(pyramid, patches, mask))
+    >>> frames = cls + learned_changes(scaled, "scale", block)
     >>> video = (frames * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
 Features of one vector per frame have no pyramid: for them ScaledFrames(features, mask) is enough. While the gates are

@@ -1,6 +1,6 @@
 """The tokens of all scales as one sequence, and the updated frames that are read from it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -58,18 +58,19 @@ def aggregate(scaled: ScaledFrames, order: Aggregation, kept_last: bool = False)
     return _concatenated(parts[::-1] if kept_last else parts)
 
 
-def changed_frames(
-    scaled: ScaledFrames, sequence: TokenSequence, learned: Float[Tensor, "rows tokens dim"]
-) -> Float[Tensor, "rows frames dim"]:
-    """Each frame plus what the learner added to its kept token; without a change exactly the frame.
+def learned_changes(
+    scaled: ScaledFrames,
+    order: Aggregation,
+    learner: Callable[[Tensor, Tensor | None], Tensor],
+    kept_last: bool = False,
+) -> Float[Tensor, "rows kept dim"]:
+    """What `learner` adds to the tokens of scale 1: to each frame's, or to the one of all frames (`spatial`).
 
-    After averaging over time (`spatial`), all frames of a video share one kept token and its change.
+    learner: from (rows, tokens, dim), and the valid tokens or None where all are, to tokens of the same shape; the
+    sequence is that of `aggregate`.
     """
-    return scaled.frames + kept_changes(sequence, learned)
-
-
-def kept_changes(sequence: TokenSequence, learned: Float[Tensor, "rows tokens dim"]) -> Float[Tensor, "rows kept dim"]:
-    """What a learner added to each kept token."""
+    sequence = aggregate(scaled, order, kept_last)
+    learned = learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
     return learned[:, sequence.kept] - sequence.tokens[:, sequence.kept]
 
 

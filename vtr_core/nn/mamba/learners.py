@@ -1,5 +1,6 @@
 """Alternatives to Mamba as the sequence learner: self-attention, gated convolution (Tang et al. 2025, Table 4)."""
 
+from collections.abc import Mapping
 from typing import assert_never
 
 import torch
@@ -18,6 +19,7 @@ from vtr_core.config.blocks.learners import (
 )
 from vtr_core.nn.attention import check_heads
 from vtr_core.nn.mamba.res_mamba import GatedResiduals, ResMamba
+from vtr_core.nn.mamba.scan import scan_backend
 
 
 def build_learner(
@@ -40,6 +42,19 @@ def build_learner(
             return GatedResiduals(dim, [])
         case _:
             assert_never(config)
+
+
+def reads_forward_alone(config: LearnerConfig) -> bool:
+    """Whether a token is influenced only by those before it, so that what is read must come last in the sequence."""
+    return isinstance(config, MambaLearner) and config.scan == "none"
+
+
+def scan_event(config: LearnerConfig, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
+    """For a run's event log, the backend that scans tensors of `dtype`, with its reason; empty for other learners."""
+    if not isinstance(config, MambaLearner):
+        return {}
+    choice = scan_backend(device, config.scan_backend, dtype)
+    return {"scan": {"backend": choice.name, "reason": choice.reason}}
 
 
 class SelfAttention(nn.Module):

@@ -5,10 +5,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
-from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
+from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
 from vtr_core.nn.mamba.initialization import initialize_learner, initialize_pyramid
-from vtr_core.nn.mamba.learners import build_learner
-from vtr_core.nn.mamba.pyramid import Pyramid
+from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
+from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
 
 
@@ -39,7 +39,7 @@ class MuseBlock(nn.Module):
         if self.pyramid is not None:
             initialize_pyramid(self.pyramid)
         self._aggregation: Aggregation = aggregation
-        self._kept_last = isinstance(chosen, MambaLearner) and chosen.scan == "none"
+        self._kept_last = reads_forward_alone(chosen)
 
     def forward(
         self,
@@ -51,9 +51,7 @@ class MuseBlock(nn.Module):
         frames = torch.where(mask.unsqueeze(2), cls, 0)
         size = frames.square().mean(dim=2, keepdim=True).sqrt()
         scaled = ScaledFrames(frames / size.clamp(min=1e-12), mask, self._grids(patches, mask))
-        sequence = aggregate(scaled, self._aggregation, self._kept_last)
-        learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
-        return frames + size * kept_changes(sequence, learned)
+        return frames + size * learned_changes(scaled, self._aggregation, self.learner, self._kept_last)
 
     def _grids(
         self, patches: Float[Tensor, "rows frames patches dim"] | None, mask: Bool[Tensor, "rows frames"]
@@ -61,5 +59,4 @@ class MuseBlock(nn.Module):
         if self.pyramid is None:
             return []
         assert patches is not None, "a block of several scales is given patches"
-        known = torch.where(mask[:, :, None, None], patches, 0)
-        return [tokens.unflatten(0, mask.shape) for tokens in self.pyramid(known.flatten(0, 1))]
+        return grids_of_videos(self.pyramid, patches, mask)

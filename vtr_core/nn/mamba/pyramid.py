@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_max_pool2d
 
@@ -36,6 +37,14 @@ class Pyramid(nn.Module):
         """The tokens of each scale, in row-major order of the grid like the patches."""
         grid = patches.unflatten(1, (self._grid, self._grid)).permute(0, 3, 1, 2)
         return [scale(grid).permute(0, 2, 3, 1).flatten(1, 2) for scale in self.scales.values()]
+
+
+def grids_of_videos(
+    pyramid: Pyramid, patches: Float[Tensor, "rows frames patches dim"], mask: Bool[Tensor, "rows frames"]
+) -> list[Float[Tensor, "rows frames _ dim"]]:
+    """The tokens of each scale of all frames; those that `mask` leaves out have patches of 0."""
+    known = torch.where(mask[:, :, None, None], patches, 0)
+    return [tokens.unflatten(0, mask.shape) for tokens in pyramid(known.flatten(0, 1))]
 
 
 class ChannelNorm(nn.LayerNorm):

@@ -11,7 +11,7 @@ from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.nn.embeddings import TEXT
-from vtr_core.nn.mamba.scan import scan_backend
+from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.retrieval.embed.frame import captions_of
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
@@ -52,10 +52,7 @@ def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mappi
     """Backend of the selective scan, which `auto` leaves open."""
     assert isinstance(model, Clip4Clip)
     frames = model.config.frames
-    if not isinstance(frames, MuseFrames) or frames.learner.kind != "mamba":
-        return {}
-    scan = scan_backend(device, frames.learner.scan_backend, dtype)
-    return {"scan": {"backend": scan.name, "reason": scan.reason}}
+    return scan_event(frames.learner, device, dtype) if isinstance(frames, MuseFrames) else {}
 
 
 def _predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from vtr_core.data.batches.frames import frame_batch
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
+from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
@@ -53,8 +54,7 @@ def _task(
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:
     """Backend of the selective scan, which `auto` leaves open."""
     assert isinstance(model, Muse)
-    scan = model.scan(device, dtype)
-    return {} if scan is None else {"scan": {"backend": scan.name, "reason": scan.reason}}
+    return scan_event(model.config.learner, device, dtype)
 
 
 IMPLEMENTATION = Implementation(

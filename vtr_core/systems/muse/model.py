@@ -7,16 +7,14 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
 from vtr_core.nn.frame_mean import mean_direction
-from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
-from vtr_core.nn.mamba.learners import build_learner
-from vtr_core.nn.mamba.pyramid import Pyramid
-from vtr_core.nn.mamba.scan import ScanChoice, scan_backend
+from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
+from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
+from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
@@ -44,17 +42,12 @@ class Muse(nn.Module):
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)
         self.register_buffer("_place", torch.empty(0), persistent=False)
-        self._one_direction = isinstance(config.learner, MambaLearner) and config.learner.scan == "none"
+        self._kept_last = reads_forward_alone(config.learner)
 
     @property
     def device(self) -> torch.device:
         """The model's device, also for a model without parameters."""
         return self._place.device
-
-    def scan(self, device: torch.device, dtype: torch.dtype) -> ScanChoice | None:
-        """Backend of the selective scan of tensors of `dtype`, and the reason for it; None for another learner."""
-        learner = self.config.learner
-        return scan_backend(device, learner.scan_backend, dtype) if isinstance(learner, MambaLearner) else None
 
     def forward(self, batch: FrameBatch) -> Embeddings:
         """Both modalities of a batch; exactly 0 for a video without frames, or a caption without an in-vocabulary word
@@ -86,9 +79,7 @@ class Muse(nn.Module):
         frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
         size = self._size(frames)
         scaled = self._scaled(patches, frames if size is None else frames / size.clamp(min=1e-12), mask)
-        sequence = aggregate(scaled, self.config.aggregation, self._one_direction)
-        learned = self.learner(sequence.tokens, None if bool(sequence.mask.all()) else sequence.mask)
-        changes = kept_changes(sequence, learned)
+        changes = learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
         return mean_direction(frames + (changes if size is None else size * changes), mask)
 
     def _size(self, frames: Float[Tensor, "rows frames dim"]) -> Float[Tensor, "rows frames 1"] | None:
@@ -129,8 +120,7 @@ class Muse(nn.Module):
     ) -> ScaledFrames:
         spatial: list[Tensor] = []
         if self.pyramid is not None and patches is not None:
-            known = torch.where(mask[:, :, None, None], patches, 0).to(frames.dtype)
-            spatial = [tokens.unflatten(0, mask.shape) for tokens in self.pyramid(known.flatten(0, 1))]
+            spatial = grids_of_videos(self.pyramid, patches.to(frames.dtype), mask)
         elif self.config.scales != (1,):
             raise ConfigError(f"model.scales = {self.config.scales} need the patches of frames, and none were given")
         return ScaledFrames(frames, mask, spatial, [scale(frames, mask) for scale in self.temporal])
