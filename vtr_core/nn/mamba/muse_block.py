@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from vtr_core.config.blocks.frame_block import FrameBlock
 from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.nn.mamba.aggregation import ScaledFrames, aggregate, kept_changes
 from vtr_core.nn.mamba.initialization import initialize_learner, initialize_pyramid
@@ -63,3 +64,8 @@ class MuseBlock(nn.Module):
         assert patches is not None, "a block of several scales is given patches"
         known = torch.where(mask[:, :, None, None], patches, 0)
         return [tokens.unflatten(0, mask.shape) for tokens in self.pyramid(known.flatten(0, 1))]
+
+
+def build_frame_block(dim: int, config: FrameBlock) -> MuseBlock:
+    """A block over frame vectors of `dim` values without patches."""
+    return MuseBlock(dim, None, learner=config.learner, initial_gate=config.initial_gate, norm=config.norm)
