@@ -18,7 +18,7 @@ from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
 from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval, rankings
-from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
+from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.run.inputs import usable_data
@@ -143,7 +143,7 @@ def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, miss
 
 
 def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, bank: Bank | None) -> list[Variant]:
-    """The plain metrics, then whole-video retrieval, then test-time normalisation."""
+    """The plain metrics, then retrieval by captions together, then test-time normalisation."""
     if flags.query_sample is not None:
         directions = evaluate_retrieval(rows, kind, flags.query_sample)
         return [Variant(kind, "plain", "sampled queries", intervals(directions), directions)]
@@ -153,6 +153,9 @@ def _variants(rows: EmbeddedRows, kind: SimilarityKind, flags: EvaluateFlags, ba
         found.append(Variant(kind, "video_mean", "videos, mean embeddings", remark, mean_embeddings(rows, kind)))
         remark = "all captions of a video search for it; mean over them of the best clip's similarity"
         found.append(Variant(kind, "video_captions", "videos, caption average", remark, caption_average(rows, kind)))
+    if flags.aggregate == "captions":
+        remark = "a video searches for videos by their words; similarity of the best of a video's captions"
+        found.append(Variant(kind, "best_captions", "videos by their best caption", remark, best_captions(rows, kind)))
     if "dual_softmax" in flags.normalize:
         temperature = flags.dual_softmax_temperature
         remark = f"every figure depends on all test queries (temperature {temperature:g})"

@@ -18,7 +18,8 @@ class ExtractFlags:
     """Output folder or URI; with splits, one data set per split is written below it."""
     captions: str | None = None
     """Table with the columns id, caption, video and optionally start, end (seconds), split, video_id; or subtitles, for
-    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, youcook2, howto100m, with --annotations."""
+    .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, didemo, activitynet (a paragraph per video),
+    lsmdc, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
     """Backbones that compute the features; vtr extract --list describes them."""
     keep_columns: tuple[str, ...] = ()

@@ -26,6 +26,10 @@ usage: vtr ingest <source> --out URI [flags]      vtr ingest <source> --help
 
   howto100m   per-video .npy features (2D, 3D, audio) and timed narration: CSV or the HowTo100M caption JSON
   msrvtt      the official MSR-VTT annotation files and per-video .npy features; --records videos keeps all frames
+  msvd        MSVD's captions and lists of splits, and per-video .npy features, likewise
+  didemo      DiDeMo's descriptions, all of a video as one paragraph, likewise
+  activitynet  ActivityNet Captions, all sentences of a video as one paragraph, likewise; val_1 is the test
+  lsmdc       LSMDC's clips of films with their sentences, likewise; the public 1,000 are the test
   pairs       your own data: a table of ids, feature files and captions
   synthetic   synthetic narrated videos, as many as wanted; --records videos: described videos with all frames
   youcook2    the validation clips of YouCook2 as a test set: its CSV and per-video .npy features
@@ -39,7 +43,8 @@ whole videos with the features of a BigFile (feature.bin, shape.txt, id.txt), as
 whole videos with patch tokens, for MUSE:
 
   clip_frames  computed by an open_clip model from folders of JPEG or PNG frames (needs the extra clip)
-  clip_tokens  precomputed: per-video .npy or .npz of frame tokens and caption vectors; captions of MSR-VTT or a table
+  clip_tokens  precomputed: per-video .npy or .npz of frame tokens and caption vectors; captions of these data sets
+               (--data-set) or a table
   synthetic_tokens  synthetic videos whose captions describe a small object in the frames
 
 videos with the ordered steps of a task, for vtr evaluate --task localization:
@@ -61,8 +66,8 @@ class RecordFlags:
     """The flag that selects the kind of records, on which a source's settings depend."""
 
     records: Records = "clips"
-    """What a row is. clips: a clip and a caption, features pooled over time; videos (msrvtt, synthetic): a whole video,
-    with all frames and captions. Other sources have one kind of row."""
+    """What a row is. clips: a clip and a caption, features pooled over time; videos (msrvtt, msvd, didemo, activitynet,
+    lsmdc, synthetic): a whole video, with all frames and captions. Other sources have one kind of row."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def _source(name: str, records: Records) -> type[Any]:
         return SOURCES[name]
     if name not in WHOLE_VIDEOS:
         raise ConfigError(
-            f"{name} cannot keep videos whole; leave out --records videos, or use msrvtt, clip_tokens or synthetic"
+            f"{name} cannot keep videos whole; leave out --records videos, or use one of {', '.join(WHOLE_VIDEOS)}"
         )
     return WHOLE_VIDEOS[name]
 

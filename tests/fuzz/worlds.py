@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.data.sources.annotated.layouts import HELD, WRITERS
 from vtr_core.data.ingest.ingest import begin, do, finish, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
+from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.clip.tokens import ClipTokens
@@ -208,6 +210,15 @@ def _msrvtt_settings(root: Path) -> dict[str, object]:
     return {"annotations": str(root / "annotations"), "feature_folder": str(root / "features")}
 
 
+def _annotated(name: str) -> Callable[[Path], None]:
+    def write(root: Path) -> None:
+        _features(root / "features", 4, tuple(video_id for video_id, _, _ in HELD[name]))
+        (root / "annotations").mkdir()
+        WRITERS[name](root / "annotations")
+
+    return write
+
+
 def _clip_tokens_settings(root: Path) -> dict[str, object]:
     return {"table": str(root / "captions.csv"), "token_folder": str(root / "tokens"), "grid": 2}
 
@@ -286,6 +297,11 @@ WORLDS: Mapping[str, World] = MappingProxyType(
                 **_streams(root),
             },
         ),
+        **{name: _world(name, SOURCES[name], _annotated(name), _msrvtt_settings) for name in ("didemo", "lsmdc")},
+        **{
+            name: _world(name, WHOLE_VIDEOS[name], _annotated(name), _msrvtt_settings, "--records", "videos")
+            for name in ("activitynet", "msvd")
+        },
         "crosstask": _world(
             "crosstask",
             CrossTask,

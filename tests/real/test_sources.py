@@ -14,7 +14,7 @@ from vtr_core.data.records.schema import TOKEN_DTYPE
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.msrvtt.msrvtt import Msrvtt, MsrvttVideos
-from vtr_core.data.sources.msvd import read_msvd
+from vtr_core.data.sources.msvd.annotations import read_msvd
 from vtr_core.data.sources.pairs.pairs import Pairs
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.youcook2 import YouCook2

@@ -112,7 +112,7 @@ class VideoFiles:
         """Id, start and end of the clips that begin before the end of the video, without duplicates."""
         seen = {row.clip_id: row for row in reversed(video.content.rows)}
         for clip_id, row in reversed(seen.items()):
-            start, end = row.start or 0.0, duration if row.end is None else row.end
+            start, end = _span(row, duration)
             if start < duration:
                 yield clip_id, start, end
 
@@ -207,11 +207,18 @@ class VideoFileVideos(VideoFiles):
 
 def span_of(row: PairRow, duration: float) -> tuple[float, float]:
     """Start and end of a row in seconds; UnusableError for one that begins after the end of the video."""
-    start, end = row.start or 0.0, duration if row.end is None else row.end
+    start, end = _span(row, duration)
     if start >= duration:
         what = f"it begins at {start:g} s, and the video ends after {duration:g} s"
         raise UnusableError(Reason.OUTSIDE_FEATURES, what)
     return start, end
+
+
+def _span(row: PairRow, duration: float) -> tuple[float, float]:
+    """Start and end of a row; one without a start is of the beginning of its video, of a shorter one of all."""
+    if row.start is None:
+        return 0.0, duration if row.end is None else min(row.end, duration)
+    return row.start, duration if row.end is None else row.end
 
 
 def _without_features(row: PairRow) -> Clip:

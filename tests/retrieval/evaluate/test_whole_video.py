@@ -7,7 +7,7 @@ from tests.reference import normalization as reference
 from vtr_core.metrics.ranking import retrieval_metrics
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.evaluate import whole_video
-from vtr_core.retrieval.evaluate.whole_video import caption_average, mean_embeddings
+from vtr_core.retrieval.evaluate.whole_video import best_captions, caption_average, mean_embeddings
 
 RNG = np.random.default_rng(5)
 VIDEOS = np.array([7, 3, 7, 3, 3, 9, 5, 5, 7, 2])  # of clips 0 … 9, not in order
@@ -85,6 +85,38 @@ def test_caption_average(rows, name, chunks, monkeypatch):
     scores = reference.caption_average(distances, OF_ROW[KNOWN].tolist(), of_clip.tolist())
     same(found.metrics, expected_metrics(scores, sorted(set(OF_ROW[KNOWN])), sorted(set(of_clip))))
     assert found.num_unanswerable == 2
+
+
+@pytest.mark.parametrize("chunks", [(512, 16384), (1, 1), (2, 4)])
+def test_a_clip_searches_for_the_best_of_every_clips_captions(rows, chunks, monkeypatch):
+    monkeypatch.setattr(whole_video, "QUERY_CHUNK", chunks[0])
+    monkeypatch.setattr(whole_video, "ITEM_CHUNK", chunks[1])
+    (found,) = best_captions(rows, "dot")
+    items = sorted(set(CLIPS[KNOWN]))
+    queries = [clip for clip in items if SEEN[clip == CLIPS].all()]
+    scores = [
+        [
+            max(BY_CLIP["video"][query] @ TEXT[row] for row in range(N) if KNOWN[row] and CLIPS[row] == item)
+            for item in items
+        ]
+        for query in queries
+    ]
+    expected = retrieval_metrics(np.array(scores, np.float32), np.equal.outer(queries, items))
+    assert (found.name, found.num_unanswerable) == ("v2t", 0)
+    assert found.metrics.recall == expected.recall
+    assert (found.metrics.mean_rank, found.metrics.num_items) == (expected.mean_rank, len(items))
+    assert found.metrics.mean_rank < evaluated_plainly(rows).mean_rank  # other captions of a clip take no places
+
+
+def evaluated_plainly(rows):
+    from vtr_core.retrieval.evaluate.retrieval import evaluate_retrieval
+
+    return {d.name: d for d in evaluate_retrieval(rows, "dot")}["v2t"].metrics
+
+
+def test_rows_without_video_have_no_clip_that_searches(rows):
+    unseen = {**rows.present, "video": np.zeros(N, bool)}
+    assert best_captions(EmbeddedRows(rows.vectors, unseen, rows.clip_key, rows.video_key), "dot") == []
 
 
 def test_both_rules_are_plain_retrieval_where_a_video_is_one_clip_with_one_caption(rows):

@@ -5,7 +5,7 @@ Training data drops such rows. In test sets this would average the metrics of mo
 
 from collections.abc import Callable, Container, Iterator, Sequence
 
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Drops
@@ -27,15 +27,15 @@ def listed_videos(
 ) -> Iterator[tuple[AnnotatedVideo, bool]]:
     """The annotated videos with content, each with whether it is a test video that stays in any case.
 
-    present: the ids of videos with content. Test videos without it stay with `keep_missing`, unless no test video has
+    present: the names of videos with content. Test videos without it stay with `keep_missing`, unless no test video has
     any. Other videos without content (`missing`), and ids that cannot name a file, are dropped; each counts `rows`.
     """
-    keep = keep_missing and any(video.split == TEST and video.video_id in present for video in videos)
+    keep = keep_missing and any(video.split == TEST and video.name_among(present) for video in videos)
     for video in videos:
         kept = keep and video.split == TEST
         try:
             check_id(video.video_id)
-            if not kept and video.video_id not in present:
+            if not kept and video.name_among(present) is None:
                 raise missing(video.video_id)
         except UnusableError as fault:
             drops.drop(fault.reason, f"{where}: {fault}", rows(video))

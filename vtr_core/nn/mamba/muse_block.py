@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from vtr_core.config.blocks.frame_block import FrameBlock
 from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
 from vtr_core.nn.mamba.initialization import initialize_learner, initialize_pyramid
@@ -60,3 +61,8 @@ class MuseBlock(nn.Module):
             return []
         assert patches is not None, "a block of several scales is given patches"
         return grids_of_videos(self.pyramid, patches, mask)
+
+
+def build_frame_block(dim: int, config: FrameBlock) -> MuseBlock:
+    """A block over frame vectors of `dim` values without patches."""
+    return MuseBlock(dim, None, learner=config.learner, initial_gate=config.initial_gate, norm=config.norm)

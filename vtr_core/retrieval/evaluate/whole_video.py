@@ -1,4 +1,4 @@
-"""Whole-video retrieval from the embeddings of clips: all captions of a video form one query."""
+"""Retrieval by all captions together: those of a video form one query, those of a clip one item."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from vtr_core.metrics.relevance import from_labels
 from vtr_core.metrics.standing import ScoreChunk
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.evaluate.entries import Entries, captions, first_of_clips, first_rows
-from vtr_core.retrieval.evaluate.retrieval import Direction, Ranking, figures, match, visible
+from vtr_core.retrieval.evaluate.entries import Entries, captions, first_of_clips, first_rows, known_captions
+from vtr_core.retrieval.evaluate.retrieval import VIDEO, Direction, Ranking, figures, match, visible
 from vtr_core.retrieval.evaluate.scoring import block_scores
 from vtr_core.similarity import SimilarityKind
 
@@ -46,15 +46,34 @@ def caption_average(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Dire
         known = np.add.reduceat(queries.entries.any_present, queries.starts[:-1]) > 0
         relevance = from_labels(queries.videos, clips.videos).only(known)
         ranking = Ranking(name, title, queries.entries, clips.entries, relevance)
-        scores = _best_clip_scores(queries, clips, block_scores(queries.entries, clips.entries, similarity))
+        scores = _best_scores(queries, clips, block_scores(queries.entries, clips.entries, similarity))
         chunks = max(1, QUERY_CHUNK // queries.longest), max(1, ITEM_CHUNK // clips.longest)
         found.append(figures(ranking, scores, *chunks))
     return found
 
 
+def best_captions(rows: EmbeddedRows, similarity: SimilarityKind) -> list[Direction]:
+    """s(v, u) = the greatest sim(v, c) over the captions c of clip u that have a known word.
+
+    Video to text where clips have several captions, as CLIP4Clip evaluates MSVD: a clip takes one place, however many
+    captions it has. Clips without a known caption are neither queries nor items.
+    """
+    if VIDEO not in visible(rows) or TEXT not in rows.vectors:
+        return []
+    texts, clips = known_captions(rows), first_rows(rows, [VIDEO])
+    clips = clips.select(clips.any_present & np.isin(clips.key, texts.key))
+    if not len(clips.key):
+        return []
+    queries, items = _Grouped.of(clips), _Grouped.of(texts)
+    relevance = from_labels(queries.videos, items.videos)
+    ranking = Ranking("v2t", "video → text", queries.entries, items.entries, relevance)
+    scores = _best_scores(queries, items, block_scores(queries.entries, items.entries, similarity))
+    return [figures(ranking, scores, QUERY_CHUNK, max(1, ITEM_CHUNK // items.longest))]
+
+
 @dataclass(frozen=True)
 class _Grouped:
-    """Entries sorted by video: video g has entries `starts[g]` to `starts[g + 1]`."""
+    """Entries sorted by key, of videos or clips: the g-th of `videos` has entries `starts[g]` to `starts[g + 1]`."""
 
     entries: Entries
     videos: Int64[np.ndarray, " videos"]
@@ -111,8 +130,8 @@ def _mean_of(
     return sums / torch.from_numpy(np.maximum(counts, 1)).unsqueeze(1)
 
 
-def _best_clip_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:
-    """Scores between videos, reduced from those between captions and clips."""
+def _best_scores(queries: _Grouped, items: _Grouped, scores: ScoreChunk) -> ScoreChunk:
+    """Scores between groups: the mean over the queries of one of its best entry of the other."""
     counts_for = queries.entries.any_present
 
     def block(query_part: slice, item_part: slice) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from vtr_core.config.blocks.frame_block import VectorFrameBlock
 from vtr_core.config.blocks.routing import RoutingConfig, SelfAttentionRouting
 from vtr_core.config.blocks.words import WordEncoderConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
@@ -23,6 +24,8 @@ class JointSpaceSettings(Settings):
     """Standardise features per dimension with the training data's mean and standard deviation, which the model
     keeps.
     """
+    frame_block: VectorFrameBlock | None = None
+    """MUSE's block over the frames of a feature whose vectors are several frames, one after another (None: none)."""
     input_dropout: Probability = 0.0
     """Dropout on the input features."""
     initialization: Literal["scaled", "torch"] = "scaled"

@@ -14,13 +14,15 @@ from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.encoders.words import WordEncoder
 from vtr_core.nn.standardization import Standardization
 from vtr_core.systems.capsules.config import JointSpaceSettings
+from vtr_core.systems.capsules.vector_frames import VectorFrames
 
 
 class ModalityVectors(nn.Module):
     """The pooled words of every caption, and every feature as the model's input.
 
     Features come in the parameters' precision, standardised where configured, exactly 0 in the rows that lack them, and
-    with dropout. Raises ConfigError without features, or with one whose name is that of the captions' modality.
+    with dropout; with `frame_block` MUSE's block changes the frames of one. Raises ConfigError without features, with
+    one whose name is that of the captions' modality, and for a `frame_block` of another.
     """
 
     def __init__(self, config: JointSpaceSettings) -> None:
@@ -30,6 +32,7 @@ class ModalityVectors(nn.Module):
         self.words = WordEncoder(config.inputs.num_words, config.inputs.word_dim, config.words)
         standardized = features if config.standardize else {}
         self.standardization = nn.ModuleDict({name: Standardization(dim) for name, dim in standardized.items()})
+        self.frame_blocks = nn.ModuleDict(_frame_blocks(config))
         self.input_dropout = nn.Dropout(config.input_dropout)
         self.dims = {TEXT: self.words.out_dim, **features}
 
@@ -50,9 +53,9 @@ class ModalityVectors(nn.Module):
     def _feature(self, name: str, batch: ClipBatch) -> Float[Tensor, "batch dim"]:
         present = batch.present[name].unsqueeze(1)
         values = torch.where(present, batch.features[name], 0).to(self.words.linear.weight.dtype)
-        if name not in self.standardization:
-            return values
-        return torch.where(present, self.standardization[name](values), 0)
+        if name in self.standardization:
+            values = torch.where(present, self.standardization[name](values), 0)
+        return self.frame_blocks[name](values) if name in self.frame_blocks else values
 
 
 def captions(batch: ClipBatch) -> Int64[Tensor, "captions max_words"]:
@@ -69,3 +72,13 @@ def _check(features: Mapping[str, int]) -> None:
         )
     if TEXT in features:
         raise ConfigError(f"model.inputs.features: {TEXT!r} is the captions' modality; rename that feature column")
+
+
+def _frame_blocks(config: JointSpaceSettings) -> dict[str, nn.Module]:
+    """The block of the feature that has one."""
+    block, features = config.frame_block, config.inputs.features
+    if block is None:
+        return {}
+    if block.feature not in features:
+        raise ConfigError(f"model.frame_block.feature = {block.feature!r}, the model's features: {', '.join(features)}")
+    return {block.feature: VectorFrames(features[block.feature], block)}

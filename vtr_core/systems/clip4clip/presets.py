@@ -20,7 +20,9 @@ from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 Changes = dict[str, Any]
 _BERT_ADAM: Changes = {"beta2": 0.98, "epsilon": 1e-6}
 """Of the published code."""
-_STEPS_MSRVTT = 5 * 180_000 // 128
+_BATCH, _PASSES = 128, 5
+"""Published, of every data set."""
+_STEPS_MSRVTT = _PASSES * 180_000 // _BATCH
 """Five epochs of the 9,000 training videos of 1k-A with 20 captions each."""
 
 
@@ -35,7 +37,7 @@ def clip4clip_msrvtt() -> TrainConfig:
         preset="clip4clip-msrvtt",
         model=Clip4ClipConfig(),
         loss=_loss(temperature=0.01),
-        batch=BatchConfig(videos=128, clips_per_video=1, max_frames=12),
+        batch=BatchConfig(videos=_BATCH, clips_per_video=1, max_frames=12),
         optimizer=OptimizerConfig(
             learning_rate=1e-4,
             backbone_factor=1e-3,
@@ -44,7 +46,7 @@ def clip4clip_msrvtt() -> TrainConfig:
             gradient_clip=2.0,
             **_BERT_ADAM,
         ),
-        training=TrainingConfig(epochs=5 * captions, validate_every=captions),
+        training=TrainingConfig(epochs=_PASSES * captions, validate_every=captions),
         evaluation=EvaluationConfig(similarity="cosine", batch_rows=32),
     )
 
@@ -55,41 +57,62 @@ def muse_clip_msrvtt() -> TrainConfig:
     return override(clip4clip_msrvtt(), changes)
 
 
-def _long(base: Callable[[], TrainConfig], name: str, videos: int, batch: int, epochs: int) -> TrainConfig:
-    """64 frames and 64 words, with a paragraph per video: one caption, so an epoch sees each once."""
-    return override(
-        base(),
-        {
-            "preset": name,
-            "batch.max_frames": 64,
-            "batch.videos": batch,
-            "model.inputs.max_words": 64,
-            "optimizer.warmup_steps": max(1, epochs * videos // batch // 10),
-            "training.epochs": epochs,
-            "training.validate_every": 1,
-            "evaluation.batch_rows": 8,
-        },
-    )
+def clip4clip_msvd() -> TrainConfig:
+    """CLIP4Clip on MSVD: every epoch has one of the about 41 captions of each of the 1,200 training videos."""
+    return _trained_on(clip4clip_msrvtt(), "clip4clip-msvd", captions=48_774, videos=1_200)
+
+
+def muse_clip_msvd() -> TrainConfig:
+    """MUSE's block on MSVD."""
+    return _trained_on(muse_clip_msrvtt(), "muse-clip-msvd", captions=48_774, videos=1_200)
+
+
+def clip4clip_lsmdc() -> TrainConfig:
+    """CLIP4Clip on LSMDC's about 101,000 training clips, with one caption each."""
+    return _trained_on(clip4clip_msrvtt(), "clip4clip-lsmdc", captions=101_000, videos=101_000)
+
+
+def muse_clip_lsmdc() -> TrainConfig:
+    """MUSE's block on LSMDC."""
+    return _trained_on(muse_clip_msrvtt(), "muse-clip-lsmdc", captions=101_000, videos=101_000)
 
 
 def clip4clip_didemo() -> TrainConfig:
     """CLIP4Clip on DiDeMo's 8,395 training videos: all sentences of a video as one paragraph."""
-    return _long(clip4clip_msrvtt, "clip4clip-didemo", 8_395, 64, 5)
+    return _paragraphs(clip4clip_msrvtt(), "clip4clip-didemo", videos=8_395)
 
 
 def muse_clip_didemo() -> TrainConfig:
     """MUSE's block on DiDeMo."""
-    return _long(muse_clip_msrvtt, "muse-clip-didemo", 8_395, 64, 5)
+    return _paragraphs(muse_clip_msrvtt(), "muse-clip-didemo", videos=8_395)
 
 
 def clip4clip_activitynet() -> TrainConfig:
     """CLIP4Clip on ActivityNet Captions' 10,009 training videos: paragraph retrieval."""
-    return _long(clip4clip_msrvtt, "clip4clip-activitynet", 10_009, 64, 5)
+    return _paragraphs(clip4clip_msrvtt(), "clip4clip-activitynet", videos=10_009)
 
 
 def muse_clip_activitynet() -> TrainConfig:
     """MUSE's block on ActivityNet Captions."""
-    return _long(muse_clip_msrvtt, "muse-clip-activitynet", 10_009, 64, 5)
+    return _paragraphs(muse_clip_msrvtt(), "muse-clip-activitynet", videos=10_009)
+
+
+def _trained_on(base: TrainConfig, name: str, captions: int, videos: int) -> TrainConfig:
+    """Five passes over all `captions`, of which an epoch sees one a video, with warm-up over a tenth of the steps."""
+    a_video = round(captions / videos)
+    changes: Changes = {
+        "preset": name,
+        "optimizer.warmup_steps": max(1, _PASSES * captions // _BATCH // 10),
+        "training.epochs": _PASSES * a_video,
+        "training.validate_every": a_video,
+    }
+    return override(base, changes)
+
+
+def _paragraphs(base: TrainConfig, name: str, videos: int) -> TrainConfig:
+    """64 frames and 64 words, with a paragraph per video."""
+    changes: Changes = {"batch.max_frames": 64, "model.inputs.max_words": 64, "evaluation.batch_rows": 8}
+    return override(_trained_on(base, name, captions=videos, videos=videos), changes)
 
 
 def clip4clip_tiny() -> TrainConfig:
@@ -132,6 +155,10 @@ CLIP4CLIP_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
         "muse-clip-didemo": muse_clip_didemo,
         "clip4clip-activitynet": clip4clip_activitynet,
         "muse-clip-activitynet": muse_clip_activitynet,
+        "clip4clip-msvd": clip4clip_msvd,
+        "muse-clip-msvd": muse_clip_msvd,
+        "clip4clip-lsmdc": clip4clip_lsmdc,
+        "muse-clip-lsmdc": muse_clip_lsmdc,
         "clip4clip-tiny": clip4clip_tiny,
         "muse-clip-tiny": muse_clip_tiny,
     }

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from vtr_core.config.blocks.frame_block import FrameBlock
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.concept_similarity import ConceptSimilarity
 from vtr_core.config.losses.granularity import GranularityMarginConfig
@@ -30,6 +31,8 @@ class HybridEncoderConfig(Settings):
     """Similarity of concepts: generalised Jaccard of probabilities, or cosine of scores (before the sigmoid)."""
     concept_prior: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Initial probability of every concept, about its base rate (None: about a half, published)."""
+    frame_block: FrameBlock | None = None
+    """MUSE's block over the frames before they are encoded (None: frames as they are, published)."""
     video: TemporalLevelsConfig = TemporalLevelsConfig()
     text: TemporalLevelsConfig = TemporalLevelsConfig(kernel_sizes=(2, 3, 4))
     dropout: Probability = 0.2

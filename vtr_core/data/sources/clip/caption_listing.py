@@ -1,9 +1,9 @@
-"""Videos with all their captions, from MSR-VTT's annotation files or a table, restricted to those with content."""
+"""Videos with all their captions, from published annotation files or a table, restricted to those with content."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float16
@@ -11,9 +11,10 @@ from pydantic import model_validator
 
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FEATURE_DTYPE
+from vtr_core.data.sources.annotated.data_sets import read_annotated
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.clip.caption_table import read_captions
 from vtr_core.data.sources.kept import count_fault, listed_videos
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
 from vtr_core.data.sources.worded_captions import worded_captions
@@ -47,7 +48,10 @@ class CaptionListing(SourceSettings):
     name: ClassVar[str]
 
     annotations: str | None = None
-    """MSR-VTT: the folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    """Folder of the published annotation files of `data_set`, as for vtr ingest <data set>; of MSR-VTT also one
+    file."""
+    data_set: Literal["msrvtt", "msvd", "didemo", "activitynet", "lsmdc"] = "msrvtt"
+    """The data set whose annotations these are."""
     split: Literal["official", "1k-a"] = "official"
     """Split of the MSR-VTT annotations: official has 6,513 / 497 / 2,990 videos; 1k-a uses MSRVTT_train.9k.csv and
     MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
@@ -61,10 +65,19 @@ class CaptionListing(SourceSettings):
     @model_validator(mode="after")
     def _check_one_listing(self) -> "CaptionListing":
         if (self.annotations is None) == (self.table is None):
-            raise ValueError("give annotations, the files of MSR-VTT, or table, your own; one of them")
-        if self.table is not None and self.split != "official":
+            raise ValueError("give annotations, published files, or table, your own; one of them")
+        if self.split != "official" and (self.table is not None or self.data_set != "msrvtt"):
             raise ValueError(f"split = {self.split} is MSR-VTT's; a table has a column split, or use --splits")
+        if self.table is not None and self.data_set != "msrvtt":
+            raise ValueError(f"data_set = {self.data_set} is of annotations; leave it out with a table")
         return self
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as JSON, without `data_set` for MSR-VTT and tables, as in older data sets."""
+        found = super().settings()
+        if self.data_set == "msrvtt":
+            del found["data_set"]
+        return found
 
     def videos(self, drops: Drops) -> Sequence[VideoEntry]:
         """The videos that have content, and those that are kept without, in the order of the annotations or table.
@@ -82,7 +95,7 @@ class CaptionListing(SourceSettings):
             drops=drops,
         )
         return [
-            VideoEntry(video.video_id, self._content(video, present.get(video.video_id), kept, drops), video.split)
+            VideoEntry(video.video_id, self._content(video, _file(video, present), kept, drops), video.split)
             for video, kept in listed
         ]
 
@@ -117,7 +130,7 @@ class CaptionListing(SourceSettings):
 
     @abstractmethod
     def _files(self, drops: Drops) -> Mapping[str, str]:
-        """The names of files or folders that are there, by the ids of their videos."""
+        """The names of files or folders that are there, by the names of their videos."""
 
     @abstractmethod
     def _missing(self, video_id: str) -> UnusableError:
@@ -131,10 +144,17 @@ class CaptionListing(SourceSettings):
 
     def _listed(self, drops: Drops) -> Sequence[AnnotatedVideo]:
         if self.annotations is not None:
-            return read_annotations(self.annotations, self.split, drops)
+            return list(
+                read_annotated("msrvtt-1k-a" if self.split == "1k-a" else self.data_set, self.annotations, drops)
+            )
         return read_captions(self._origin, drops)
 
     def _content(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> ListedVideo:
         worded = list(worded_captions(video.captions, f"{self._origin}, {video.video_id}", drops))
         places, captions = tuple(place for place, _ in worded), tuple(caption for _, caption in worded)
         return ListedVideo(captions, places, len(video.captions), file, kept)
+
+
+def _file(video: AnnotatedVideo, present: Mapping[str, str]) -> str | None:
+    name = video.name_among(present)
+    return None if name is None else present[name]

@@ -1,7 +1,7 @@
 """A table of captions: video ids, captions, and optionally splits."""
 
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.files.tables import Row, read_table
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops

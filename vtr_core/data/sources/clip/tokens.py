@@ -62,7 +62,7 @@ class ClipTokens(CaptionListing):
             raise UnusableError(Reason.WRONG_DIMENSION, f"{what}; a row holds {MAX_CELL_BYTES >> 20} MiB")
         features = {"video": to_float16(found.frames, str(place))}
         if has_text:
-            where, vectors = self._vectors(video_id, place, found)
+            where, vectors = self._vectors(place, found)
             features[CAPTION_VECTORS] = to_float16(_of_captions(vectors, listed, dim, where), where)
         return features
 
@@ -71,14 +71,14 @@ class ClipTokens(CaptionListing):
         """The folder of vectors, resolved in the command, since tasks may have another working directory."""
         return None if self.text_folder is None else locate(self.text_folder)
 
-    def _vectors(self, video_id: str, place: Location, found: ClipFile) -> tuple[str, FeatureArray]:
+    def _vectors(self, place: Location, found: ClipFile) -> tuple[str, FeatureArray]:
         """The vectors of all captions that the video was given, and the file that they are from."""
         if self._texts is None:
             if found.text is None:
                 what = f"{place} has no array {CAPTION_VECTORS}, others have; give each, or a --text-folder"
                 raise UnusableError(Reason.WRONG_COUNT, what)
             return f"{place}, {CAPTION_VECTORS}", found.text
-        file = self._texts / f"{video_id}.npy"
+        file = self._texts / f"{place.name[: -len(_SUFFIXES[0])]}.npy"
         vectors = parse_npy(read_file(file), str(file))
         check_caption_vectors(vectors, str(file))
         return str(file), vectors

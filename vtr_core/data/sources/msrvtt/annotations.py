@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from vtr_core import storage
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.files.tables import read_table
 from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops
@@ -15,16 +16,6 @@ from vtr_core.storage import Location, locate
 FILES = ("train_val_videodatainfo.json", "test_videodatainfo.json")
 TRAIN_9K, TEST_1K = "MSRVTT_train.9k.csv", "MSRVTT_JSFUSION_test.csv"
 SPLITS = {"train": "train", "validate": "val", "test": "test"}
-
-
-@dataclass(frozen=True)
-class AnnotatedVideo:
-    """A video as annotated: its duration in seconds, its captions in the order of the file."""
-
-    video_id: str
-    split: str | None
-    duration: float
-    captions: tuple[str, ...]
 
 
 def read_annotations(uri: str, split: Literal["official", "1k-a"], drops: Drops) -> Sequence[AnnotatedVideo]:

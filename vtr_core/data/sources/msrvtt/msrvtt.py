@@ -1,137 +1,32 @@
 """MSR-VTT: the official annotation files and one feature file per video, as clips or as whole videos."""
 
-from collections.abc import Iterator
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
-import numpy as np
-from jaxtyping import Float16
-
-from vtr_core import storage
-from vtr_core.data.records.schema import FeatureSpec
-from vtr_core.data.sources.features.folder import FeatureFolder
-from vtr_core.data.sources.features.frame_folder import FrameFolder
-from vtr_core.data.sources.features.pooling import Pool, to_float16
-from vtr_core.data.sources.kept import count_fault
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
-from vtr_core.data.sources.msrvtt.listing import Captioned, MsrvttListing
-from vtr_core.data.sources.reasons import Reason, UnusableError
-from vtr_core.data.sources.source import Clip, Drops, Video, VideoEntry
-from vtr_core.storage import locate
+from vtr_core.data.sources.annotated.clips import AnnotatedClips
+from vtr_core.data.sources.annotated.frames import AnnotatedFrames
+from vtr_core.data.sources.annotated.listing import AnnotatedListing
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
+from vtr_core.data.sources.msrvtt.annotations import read_annotations
+from vtr_core.data.sources.source import Drops
 
 
-class Msrvtt(MsrvttListing):
-    """All captions of a video share its clip, whose id is the video's.
+class _Annotations(AnnotatedListing):
+    name: ClassVar[str] = "msrvtt"
 
-    video = L2(pooled 2D) ⊕ L2(pooled 3D) (the 2D stream alone where there is no 3D), audio = the mean of its rows: as
-    `HowTo100M`, so that a model trained there can be tested here. Audio may be missing: then a clip is without.
-    Of training and validation only videos with a feature file are listed; the rows of the others are counted as
-    missing_file. `keep_missing` controls test videos without one.
-    """
+    annotations: str
+    """Folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    split: Literal["official", "1k-a"] = "official"
+    """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
+    and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
 
-    left_out_unset: ClassVar[frozenset[str]] = frozenset({"features_3d", "audio"})
-
-    features_3d: str | None = None
-    """Folder of the 3D stream, <video id>.npy each; feature_folder is that of the 2D stream then."""
-    audio: str | None = None
-    """Folder of audio features, pooled by their mean and not normalised."""
-    pool: Pool = "max"
-    """How the rows of a video become one vector, in both visual streams."""
-    normalise: bool = True
-    """Whether the vector of each visual stream is normalised to length 1."""
-
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """`video` and, where there is a folder of it, `audio`; dimensions of the first readable files."""
-        video = FeatureSpec("video", sum(self._dims))
-        return (video,) if self._sounds is None else (video, FeatureSpec("audio", self._audio_dim))
-
-    def clips(self, video: VideoEntry, drops: Drops) -> Iterator[Clip]:
-        """One row per caption, in the order of the annotations."""
-        content: Captioned = video.content
-        features: dict[str, Float16[np.ndarray, " dim"]] = {}
-        try:
-            features["video"] = self._seen(video.video_id)
-            heard = self._heard(video.video_id)
-            if heard is not None:
-                features["audio"] = heard
-        except UnusableError as fault:
-            count_fault(fault, content.keep, len(content.captions), drops)
-            if not content.keep:
-                return
-        for caption in content.captions:
-            yield Clip(video.video_id, 0.0, content.duration, caption, features)
-
-    def _rows(self, video: AnnotatedVideo) -> int:
-        return max(1, len(video.captions))
-
-    def _seen(self, video_id: str) -> Float16[np.ndarray, " dim"]:
-        parts = [
-            folder.clip(video_id, folder.read(video_id, dim), 0.0, None)
-            for folder, dim in zip(self._streams, self._dims, strict=True)
-        ]
-        return to_float16(np.concatenate(parts), str(self._streams[0].file(video_id)))
-
-    def _heard(self, video_id: str) -> Float16[np.ndarray, " dim"] | None:
-        """The audio of a video; None without a folder of audio, or its file."""
-        if self._sounds is None or not storage.exists(self._sounds.file(video_id)):
-            return None
-        vector = self._sounds.clip(video_id, self._sounds.read(video_id, self._audio_dim), 0.0, None)
-        return to_float16(vector, str(self._sounds.file(video_id)))
-
-    @cached_property
-    def _streams(self) -> list[FeatureFolder]:
-        places = [self._location, *([] if self.features_3d is None else [locate(self.features_3d)])]
-        return [FeatureFolder(place, self.pool, normalise=self.normalise) for place in places]
-
-    @cached_property
-    def _sounds(self) -> FeatureFolder | None:
-        return None if self.audio is None else FeatureFolder(locate(self.audio), "mean", normalise=False)
-
-    @cached_property
-    def _dims(self) -> list[int]:
-        return [folder.dim(self._feature_ids()) for folder in self._streams]
-
-    @cached_property
-    def _audio_dim(self) -> int:
-        assert self._sounds is not None
-        return self._sounds.dim(self._feature_ids())
+    def _annotated(self, drops: Drops) -> Sequence[AnnotatedVideo]:
+        return read_annotations(self.annotations, self.split, drops)
 
 
-class MsrvttVideos(MsrvttListing):
-    """Every video is one row, with all its captions and all its frames, as they are: neither pooled nor normalised.
+class Msrvtt(_Annotations, AnnotatedClips):
+    """Clips of MSR-VTT."""
 
-    Files may have further axes, such as (time, patches, dim); they are flattened into the values of a frame. Of
-    training and validation only videos with a feature file are listed; the others are counted as missing_file.
-    `keep_missing` controls test videos without one. A caption without a word is left out and counted; so is a video
-    without captions.
-    """
 
-    def features(self) -> tuple[FeatureSpec, ...]:
-        """`video`, with the dimension of a frame of the first readable files."""
-        return (FeatureSpec("video", self._dim),)
-
-    def video(self, video: VideoEntry, drops: Drops) -> Video | None:
-        """The row of a video, its captions in the order of the annotations."""
-        content: Captioned = video.content
-        if not content.captions:
-            drops.drop(
-                Reason.EMPTY_CAPTION, f"{self.annotations}, {video.video_id}: there is no caption that holds a word"
-            )
-            return None
-        try:
-            frames = self._folder.read(video.video_id, self._dim)
-        except UnusableError as fault:
-            count_fault(fault, content.keep, 1, drops)
-            return Video(video.video_id, content.captions, {}) if content.keep else None
-        return Video(video.video_id, content.captions, {"video": frames})
-
-    def _rows(self, video: AnnotatedVideo) -> int:  # noqa: ARG002  (one, whatever it holds)
-        return 1
-
-    @cached_property
-    def _folder(self) -> FrameFolder:
-        return FrameFolder(self._location)
-
-    @cached_property
-    def _dim(self) -> int:
-        return self._folder.dim(self._feature_ids())
+class MsrvttVideos(_Annotations, AnnotatedFrames):
+    """Whole videos of MSR-VTT."""

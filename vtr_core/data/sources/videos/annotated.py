@@ -1,13 +1,13 @@
 """Video files with the published annotations of a data set: clips, captions and splits."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
+from vtr_core.data.sources.annotated.data_sets import AnnotatedDataSet, read_annotated
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.howto100m.narration import Narration, read_narrations
 from vtr_core.data.sources.howto100m.segments import merge, usable
 from vtr_core.data.sources.kept import TEST
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
-from vtr_core.data.sources.msvd import read_msvd
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pairs.rows import PairRow
 from vtr_core.data.sources.reasons import UnusableError
@@ -16,45 +16,40 @@ from vtr_core.data.sources.videos.captioned import CaptionedVideo
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.data.sources.worded_captions import worded_captions
 
-DataSet = Literal["msrvtt", "msrvtt-1k-a", "msvd", "youcook2", "howto100m"]
-DATA_SETS: tuple[DataSet, ...] = get_args(DataSet)
+Narrated = Literal["youcook2", "howto100m"]
+DATA_SETS: tuple[AnnotatedDataSet | Narrated, ...] = (*get_args(AnnotatedDataSet), *get_args(Narrated))
 MIN_TIME_S = 8.0
 """Minimum duration of a clip of HowTo100M in seconds."""
 
 
-def annotated_videos(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Sequence[VideoEntry]:
+def annotated_videos(
+    inventory: Inventory, name: AnnotatedDataSet | Narrated, annotations: str, drops: Drops
+) -> Sequence[VideoEntry]:
     """The annotated videos of a data set; videos are found by their ids, `VideoEntry.content` is a CaptionedVideo.
 
-    Of test sets (MSR-VTT's and MSVD's test split, YouCook2's clips) rows stay though their video cannot be used, so
-    that the number of queries is fixed; where no video of such a set is there, it is left out. Rows at fault are
-    dropped.
+    Of test sets (the split test, YouCook2's clips) rows stay though their video cannot be used, so that the number of
+    queries is fixed; where no video of such a set is there, it is left out. Rows at fault are dropped.
     """
     entries = list(_usable_ids(_entries(inventory, name, annotations, drops), drops))
-    has_tests = any(entry.content.keep and inventory.holds(entry.video_id) for entry in entries)
+    has_tests = any(entry.content.keep and entry.content.uri in inventory.uris for entry in entries)
     return [entry for entry in entries if has_tests or not entry.content.keep]
 
 
-def _entries(inventory: Inventory, name: DataSet, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
+def _entries(
+    inventory: Inventory, name: AnnotatedDataSet | Narrated, annotations: str, drops: Drops
+) -> Iterator[VideoEntry]:
     match name:
-        case "msrvtt" | "msrvtt-1k-a" | "msvd":
-            for video in _listed(name, annotations, drops):
-                rows = tuple(_captions(video, f"{annotations}, {video.video_id}", drops))
-                yield _entry(inventory, video.video_id, rows, video.split, keep=video.split == TEST)
         case "youcook2" | "howto100m":
             is_test = name == "youcook2"
             for video_id, narration in read_narrations(annotations):
                 rows = tuple(_narrated(video_id, narration, 0.0 if is_test else MIN_TIME_S, drops))
-                yield _entry(inventory, video_id, rows, TEST if is_test else None, keep=is_test)
-
-
-def _listed(name: Literal["msrvtt", "msrvtt-1k-a", "msvd"], annotations: str, drops: Drops) -> Iterable[AnnotatedVideo]:
-    if name == "msvd":
-        return read_msvd(annotations, drops)
-    return read_annotations(annotations, "official" if name == "msrvtt" else "1k-a", drops)
-
-
-def _entry(inventory: Inventory, video_id: str, rows: tuple[PairRow, ...], split: str | None, keep: bool) -> VideoEntry:
-    return VideoEntry(video_id, CaptionedVideo(inventory.by_id(video_id), rows, keep), split)
+                uri = inventory.by_id(video_id)
+                yield VideoEntry(video_id, CaptionedVideo(uri, rows, is_test), TEST if is_test else None)
+        case _:
+            for video in read_annotated(name, annotations, drops):
+                rows = tuple(_captions(video, f"{annotations}, {video.video_id}", drops))
+                uri = inventory.by_id(video.name_among(inventory) or video.video_id)
+                yield VideoEntry(video.video_id, CaptionedVideo(uri, rows, video.split == TEST), video.split)
 
 
 def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
@@ -70,7 +65,7 @@ def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEn
 
 def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairRow]:
     for _, caption in worded_captions(video.captions, where, drops):
-        yield PairRow(video.video_id, video.video_id, video.split, None, None, caption, (video.video_id,))
+        yield PairRow(video.video_id, video.video_id, video.split, None, video.end, caption, (video.video_id,))
 
 
 def _narrated(video_id: str, narration: Narration, min_time: float, drops: Drops) -> Iterator[PairRow]:

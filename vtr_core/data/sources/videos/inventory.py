@@ -61,7 +61,7 @@ class Inventory:
             raise UnusableError(Reason.UNKNOWN_VIDEO, f"the video {name!r} is not among those of {self.place}")
         return VideoFile(name, (self._folder / name).uri)
 
-    def holds(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         """Whether a video of this name is listed."""
         return name in self._by_key
 
@@ -76,6 +76,11 @@ class Inventory:
         if not self._sorted:
             raise InputError(f"{self.place} gives no video; give a folder, a glob, a list (.txt) or a table of videos")
         return self._sorted
+
+    @cached_property
+    def uris(self) -> frozenset[str]:
+        """The URIs of all videos."""
+        return frozenset(file.uri for file in self._sorted)
 
     @cached_property
     def _sorted(self) -> tuple[VideoFile, ...]:

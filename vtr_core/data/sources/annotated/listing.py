@@ -1,4 +1,4 @@
-"""MSR-VTT's videos with their captions, for those that have a feature file; the rows come from `msrvtt`."""
+"""The videos of an annotated data set that have a feature file, with their captions."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
 from vtr_core.data.sources.kept import listed_videos
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo, read_annotations
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.data.sources.worded_captions import worded_captions
@@ -17,25 +17,23 @@ from vtr_core.storage import Location, locate
 
 @dataclass(frozen=True)
 class Captioned:
-    """A video's duration in seconds and its captions, and whether it stays also where it has no features."""
+    """A video's duration in seconds and its captions, its file without .npy, and whether it stays also without it."""
 
     duration: float
     captions: tuple[str, ...]
+    file: str
     keep: bool = False
 
 
-class MsrvttListing(SourceSettings):
-    """Settings of MSR-VTT for both record kinds: annotations, folder of feature files, split."""
+class AnnotatedListing(SourceSettings):
+    """Settings of annotated data sets for both record kinds: annotations and folder of feature files."""
 
-    name: ClassVar[str] = "msrvtt"
+    name: ClassVar[str]
 
     annotations: str
-    """Folder of train_val_videodatainfo.json and test_videodatainfo.json, or one file of that form."""
+    """Folder of the published annotation files."""
     feature_folder: str
     """Folder of frame features, <video id>.npy each: (time, dim) or (dim,); the 2D stream where there are two."""
-    split: Literal["official", "1k-a"] = "official"
-    """official: 6,513 / 497 / 2,990 videos with 20 captions each, as in the annotation files. 1k-a: MSRVTT_train.9k.csv
-    and MSRVTT_JSFUSION_test.csv beside them, the latter 1,000 videos with one caption each."""
     keep_missing: Literal["test", "never"] = "test"
     """test: a test video without usable features stays, its captions count as failures; so the number of queries is
     fixed. A test split of which no video has a file is left out. never: every video without features is dropped."""
@@ -45,17 +43,20 @@ class MsrvttListing(SourceSettings):
 
         `VideoEntry.content` is a Captioned.
         """
-        annotated = read_annotations(self.annotations, self.split, drops)
+        present = set(self._feature_ids())
         listed = listed_videos(
-            annotated,
-            present=set(self._feature_ids()),
+            self._annotated(drops),
+            present=present,
             keep_missing=self.keep_missing == "test",
             where=self.annotations,
             missing=self._missing,
             rows=self._rows,
             drops=drops,
         )
-        return [VideoEntry(video.video_id, self._content(video, kept, drops), video.split) for video, kept in listed]
+        return [
+            VideoEntry(video.video_id, self._content(video, video.name_among(present), kept, drops), video.split)
+            for video, kept in listed
+        ]
 
     def captions(self, videos: Sequence[VideoEntry]) -> Iterable[str]:
         """The captions of `videos`."""
@@ -63,12 +64,16 @@ class MsrvttListing(SourceSettings):
             yield from video.content.captions
 
     @abstractmethod
+    def _annotated(self, drops: Drops) -> Sequence[AnnotatedVideo]:
+        """The videos of the annotation files."""
+
+    @abstractmethod
     def _rows(self, video: AnnotatedVideo) -> int:
         """The number of rows that a dropped video costs."""
 
-    def _content(self, video: AnnotatedVideo, kept: bool, drops: Drops) -> Captioned:
+    def _content(self, video: AnnotatedVideo, file: str | None, kept: bool, drops: Drops) -> Captioned:
         worded = worded_captions(video.captions, f"{self.annotations}, {video.video_id}", drops)
-        return Captioned(video.duration, tuple(caption for _, caption in worded), kept)
+        return Captioned(video.duration, tuple(caption for _, caption in worded), file or video.video_id, kept)
 
     def _missing(self, video_id: str) -> UnusableError:
         return UnusableError(Reason.MISSING_FILE, f"there is no file {self._location / f'{video_id}.npy'}")
@@ -78,6 +83,6 @@ class MsrvttListing(SourceSettings):
         return locate(self.feature_folder)
 
     def _feature_ids(self) -> Iterator[str]:
-        """The ids of all feature files, with or without annotations."""
+        """The names of all feature files without .npy, with or without annotations."""
         names = (file.name for file in storage.children(self._location))
         return (name.removesuffix(".npy") for name in names if name.endswith(".npy"))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from vtr_core import storage
-from vtr_core.data.sources.msrvtt.annotations import AnnotatedVideo
+from vtr_core.data.sources.annotated.video import AnnotatedVideo
+from vtr_core.data.sources.files.annotation_text import read_lines
 from vtr_core.data.sources.reasons import Reason
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
@@ -45,8 +46,4 @@ def _captions(place: Location) -> Mapping[str, list[str]]:
 
 
 def _listed(place: Location) -> list[str]:
-    try:
-        lines = storage.read_bytes(place).decode().splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{place} cannot be read ({error}); give a list of video ids, one a line") from error
-    return [line.strip() for line in lines if line.strip()]
+    return [line.strip() for line in read_lines(place) if line.strip()]

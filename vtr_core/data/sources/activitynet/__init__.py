@@ -1,0 +1,4 @@
+"""ActivityNet Captions: timed sentences of long videos, as paragraphs.
+
+Imported by the list of all sources and by annotated.
+"""

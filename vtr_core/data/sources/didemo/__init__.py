@@ -1,0 +1,4 @@
+"""DiDeMo: described moments of Flickr videos, as paragraphs.
+
+Imported by the list of all sources and by annotated.
+"""

@@ -1,0 +1,4 @@
+"""MSVD: short videos with many sentences each.
+
+Imported by the list of all sources and by annotated.
+"""
