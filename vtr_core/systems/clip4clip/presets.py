@@ -10,7 +10,7 @@ from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
 from vtr_core.config.override import override
 from vtr_core.config.scaling import ScalingConfig
 from vtr_core.config.training import TrainingConfig
@@ -18,17 +18,14 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 
 Changes = dict[str, Any]
-_BERT_ADAM: Changes = {"beta2": 0.98, "epsilon": 1e-6}
-"""Of the published code."""
-_STEPS_MSRVTT = 5 * 180_000 // 128
-"""Five epochs of the 9,000 training videos of 1k-A with 20 captions each."""
 
 
 def clip4clip_msrvtt() -> TrainConfig:
     """CLIP4Clip on MSR-VTT 1k-A at its published sizes (Luo et al. 2022): ViT-B/32, 12 frames, meanP.
 
-    Batches of 128, five epochs over all captions, a rate of 1e-7 of CLIP and 1e-4 of what is new, warm-up over a tenth
-    of the steps, then a cosine, BertAdam's betas, weight decay 0.2. The temperature begins where CLIP's training ended.
+    Batches of 128, five epochs over all captions, a rate of 1e-7 of CLIP and its temperature and 1e-4 of what is new,
+    warm-up over a tenth of the steps, then a cosine, BERT's Adam and its clipping, weight decay 0.2. The temperature
+    begins where CLIP's training ended.
     """
     captions = 20
     return TrainConfig(
@@ -39,10 +36,9 @@ def clip4clip_msrvtt() -> TrainConfig:
         optimizer=OptimizerConfig(
             learning_rate=1e-4,
             backbone_factor=1e-3,
+            temperature_factor=1e-3,
             weight_decay=0.2,
-            warmup_steps=_STEPS_MSRVTT // 10,
-            gradient_clip=2.0,
-            **_BERT_ADAM,
+            **CLIP4CLIP_ADAM,
         ),
         training=TrainingConfig(epochs=5 * captions, validate_every=captions),
         evaluation=EvaluationConfig(similarity="cosine", batch_rows=32),
@@ -55,7 +51,7 @@ def muse_clip_msrvtt() -> TrainConfig:
     return override(clip4clip_msrvtt(), changes)
 
 
-def _long(base: Callable[[], TrainConfig], name: str, videos: int, batch: int, epochs: int) -> TrainConfig:
+def _long(base: Callable[[], TrainConfig], name: str, batch: int, epochs: int) -> TrainConfig:
     """64 frames and 64 words, with a paragraph per video: one caption, so an epoch sees each once."""
     return override(
         base(),
@@ -64,7 +60,6 @@ def _long(base: Callable[[], TrainConfig], name: str, videos: int, batch: int, e
             "batch.max_frames": 64,
             "batch.videos": batch,
             "model.inputs.max_words": 64,
-            "optimizer.warmup_steps": max(1, epochs * videos // batch // 10),
             "training.epochs": epochs,
             "training.validate_every": 1,
             "evaluation.batch_rows": 8,
@@ -74,22 +69,22 @@ def _long(base: Callable[[], TrainConfig], name: str, videos: int, batch: int, e
 
 def clip4clip_didemo() -> TrainConfig:
     """CLIP4Clip on DiDeMo's 8,395 training videos: all sentences of a video as one paragraph."""
-    return _long(clip4clip_msrvtt, "clip4clip-didemo", 8_395, 64, 5)
+    return _long(clip4clip_msrvtt, "clip4clip-didemo", 64, 5)
 
 
 def muse_clip_didemo() -> TrainConfig:
     """MUSE's block on DiDeMo."""
-    return _long(muse_clip_msrvtt, "muse-clip-didemo", 8_395, 64, 5)
+    return _long(muse_clip_msrvtt, "muse-clip-didemo", 64, 5)
 
 
 def clip4clip_activitynet() -> TrainConfig:
     """CLIP4Clip on ActivityNet Captions' 10,009 training videos: paragraph retrieval."""
-    return _long(clip4clip_msrvtt, "clip4clip-activitynet", 10_009, 64, 5)
+    return _long(clip4clip_msrvtt, "clip4clip-activitynet", 64, 5)
 
 
 def muse_clip_activitynet() -> TrainConfig:
     """MUSE's block on ActivityNet Captions."""
-    return _long(muse_clip_msrvtt, "muse-clip-activitynet", 10_009, 64, 5)
+    return _long(muse_clip_msrvtt, "muse-clip-activitynet", 64, 5)
 
 
 def clip4clip_tiny() -> TrainConfig:
