@@ -33,7 +33,7 @@ _INNER: Mapping[str, list[list[str]]] = {
     "analyze": [[analysis.name] for analysis in ANALYSES],
     "data": [[action] for action in DATA_ACTIONS],
     "evaluate": [["--task", task.name] for task in TASKS],
-    "import": [[one.name] for system in SYSTEMS for one in system.imports],
+    "import": [["weights"], *([one.name] for system in SYSTEMS for one in system.imports)],
     "ingest": [[name, *kind] for name in SOURCES for kind in ([], ["--records", "videos"])],
     "runs": [[action] for action in RUN_ACTIONS],
     "sweep": [[next(iter(SPACES))], ["--resume"]],

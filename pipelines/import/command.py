@@ -1,12 +1,48 @@
 """`vtr import`: the first argument says whose checkpoint it is, each kind with its own module and flags."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
+import tyro
+
+from pipelines.arguments import parse, print_help, wants_help
 from pipelines.subcommands import run_subcommand
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
-IMPORTS: tuple[Subcommand, ...] = tuple(one for system in SYSTEMS for one in system.imports)
+WEIGHTS = "vtr import weights"
+
+
+@dataclass(frozen=True)
+class WeightsFlags:
+    """Flags of `vtr import weights`."""
+
+    file: Annotated[str, tyro.conf.Positional]
+    """File of weights by torch.save, or a TorchScript archive such as OpenAI's ViT-B-32.pt; only tensors are read."""
+    out: str = tyro.MISSING
+    """New file that ends in .safetensors."""
+
+
+def import_weights(argv: Sequence[str]) -> None:
+    """Convert a file of weights, or print the help."""
+    if not argv or wants_help(argv):
+        print_help(WEIGHTS, WeightsFlags)
+        return
+    from pathlib import Path
+
+    from vtr_core.backbones.weights import convert
+
+    flags = parse(WeightsFlags, argv, WEIGHTS)
+    state = convert(flags.file, Path(flags.out))
+    values = sum(value.numel() for value in state.values())
+    print(f"weights     {flags.out}: {len(state)} tensors, {values:,} values")
+
+
+IMPORTS: tuple[Subcommand, ...] = (
+    Subcommand("weights", "a published file of weights (.pt, .pth) as .safetensors, for --weights", import_weights),
+    *(one for system in SYSTEMS for one in system.imports),
+)
 _LINES = "\n".join(f"  {one.name:18}{one.summary}" for one in IMPORTS)
 HELP = f"""\
 usage: vtr import <kind> FILE --out URI [flags]      vtr import <kind> --help

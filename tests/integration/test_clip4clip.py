@@ -40,7 +40,11 @@ def config(name: str = "muse-clip-tiny", workers: int = 0, **changes: object) ->
         "model.random_crop": True,
         "optimizer.backbone_factor": 0.5,
         "optimizer.layer_decay": 0.9,
+        "optimizer.algorithm": "bert_adam",
+        "optimizer.schedule": "bert_cosine",
+        "optimizer.parameter_clip": 1.0,
         "optimizer.warmup_steps": 0,
+        "optimizer.warmup_share": 0.1,
         "scaling.workers": workers,
     }
     return override(preset(name), {**small, **changes})

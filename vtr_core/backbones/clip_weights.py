@@ -11,7 +11,7 @@ from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
 from vtr_core.nn.clip.clip import Clip
 
-_NOT_PARAMETERS = ("logit_scale", "input_resolution", "context_length", "vocab_size")
+_NOT_PARAMETERS = ("logit_scale", "input_resolution", "context_length", "vocab_size", "attn_mask")
 _WHOLE = {
     "vision_model.embeddings.class_embedding": "visual.class_embedding",
     "vision_model.embeddings.patch_embedding.weight": "visual.conv1.weight",
@@ -56,7 +56,7 @@ def clip_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     named = inside or state
     if any(name.startswith("vision_model.") for name in named):
         named = _renamed(named)
-    return {name: value.float() for name, value in named.items() if name not in _NOT_PARAMETERS}
+    return {name: value.float() for name, value in named.items() if name.rpartition(".")[2] not in _NOT_PARAMETERS}
 
 
 def _renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from vtr_core.backbones.recipe import Recipe
+from vtr_core.backbones.script_archive import ARCHIVE_FAULTS, is_script_archive, script_tensors
 from vtr_core.errors import CheckpointError, ConfigError
 
 READ_FAULTS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError, SafetensorError)
@@ -56,16 +57,17 @@ def file_sha256(file: Path) -> str:
 
 
 def read_state(file: str | Path) -> dict[str, Tensor]:
-    """The tensors of a .safetensors file or of a file by torch.save, by name; only tensors are unpickled.
+    """The tensors of a .safetensors file, a file by torch.save or a TorchScript archive, by name.
 
-    Takes the entry `state_dict` or `model` where the checkpoint has one, and removes the prefix `module.` of data
-    parallel training. Raises CheckpointError for other files.
+    Only tensors are unpickled, and an archive's code is not run. Takes the entry `state_dict` or `model` where the
+    checkpoint has one, and removes the prefix `module.` of data parallel training. Raises CheckpointError for other
+    files.
     """
     try:
         if Path(file).suffix == ".safetensors":
             return dict(load_file(file))
-        content = torch.load(file, map_location="cpu", weights_only=True)
-    except READ_FAULTS as error:
+        content = _content(file)
+    except (*READ_FAULTS, *ARCHIVE_FAULTS) as error:
         raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
     for inner in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):
@@ -73,6 +75,30 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
     if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
         raise CheckpointError(f"{file} holds no tensors by name; give the published file of weights")
     return {str(name).removeprefix("module."): value for name, value in content.items()}
+
+
+def convert(file: str | Path, out: Path) -> Mapping[str, Tensor]:
+    """Write the tensors of a file of weights as safetensors; returns them.
+
+    CheckpointError for another file, ConfigError where `out` exists, is no .safetensors file, or cannot be written.
+    """
+    if out.suffix != ".safetensors" or out.exists():
+        fault = "exists" if out.exists() else "does not end in .safetensors"
+        raise ConfigError(f"{out} {fault}; give the name of a new file that ends in .safetensors")
+    # Two names of one storage are two tensors in safetensors.
+    state = {name: value.clone(memory_format=torch.contiguous_format) for name, value in read_state(file).items()}
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        save_file(state, out)
+    except (OSError, SafetensorError) as error:
+        raise ConfigError(f"{out} cannot be written ({error}); give a file in a folder that can be") from error
+    return state
+
+
+def _content(file: str | Path) -> object:
+    if is_script_archive(file):
+        return script_tensors(file)
+    return torch.load(file, map_location="cpu", weights_only=True)
 
 
 def load_state(module: nn.Module, state: Mapping[str, Tensor], where: str) -> None:

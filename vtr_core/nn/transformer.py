@@ -34,14 +34,16 @@ class KeyValues:
 class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + MLP(norm(x)): a pre-norm block (Xiong et al. 2020).
 
+    post_norm: norm(x + attention(x)), then norm(x + MLP(x)), as in BERT (Devlin et al. 2019).
+
     Initial weights: linear layers uniform within ±1/√in, so that the residuals are smaller than the input; norms with
     weight 1 and bias 0.
     """
 
-    def __init__(self, dim: int, heads: int, mlp_dim: int, dropout: float) -> None:
+    def __init__(self, dim: int, heads: int, mlp_dim: int, dropout: float, post_norm: bool = False) -> None:
         super().__init__()
         check_heads("hidden_dim", dim, heads)
-        self._heads = heads
+        self._heads, self._post_norm = heads, post_norm
         self.attention_norm, self.mlp_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.projections, self.out = fan_in_linear(dim, 3 * dim), fan_in_linear(dim, dim)
         self.mlp = nn.Sequential(fan_in_linear(dim, mlp_dim), nn.GELU(), fan_in_linear(mlp_dim, dim))
@@ -63,9 +65,13 @@ class TransformerBlock(nn.Module):
 
         seen: as in `forward`, with the tokens of `past` first along the last axis.
         """
-        query, key, value = self.projections(self.attention_norm(tokens)).unflatten(2, (3, self._heads, -1)).unbind(2)
+        given = tokens if self._post_norm else self.attention_norm(tokens)
+        query, key, value = self.projections(given).unflatten(2, (3, self._heads, -1)).unbind(2)
         own = KeyValues(key.transpose(1, 2), value.transpose(1, 2))
         whole = own if past is None else past.then(own)
         attended = scaled_dot_product_attention(query.transpose(1, 2), whole.keys, whole.values, seen.unsqueeze(1))
         tokens = tokens + self.dropout(self.out(attended.transpose(1, 2).flatten(2)))
+        if self._post_norm:
+            tokens = self.attention_norm(tokens)
+            return self.mlp_norm(tokens + self.dropout(self.mlp(tokens))), whole
         return tokens + self.dropout(self.mlp(self.mlp_norm(tokens))), whole

@@ -15,6 +15,7 @@ from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.train.bert_adam import BertAdam
 
 _LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
 """The modules with `learner_factor`."""
@@ -22,11 +23,11 @@ _CONFIGURED = ("weight_decay", "rate_factor", "fused")
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
-    """Adam, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
+    """Adam or BERT's, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
     Biases, norms, word vectors and the decays A of state space models have no weight decay. Factors of the learning
     rate: `learner_factor` for modules that learn over given tokens, `temperature_factor` for a learned temperature, and
-    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. The step is torch's fused one,
+    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
     which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
@@ -59,6 +60,8 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     ]
     used = [group for group in groups if group["params"]]
     betas = config.beta1, config.beta2
+    if config.algorithm == "bert_adam":
+        return BertAdam(used, lr=config.learning_rate, betas=betas, eps=config.epsilon)
     return AdamW(used, lr=config.learning_rate, betas=betas, eps=config.epsilon, amsgrad=config.amsgrad, fused=True)
 
 
@@ -105,7 +108,7 @@ def load_state(optimizer: Optimizer, state: dict[str, Any]) -> None:
     They may differ: a trial of a sweep may continue from another trial's weights. Moments are given their parameters'
     memory layout, which the fused step assumes.
     """
-    configured = [{name: group[name] for name in _CONFIGURED} for group in optimizer.param_groups]
+    configured = [{name: group[name] for name in _CONFIGURED if name in group} for group in optimizer.param_groups]
     optimizer.load_state_dict(state)
     for group, values in zip(optimizer.param_groups, configured, strict=True):
         group.update(values)
@@ -139,11 +142,29 @@ def learning_rate_at(
 
 def _scheduled(config: OptimizerConfig, step: int, total_steps: int) -> float:
     """A linear warm-up, then constant, half a cosine down to 0, or the rate over √t (Reddi et al. 2018)."""
-    if step < config.warmup_steps:
-        return config.learning_rate * (step + 1) / config.warmup_steps
+    warmup = config.warmup(total_steps)
+    if config.schedule == "bert_cosine":
+        return config.learning_rate * (step / warmup if step < warmup else _half_cosine(step / max(1, total_steps)))
+    if step < warmup:
+        return config.learning_rate * min(1.0, (step + 1) / warmup)
     if config.schedule == "constant":
         return config.learning_rate
     if config.schedule == "inverse_sqrt":
-        return config.learning_rate / math.sqrt(step - config.warmup_steps + 1)
-    progress = (step - config.warmup_steps) / max(1, total_steps - config.warmup_steps)
-    return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(1.0, progress)))
+        return config.learning_rate / math.sqrt(step - warmup + 1)
+    return config.learning_rate * _half_cosine((step - warmup) / max(1, total_steps - warmup))
+
+
+def _half_cosine(progress: float) -> float:
+    return 0.5 * (1.0 + math.cos(math.pi * min(1.0, progress)))
+
+
+def clip_gradients(parameters: Sequence[nn.Parameter], config: OptimizerConfig) -> Tensor:
+    """Scale the gradient down to the norm `gradient_clip`, then each parameter's to `parameter_clip`.
+
+    Returns the norm of the whole gradient before both.
+    """
+    norm = nn.utils.clip_grad_norm_(parameters, config.gradient_clip or math.inf)
+    if config.parameter_clip is not None:
+        for parameter in parameters:
+            nn.utils.clip_grad_norm_(parameter, config.parameter_clip)
+    return norm

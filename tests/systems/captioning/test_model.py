@@ -101,6 +101,45 @@ def test_frames_are_averaged_in_runs() -> None:
     assert segment_means(frames, mask, 8)[1].sum(dim=1).tolist() == [5, 2, 0]
 
 
+def test_places_of_frames_are_tokens() -> None:
+    """Row by row: each place is pooled over time by itself, has its frame's time and an embedding of its own."""
+    model, (rows, places, last) = captioner(grid=2, video_tokens=2), (2, 4, 3)
+    frames = torch.randn(rows, 5 * places - 1, 3, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(rows, 5 * places - 1, dtype=torch.bool)
+    mask[1, 2 * places :] = False
+    frames[1, 2 * places :] = torch.nan
+    tokens, known = model.video_tokens(frames, mask)
+    assert known.tolist() == [[True] * 8, [True] * 8]
+    assert model.grid is not None
+    for video, place, step in ((0, 0, 0), (0, 2, 1), (0, last, 0), (1, 1, 1)):
+        own = frames[video, place::places][mask[video, place::places]]
+        segments = len(own)
+        run = [row for t, row in enumerate(own) if (t * 2 // segments if segments > 2 else t) == step]
+        expected = model.frames(torch.stack(run).mean(dim=0)) + model.times(torch.tensor([float(step)]))
+        assert torch.allclose(tokens[video, step * places + place], expected + model.grid[place], atol=1e-5)
+
+
+def test_places_without_pooling_and_missing_frames() -> None:
+    model = captioner(grid=2)
+    frames, mask = torch.randn(2, 12, 3), torch.arange(12) < torch.tensor([[12], [4]])
+    tokens, known = model.video_tokens(frames, mask)
+    assert torch.equal(known, mask)
+    alone, _ = model.video_tokens(frames[1:, :4], mask[1:, :4])
+    assert torch.allclose(tokens[1, :4], alone[0], atol=1e-6)
+    assert captioner().grid is None
+
+
+def test_captions_without_frames_train_the_language() -> None:
+    """As in pre-training: the words and blocks have gradients, what reads frames has none."""
+    model, rows = captioner(), batch(4)
+    rows.mask["video"].fill_(False)
+    found = model(rows, torch.rand(4, 6, generator=torch.Generator().manual_seed(0)))
+    found.loss.sum().backward()
+    assert model.words.weight.grad is not None
+    assert model.words.weight.grad.abs().sum() > 0
+    assert all(p.grad is None or p.grad.abs().sum() == 0 for p in model.frames.parameters())
+
+
 def test_a_feature_that_the_data_lacks_and_heads_that_do_not_fit() -> None:
     with pytest.raises(ConfigError, match=r"model\.feature = 'audio', the data's feature columns are: video"):
         Captioner(config(feature="audio"))

@@ -101,6 +101,21 @@ def test_the_published_initialisation_is_not():
     assert frozen == {"pyramid"}
 
 
+def test_norms_lie_where_they_are_configured():
+    """Behind the sequence model, as in Equation 7, it is given the tokens themselves."""
+    seen, norms = {}, {}
+    for place in ("before", "after"):
+        model = _model(moved=True, norm=place)
+        norms[place] = model.learner.layers[0].norm
+        model.learner.layers[0].mixer.register_forward_pre_hook(
+            lambda _, given, place=place: seen.update({place: given[0].detach()})
+        )
+        patches, cls = model.split(10 * _tokens())
+        assert torch.isfinite(model.video(patches, cls, MASK)).all()
+    assert torch.allclose(seen["before"], norms["before"](seen["after"]), atol=1e-4)
+    assert not torch.allclose(seen["before"], seen["after"], atol=0.1)
+
+
 def test_twelve_frames_are_3060_tokens():
     inputs = ModelInputs(features={"video": 50 * DIM, "text": DIM})
     model = _model(inputs=inputs, grid=7, scales=(1, 3, 7, 14), learner=NoLearner())

@@ -30,11 +30,18 @@ class CaptionerConfig(Settings):
     inputs: ModelInputs = ModelInputs()
     feature: str = "video"
     """The feature column of the frames."""
+    grid: PositiveInt | None = None
+    """Side of the grid of places of a frame: the feature has grid · grid rows for each frame, row by row of the grid,
+    as `video-swin` has 7 × 7 for each of 16 pairs of frames (None: one row). Each place has a position embedding;
+    `batch.max_frames` counts rows: 784."""
     video_tokens: PositiveInt | None = None
-    """Maximum number of video tokens; longer videos are average-pooled over neighbouring frames (None: a token per
-    frame)."""
+    """Maximum number of video tokens, with a grid for each of its places; longer videos are average-pooled over
+    neighbouring frames (None: a token per row)."""
     standardize: bool = False
     """Standardise frames per dimension with the training data's mean and standard deviation, which the model keeps."""
+    layout: Literal["pre_norm", "bert"] = "pre_norm"
+    """`bert`: norms behind the residuals and behind the embeddings, and a layer before the words' scores, as in BERT
+    and LAVENDER, whose weights `vtr import lavender` takes."""
     hidden_dim: PositiveInt = 768
     """Width of all tokens."""
     layers: PositiveInt = 12

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -13,6 +12,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
+from vtr_core.nn.fan_in import fan_in_linear
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.standardization import Standardization
@@ -47,8 +47,8 @@ class Captioner(nn.Module):
     et al. 2019). Word ids are the vocabulary's, followed by the end token and [MASK]. Raises ConfigError for invalid
     inputs.
 
-    Initial weights: words ~ N(0, 0.02²), positions ~ N(0, 0.01²), the scores' bias 0; frames and times ~ N(0, s²/in) at
-    the size s that they should have, 1 and 0.02; the blocks' as `TransformerBlock` says; norms 1 and 0.
+    Initial weights: words ~ N(0, 0.02²), positions and places ~ N(0, 0.01²), the scores' bias 0; frames and times ~
+    N(0, s²/in) at the size s that they should have, 1 and 0.02; the blocks' as `TransformerBlock` says; norms 1 and 0.
     """
 
     def __init__(self, config: CaptionerConfig) -> None:
@@ -57,17 +57,23 @@ class Captioner(nn.Module):
         dim, num_words = config.hidden_dim, config.inputs.num_words
         self.end, self.mask = num_words + 1, num_words + 2
         self.standardization = Standardization(_frame_dim(config)) if config.standardize else None
-        self.frames = nn.Sequential(nn.Linear(_frame_dim(config), dim), nn.LayerNorm(dim))
+        bert = config.layout == "bert"
+        linear = nn.Linear(_frame_dim(config), dim)
+        self.frames = nn.Sequential(linear) if bert else nn.Sequential(linear, nn.LayerNorm(dim))
         self.words = nn.Embedding(num_words + 3, dim, padding_idx=0)
         self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _PLACE_SPREAD)
         self.times = nn.Linear(1, dim)
+        self.grid = None if config.grid is None else nn.Parameter(torch.randn(config.grid**2, dim) * _PLACE_SPREAD)
         self.blocks = nn.ModuleList(
-            TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout) for _ in range(config.layers)
+            TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout, bert) for _ in range(config.layers)
         )
-        self.norm, self.dropout = nn.LayerNorm(dim), nn.Dropout(config.dropout)
+        self.norm, self.dropout = nn.Identity() if bert else nn.LayerNorm(dim), nn.Dropout(config.dropout)
+        self.video_norm = nn.LayerNorm(dim) if bert else None
+        self.word_norm = nn.LayerNorm(dim) if bert else None
+        self.head = nn.Sequential(fan_in_linear(dim, dim), nn.GELU(), nn.LayerNorm(dim)) if bert else None
         self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
-        keep_size(cast(nn.Linear, self.frames[0]))
+        keep_size(linear)
         keep_size(self.times, wanted=_SPREAD)
 
     def forward(
@@ -114,24 +120,32 @@ class Captioner(nn.Module):
         self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
     ) -> tuple[Float[Tensor, "rows tokens hidden"], Bool[Tensor, "rows tokens"]]:
         """Frames, average-pooled where there are more than `video_tokens`, as tokens with time embeddings, time in [0,
-        1].
+        1], and with a grid those of its places.
         """
         values = frames.to(self.words.weight.dtype)
         if self.standardization is not None:
             values = self.standardization(values)
         values = torch.where(mask.unsqueeze(2), values, 0)
+        spots = 1 if self.grid is None else len(self.grid)
+        values, mask = whole_frames(values, mask, spots)
         if self.config.video_tokens is not None:
-            values, mask = segment_means(values, mask, self.config.video_tokens)
-        last = (mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)
-        time = torch.arange(mask.shape[1], device=mask.device) / last
-        return self.dropout(self.frames(values) + self.times(time.to(values.dtype).unsqueeze(2))), mask
+            values, mask = pooled_frames(values, mask, self.config.video_tokens, spots)
+        there = mask.unflatten(1, (-1, spots)).any(dim=2)
+        last = (there.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+        time = torch.arange(there.shape[1], device=mask.device) / last
+        tokens = self.frames(values) + self.times(time.to(values.dtype).repeat_interleave(spots, dim=1).unsqueeze(2))
+        if self.grid is not None:
+            tokens = tokens + self.grid.repeat(there.shape[1], 1)
+        return self.dropout(_normed(tokens, self.video_norm)), mask
 
     def text_tokens(self, tokens: Int64[Tensor, "rows length"], first: int = 0) -> Float[Tensor, "rows length hidden"]:
         """Embeddings of words at positions from `first` on."""
-        return self.dropout(self.words(tokens) + self.places[first : first + tokens.shape[1]])
+        given = self.words(tokens) + self.places[first : first + tokens.shape[1]]
+        return self.dropout(_normed(given, self.word_norm))
 
     def logits(self, states: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows words"]:
         """Scores of all words: products with their embeddings, plus a bias."""
+        states = states if self.head is None else self.head(states)
         return at_least_float32(states @ self.words.weight.T + self.bias)
 
     def go_on(
@@ -175,6 +189,25 @@ def sequence_mask(known: Bool[Tensor, "rows frames"], length: int) -> Bool[Tenso
     return is_frame.unsqueeze(1) | earlier_word | (place.unsqueeze(1) == place)
 
 
+def whole_frames(
+    rows: Float[Tensor, "videos rows dim"], mask: Bool[Tensor, "videos rows"], spots: int
+) -> tuple[Float[Tensor, "videos padded dim"], Bool[Tensor, "videos padded"]]:
+    """Rows padded to whole frames of `spots` rows each."""
+    missing = -rows.shape[1] % spots
+    return torch.nn.functional.pad(rows, (0, 0, 0, missing)), torch.nn.functional.pad(mask, (0, missing))
+
+
+def pooled_frames(
+    rows: Float[Tensor, "videos rows dim"], mask: Bool[Tensor, "videos rows"], segments: int, spots: int
+) -> tuple[Float[Tensor, "videos pooled dim"], Bool[Tensor, "videos pooled"]]:
+    """`segment_means` over the frames, for each of the `spots` rows of a frame by itself."""
+    videos = len(rows)
+    apart = rows.unflatten(1, (-1, spots)).transpose(1, 2).flatten(0, 1)
+    means, kept = segment_means(apart, mask.unflatten(1, (-1, spots)).transpose(1, 2).flatten(0, 1), segments)
+    together = means.unflatten(0, (videos, spots)).transpose(1, 2).flatten(1, 2)
+    return together, kept.unflatten(0, (videos, spots)).transpose(1, 2).flatten(1, 2)
+
+
 def segment_means(
     frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"], segments: int
 ) -> tuple[Float[Tensor, "rows segments dim"], Bool[Tensor, "rows segments"]]:
@@ -185,6 +218,11 @@ def segment_means(
     member = (run.unsqueeze(1) == torch.arange(segments, device=mask.device).unsqueeze(1)) & mask.unsqueeze(1)
     counts = member.sum(dim=2, keepdim=True)
     return member.to(frames.dtype) @ frames / counts.clamp(min=1), counts.squeeze(2) > 0
+
+
+def _normed(tokens: Float[Tensor, "*rows hidden"], norm: nn.LayerNorm | None) -> Float[Tensor, "*rows hidden"]:
+    normed: Tensor = tokens if norm is None else norm(tokens)
+    return normed
 
 
 def _frame_dim(config: CaptionerConfig) -> int:

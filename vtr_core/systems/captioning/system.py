@@ -41,6 +41,12 @@ def _figures(checkpoint: str, data: str, prefix: str, experiment: str) -> Mappin
     return result.metrics(prefix)
 
 
+def _lavender(argv: Sequence[str]) -> None:
+    from vtr_core.systems.captioning.commands.lavender import main
+
+    main(argv)
+
+
 def _tables(argv: Sequence[str]) -> None:
     from vtr_core.systems.captioning.tables.command import main
 
@@ -48,6 +54,13 @@ def _tables(argv: Sequence[str]) -> None:
 
 
 def _check(config: "TrainConfig") -> None:
+    model, rows = config.model, config.batch.max_frames
+    if isinstance(model, CaptionerConfig) and model.grid is not None and rows % model.grid**2:
+        places = model.grid**2
+        raise ConfigError(
+            f"batch.max_frames = {rows} rows are no whole frames of model.grid = {model.grid}: {places} rows each; "
+            f"give a multiple of {places}, {16 * places} for 16 frames"
+        )
     if config.batch.micro_rows is not None:
         raise ConfigError(
             "batch.micro_rows with model.kind = 'captioner': its loss is no function of embeddings alone; leave it "
@@ -68,8 +81,8 @@ def _standardizes(model: CaptionerConfig) -> bool:
 
 
 def _usual_features(model: CaptionerConfig) -> "Mapping[str, int]":
-    """ResNet-152's features of frames."""
-    return {model.feature: 2048}
+    """ResNet-152's features of frames, or with a grid Video Swin's of places."""
+    return {model.feature: 2048 if model.grid is None else 1024}
 
 
 CAPTIONING = System(
@@ -89,6 +102,7 @@ CAPTIONING = System(
         ),
     ),
     tables=(Subcommand("gmc", "video captioning with granularity bias as the margin, Tables 1 and 2", _tables),),
+    imports=(Subcommand("lavender", "LAVENDER's weights as a captioner for a data set's words", _lavender),),
     presets=_presets,
     check=_check,
     check_data=_check_data,

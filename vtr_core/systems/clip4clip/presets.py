@@ -10,7 +10,7 @@ from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
 from vtr_core.config.override import override
 from vtr_core.config.scaling import ScalingConfig
 from vtr_core.config.training import TrainingConfig
@@ -18,19 +18,16 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 
 Changes = dict[str, Any]
-_BERT_ADAM: Changes = {"beta2": 0.98, "epsilon": 1e-6}
-"""Of the published code."""
 _BATCH, _PASSES = 128, 5
 """Published, of every data set."""
-_STEPS_MSRVTT = _PASSES * 180_000 // _BATCH
-"""Five epochs of the 9,000 training videos of 1k-A with 20 captions each."""
 
 
 def clip4clip_msrvtt() -> TrainConfig:
     """CLIP4Clip on MSR-VTT 1k-A at its published sizes (Luo et al. 2022): ViT-B/32, 12 frames, meanP.
 
-    Batches of 128, five epochs over all captions, a rate of 1e-7 of CLIP and 1e-4 of what is new, warm-up over a tenth
-    of the steps, then a cosine, BertAdam's betas, weight decay 0.2. The temperature begins where CLIP's training ended.
+    Batches of 128, five epochs over all captions, a rate of 1e-7 of CLIP and its temperature and 1e-4 of what is new,
+    warm-up over a tenth of the steps, then a cosine, BERT's Adam and its clipping, weight decay 0.2. The temperature
+    begins where CLIP's training ended.
     """
     captions = 20
     return TrainConfig(
@@ -41,10 +38,9 @@ def clip4clip_msrvtt() -> TrainConfig:
         optimizer=OptimizerConfig(
             learning_rate=1e-4,
             backbone_factor=1e-3,
+            temperature_factor=1e-3,
             weight_decay=0.2,
-            warmup_steps=_STEPS_MSRVTT // 10,
-            gradient_clip=2.0,
-            **_BERT_ADAM,
+            **CLIP4CLIP_ADAM,
         ),
         training=TrainingConfig(epochs=_PASSES * captions, validate_every=captions),
         evaluation=EvaluationConfig(similarity="cosine", batch_rows=32),
@@ -98,11 +94,10 @@ def muse_clip_activitynet() -> TrainConfig:
 
 
 def _trained_on(base: TrainConfig, name: str, captions: int, videos: int) -> TrainConfig:
-    """Five passes over all `captions`, of which an epoch sees one a video, with warm-up over a tenth of the steps."""
+    """Five passes over all `captions`, of which an epoch sees one a video."""
     a_video = round(captions / videos)
     changes: Changes = {
         "preset": name,
-        "optimizer.warmup_steps": max(1, _PASSES * captions // _BATCH // 10),
         "training.epochs": _PASSES * a_video,
         "training.validate_every": a_video,
     }

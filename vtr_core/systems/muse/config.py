@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, model_validator
 
-from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner
+from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.settings import PositiveInt, Settings
@@ -61,6 +61,9 @@ class MuseConfig(Settings):
     """Initial gates: the size of each layer's contribution to the tokens, relative to the tokens' size. With 0 the
     model starts as exactly the mean of the frames, and nothing below the gates has a gradient at first.
     """
+    norm: NormPlace = "before"
+    """The LayerNorm of each layer: before the learner, as in the published code, or after it, as in the paper's Eq.
+    7."""
     compat: Compat = "none"
     """`muse_official`: the pyramid keeps its random initial weights, and gates are drawn instead of 0, as in the
     published code, where the model is therefore no mean pooling at the start.

@@ -11,7 +11,7 @@ from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.config.model_inputs import ModelInputs
-from vtr_core.config.optimizer import OptimizerConfig
+from vtr_core.config.optimizer import CLIP4CLIP_ADAM, OptimizerConfig
 from vtr_core.config.override import override
 from vtr_core.config.scaling import ScalingConfig
 from vtr_core.config.training import TrainingConfig
@@ -144,10 +144,12 @@ def _layers(layers: int, model: MuseConfig) -> Changes:  # noqa: ARG001
 
 
 def _published(model: MuseConfig) -> Changes:  # noqa: ARG001
-    """The published code's training: a pyramid with fixed random weights, torch's initial weights, CLIP's learning rate
-    for τ.
+    """The published code's training: a pyramid with fixed random weights, torch's initial weights, CLIP4Clip's
+    optimiser and a thousandth of its learning rate for τ.
     """
-    return {"model.compat": "muse_official", "optimizer.temperature_factor": 1.0}
+    optimizer = {f"optimizer.{name}": value for name, value in CLIP4CLIP_ADAM.items()}
+    published = {"model.compat": "muse_official", "optimizer.temperature_factor": 1e-3, "optimizer.warmup_steps": 0}
+    return {**published, **optimizer}
 
 
 MUSE_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(

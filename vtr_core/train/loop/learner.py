@@ -1,6 +1,5 @@
 """The trained state of a run: the model, the loss's parameters, the moving average of the weights, the optimiser."""
 
-import math
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -18,7 +17,7 @@ from vtr_core.train.checkpoint.load import load_weights
 from vtr_core.train.checkpoint.run_folder import RunFolder
 from vtr_core.train.distributed.gather import average_gradients, sum_shares, world_size
 from vtr_core.train.loop.micro_batches import MicroBatches
-from vtr_core.train.optimizer import build_optimizer, load_state, set_learning_rate
+from vtr_core.train.optimizer import build_optimizer, clip_gradients, load_state, set_learning_rate
 
 
 class Learner:
@@ -74,7 +73,7 @@ class Learner:
         loss.backward()
         average_gradients(self.objective)
         parameters = [*self._bare.parameters(), *self.objective.parameters()]
-        norm = nn.utils.clip_grad_norm_(parameters, self._config.optimizer.gradient_clip or math.inf)
+        norm = clip_gradients(parameters, self._config.optimizer)
         if not torch.isfinite(loss.detach() + norm):
             self._optimizer.zero_grad(set_to_none=True)
             return None

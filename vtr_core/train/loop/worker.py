@@ -1,5 +1,6 @@
 """The training loop, the same for workers of Ray Train and for a run in the process of the command."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -53,7 +54,7 @@ class Worker:
         self._words = WordTable.load(self._manifest)
         self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
         self._total = total_steps(self._config, self._plan)
-        self._watch = CollapseWatch(self._config.optimizer.warmup_steps + _PATIENCE)
+        self._watch = CollapseWatch(math.ceil(self._config.optimizer.warmup(self._total)) + _PATIENCE)
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
         torch.manual_seed(self._config.seed)  # the loss's parameters begin equal on all workers
