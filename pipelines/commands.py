@@ -53,7 +53,7 @@ COMMANDS = (
         "explain",
         "a page of the concepts that each capsule responds to, or of those that rank a query's videos; --serve",
     ),
-    Command("embed", "embeddings of a data set as Parquet shards, for evaluation and index; a Ray Data job, resumable"),
+    Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
     Command("index", "embeddings of a data set's videos, for search"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
     Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),

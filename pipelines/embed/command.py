@@ -1,4 +1,4 @@
-"""`vtr embed CHECKPOINT --data URI --out URI`: the embeddings of a data set as Parquet shards, as a Ray Data job."""
+"""`vtr embed CHECKPOINT --data URI --out URI`: vectors, captions or concepts of a data set, as a Ray Data job."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,9 @@ from pipelines.progress import Meter
 if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embeddings import EmbeddingSet
     from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask
+    from vtr_core.retrieval.embed.outputs import OutputSettings
+    from vtr_core.retrieval.embed.tables import TableSet
+    from vtr_core.storage import Location
     from vtr_core.train.checkpoint.load import LoadedModel
 
 
@@ -25,6 +28,17 @@ class EmbedFlags:
     """Data set that the model reads."""
     out: str
     """Output folder or URI; the same command again resumes an interrupted one."""
+    write: str = "vectors"
+    """vectors, for evaluation and search; captions of a captioner, concepts of a dual encoder, activations of a capsule
+    network: one row for each video, or for each clip and caption."""
+    top: int | None = None
+    """concepts: the most probable concepts of each video, with their probabilities (default: 10)."""
+    beams: int | None = None
+    """captions: beam size; 1 is greedy decoding (default: as in training)."""
+    length_penalty: float | None = None
+    """captions: length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
+    block_ngrams: int | None = None
+    """captions: forbid repeated n-grams of this size within a caption (default: as in training)."""
     workers: int | None = None
     """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
     many as the cluster has room for)."""
@@ -42,14 +56,10 @@ def main(argv: Sequence[str]) -> None:
     embed(parse(EmbedFlags, argv, "vtr embed"))
 
 
-def embed(flags: EmbedFlags) -> "EmbeddingSet":
-    """Embed the data set, and print what was written; resumes an interrupted embedding of the same model and data."""
+def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
+    """Write what is asked for of the data set, and print it; resumes an interrupted job of the same model and data."""
     from pipelines.evaluation_inputs import device
-    from vtr_core.retrieval.embed.embeddings import load_embeddings
-    from vtr_core.retrieval.embed.job import begin, finish, is_complete, plan_embedding
-    from vtr_core.retrieval.search.dual_spaces import DualSpaces
-    from vtr_core.retrieval.spaces import spaces_of
-    from vtr_core.run.inputs import usable_data
+    from vtr_core.retrieval.embed.job import begin, finish, finished, is_complete
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.load import load_model
 
@@ -57,15 +67,10 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet":
     check_writable(out)
     here = flags.workers == 0
     loaded = load_model(flags.checkpoint, device() if here else "cpu")
-    space = spaces_of(loaded, "vtr embed")
-    manifest = usable_data(loaded.config.model, flags.data)
-    space.check(loaded.config, manifest)
-    config = loaded.config
-    similarity = space.concept_similarity(config) if isinstance(space, DualSpaces) else config.evaluation.similarity
-    plan = plan_embedding(loaded, manifest, out, similarity)
+    plan = _plan(flags, loaded, out)
     if is_complete(plan):
         print("  it is there already, complete")
-        return load_embeddings(out.uri)
+        return finished(plan)
     tasks = begin(plan)
     if len(tasks) < len(plan.tasks):
         print(f"  {len(plan.tasks) - len(tasks)} of {len(plan.tasks)} shards were written before", flush=True)
@@ -76,6 +81,32 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet":
     found = finish(plan)
     _report(found, flags.out)
     return found
+
+
+def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPlan":
+    """The shards to write; ConfigError or DatasetError where model, data and flags do not go together."""
+    from vtr_core.retrieval.embed.job import plan_embedding, plan_table
+    from vtr_core.retrieval.embed.outputs import VECTORS, check_settings
+    from vtr_core.retrieval.search.dual_spaces import DualSpaces
+    from vtr_core.retrieval.spaces import spaces_of
+    from vtr_core.run.inputs import usable_data
+
+    config, settings = loaded.config, _settings(flags)
+    if flags.write != VECTORS:
+        return plan_table(loaded, usable_data(config.model, flags.data), out, flags.write, settings)
+    check_settings((), VECTORS, settings)
+    space = spaces_of(loaded, "vtr embed")
+    manifest = usable_data(config.model, flags.data)
+    space.check(config, manifest)
+    similarity = space.concept_similarity(config) if isinstance(space, DualSpaces) else config.evaluation.similarity
+    return plan_embedding(loaded, manifest, out, similarity)
+
+
+def _settings(flags: EmbedFlags) -> "OutputSettings":
+    from pipelines.caption.decoding import decoding_changes
+
+    given = decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams)
+    return given if flags.top is None else {**given, "top": flags.top}
 
 
 def _written(
@@ -91,14 +122,21 @@ def _written(
     return embed_on_ray(plan, tasks, flags)
 
 
-def _report(found: "EmbeddingSet", out: str) -> None:
+def _report(found: "EmbeddingSet | TableSet", out: str) -> None:
     from vtr_core.fingerprint import short
+    from vtr_core.retrieval.embed.tables import TableSet
 
-    sizes = ", ".join(f"{name} {dim}" for name, dim in found.dims.items())
     total = sum(shard.bytes for shard in found.shards)
     shards = f"{len(found.shards)} shards, {total / 1e6:.1f} MB"
-    print(f"{found.rows} rows ({sizes}), compared by {found.similarity}; {shards}")
+    if isinstance(found, TableSet):
+        print(f"{found.rows} rows of {found.output}; {shards}")
+    else:
+        sizes = ", ".join(f"{name} {dim}" for name, dim in found.dims.items())
+        print(f"{found.rows} rows ({sizes}), compared by {found.similarity}; {shards}")
     print(f"model       {short(found.model_fingerprint)}  {found.checkpoint}")
     print(f"data        {short(found.data_fingerprint)}  {found.data}")
+    if isinstance(found, TableSet):
+        print(f"written     {out}: part-*.parquet")
+        return
     print(f"next        vtr evaluate {found.checkpoint} --data {found.data} --embeddings {out}")
     print(f"            vtr index {found.checkpoint} --data {found.data} --embeddings {out} --out <URI>")

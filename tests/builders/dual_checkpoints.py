@@ -30,6 +30,11 @@ def capsule_checkpoint(folder: Path, data: Manifest, similarity: str = "dot") ->
     return _saved(folder, data, "capsule-howto-tiny", {**sizes, "evaluation.similarity": similarity}, None, 0)
 
 
+def captioner_checkpoint(folder: Path, data: Manifest) -> str:
+    """A captioner for `data`."""
+    return _saved(folder, data, "caption-msrvtt-tiny", {}, None, 0)
+
+
 def _saved(
     folder: Path, data: Manifest, name: str, changes: dict[str, object], concepts: ConceptNames | None, seed: int
 ) -> str:

@@ -133,12 +133,13 @@ def test_a_weight_of_0_or_a_set_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_thumbnails_come_from_the_folder_of_each_set(tmp_path: Path) -> None:
-    """Files of the same name in both folders."""
+    """Files of the same name in both folders; of an item that both have it is that of the last."""
     sets = []
     for manifest, name in zip(_both(tmp_path), ("a0", "b4"), strict=True):
-        file = write_thumbnails(manifest.location / f"0{SUFFIX}", [Thumbnail(name, 0.0, 1.0, name.encode())])
+        pictures = [Thumbnail(one, 0.0, 1.0, name.encode()) for one in (name, "both")]
+        file = write_thumbnails(manifest.location / f"0{SUFFIX}", pictures)
         shards = (replace(manifest.shards[0], thumbnails=file), *manifest.shards[1:])
         replace(manifest, shards=shards).save()
         sets.append(manifest.uri)
-    found = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1"])
-    assert {name: one.jpeg for name, one in found.items()} == {"a0": b"a0", "b4": b"b4"}
+    found = Thumbnails(Manifest.load(" + ".join(sets))).find(["a0", "b4", "b1", "both"])
+    assert {name: one.jpeg for name, one in found.items()} == {"a0": b"a0", "b4": b"b4", "both": b"b4"}

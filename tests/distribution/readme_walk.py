@@ -31,6 +31,8 @@ NOT_WALKED = {
     "import lavender": "a published file; tests/systems/captioning/commands/test_lavender.py",
     "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",
     "runs/captions-begun": "the same",
+    "import clip4clip": "a published checkpoint; tests/systems/clip4clip/commands/test_import_clip4clip.py",
+    "--write ": "models that the walk does not train; tests/pipelines/embed/test_outputs.py",
     "import hybrid_space": "a published checkpoint; tests/systems/dual/commands/test_hybrid_space.py",
     "--onnx": "the extra onnx; tests/exchange/test_onnx.py",
     "--init runs/first": "a data set with other features; tests/train/checkpoint/test_initial.py",

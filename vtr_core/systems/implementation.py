@@ -1,7 +1,7 @@
 """The torch part of a system: an `Implementation`, imported when a model is built, trained or used."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.retrieval.embed.joint_space import JointSpace
+from vtr_core.retrieval.embed.outputs import Output
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.descriptions import Descriptions
@@ -51,6 +52,8 @@ class Implementation:
     """The input and output columns of a registered model of a configuration, and its description."""
     retrieval: JointSpace | DualSpaces | None = None
     """How captions and videos are embedded, for evaluation, index, search and explanations."""
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    """What `vtr embed --write` writes of a data set beside vectors, by name."""
     describe: Callable[[TrainedModel, str, Mapping[str, object], int], Descriptions] | None = None
     """Captions of a data set's videos with changed decoding settings, and a page with a number of examples."""
     decide: Callable[[TrainedModel, str, str, float | None, bool], PairDecision] | None = None

@@ -1,6 +1,7 @@
 """An index comes back as it was written, or its damage is named."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from vtr_core.errors import DatasetError
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
 from vtr_core.retrieval.index.items import Item
-from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord
+from vtr_core.retrieval.index.record import ITEMS, MARKER, IndexRecord, StoredFile
 from vtr_core.storage import locate
 
 
@@ -104,6 +105,33 @@ def test_an_index_without_items_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there is nothing to find"):
         save_shards(locate(str(tmp_path)), toy_index().record, [])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, DatasetError])
+def test_a_write_that_fails_leaves_the_former_revision_alone(
+    fault: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = locate(str(tmp_path))
+
+    def failing() -> Iterator[Shard]:
+        yield _letters("xy")
+        raise fault("stopped")
+
+    with pytest.raises(fault):
+        save_shards(place, toy_index().record, failing())
+    assert not list(tmp_path.iterdir())
+    before = save_index(place, joint_index("ab", "c"))
+    held = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    kept = load_index(place).shards[0]
+    with monkeypatch.context() as patched, pytest.raises(fault):
+        patched.setattr("vtr_core.retrieval.index.index.store", lambda *_: _raise(fault))
+        save_shards(place, before, [kept, _letters("c"), _letters("d")])  # "c" has vectors of the former revision
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == held
+    assert [item.item_id for item in load_index(place).items] == list("abc")
+
+
+def _raise(fault: type[BaseException]) -> StoredFile:
+    raise fault("stopped")
 
 
 def test_an_index_of_another_version_is_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.reference import dual as reference
 from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import DualEmbeddings, Embeddings
-from vtr_core.systems.dual.concept_terms import concept_terms
+from vtr_core.systems.dual.concepts.terms import concept_terms
 from vtr_core.systems.dual.config import DualTripletConfig
 from vtr_core.systems.dual.loss import DualObjective
 

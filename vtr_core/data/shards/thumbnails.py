@@ -74,8 +74,10 @@ class Thumbnails:
         return {found.item_id: found for file, rows in by_file.values() for found in self._read(file, rows)}
 
     def _files(self) -> list[Location]:
-        """The files of thumbnails, each once, in the folders of their shards."""
-        found = [self.manifest.folder(one) / one.thumbnails.file for one in self.manifest.shards if one.thumbnails]
+        """The files of thumbnails, each once, in the folders of their shards; the last first, as a later one of joined
+        data sets replaces an item of an earlier one (`vtr index --add`)."""
+        shards = reversed(self.manifest.shards)
+        found = [self.manifest.folder(one) / one.thumbnails.file for one in shards if one.thumbnails]
         return list({place.uri: place for place in found}.values())
 
     def _look_through(self, file: Location) -> None:

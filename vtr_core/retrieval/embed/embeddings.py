@@ -77,6 +77,8 @@ def load_embeddings(uri: str) -> EmbeddingSet:
     location = locate(uri)
     storage.check_readable(location)
     if not storage.exists(location / FILE):
+        if storage.exists(location / "table.json"):
+            raise DatasetError(f"{uri} holds a table by vtr embed --write, no vectors; run vtr embed to another --out")
         what = "are not complete; repeat the vtr embed command" if storage.exists(location / "_embed") else "have none"
         raise DatasetError(
             f"{uri} holds no embeddings: they {what}, or make them with vtr embed <checkpoint> --data <URI> --out {uri}"

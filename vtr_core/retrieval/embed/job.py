@@ -1,7 +1,7 @@
 """The embedding of a data set as a plan of independent, recorded shard tasks, with a final manifest."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 
 from vtr_core import storage
 from vtr_core.config.record import record
@@ -11,7 +11,9 @@ from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
 from vtr_core.retrieval.embed.embeddings import FILE, EmbeddingSet, EmbeddingShard, load_embeddings, write_rows
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
+from vtr_core.retrieval.embed.outputs import VECTORS, OutputSettings, check_settings, output_of
 from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.embed.tables import TABLE, TableSet, load_table_set, write_table
 from vtr_core.storage import Location
 from vtr_core.systems.loaded_model import TrainedModel
 
@@ -45,11 +47,15 @@ class EmbedPlan:
     manifest: Manifest
     similarity: str
     tasks: Sequence[EmbedTask]
+    output: str = VECTORS
+    """What is written: vectors, or an output of the model's system."""
+    settings: OutputSettings = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """A hash that is equal for embeddings with the same content."""
-        return fingerprint([self.model, self.manifest.fingerprint, self.similarity, SHARD_ROWS])
+        output = [] if self.output == VECTORS else [self.output, dict(self.settings)]
+        return fingerprint([self.model, self.manifest.fingerprint, self.similarity, SHARD_ROWS, *output])
 
     def record(self, task: EmbedTask) -> Location:
         """The record file of the finished `task`."""
@@ -60,6 +66,16 @@ def plan_embedding(loaded: TrainedModel, manifest: Manifest, out: Location, simi
     """The shard tasks of a data set, planned by its row groups; similarity: by which its vectors are compared."""
     tasks = tuple(EmbedTask(index, tuple(places)) for index, places in enumerate(shard_places(manifest)))
     return EmbedPlan(out, loaded.uri, model_fingerprint(loaded.model), manifest, similarity, tasks)
+
+
+def plan_table(
+    loaded: TrainedModel, manifest: Manifest, out: Location, output: str, settings: OutputSettings
+) -> EmbedPlan:
+    """The shard tasks of an output of the model's system; ConfigError or DatasetError where it cannot be written."""
+    found = output_of(loaded, output)
+    check_settings(found.settings, output, settings)
+    found.check(loaded, manifest, settings)
+    return replace(plan_embedding(loaded, manifest, out, ""), output=output, settings=settings)
 
 
 def shard_places(manifest: Manifest) -> Iterator[list[RowGroup]]:
@@ -77,13 +93,25 @@ def shard_places(manifest: Manifest) -> Iterator[list[RowGroup]]:
 
 
 def is_complete(plan: EmbedPlan) -> bool:
-    """Whether the output already holds these embeddings; RunConflict where it holds others."""
-    if not storage.exists(plan.out / FILE):
+    """Whether the output folder already holds what is planned; RunConflict where it holds something else."""
+    held = [file for file in (FILE, TABLE) if storage.exists(plan.out / file)]
+    if not held:
         return False
-    found = load_embeddings(plan.out.uri)
-    if (found.model_fingerprint, found.data_fingerprint) != (plan.model, plan.manifest.fingerprint):
-        raise RunConflict(f"{plan.out} already holds other embeddings; delete it or choose another --out")
+    if held != [FILE if plan.output == VECTORS else TABLE] or not _is_planned(plan, finished(plan)):
+        raise RunConflict(f"{plan.out} already holds other embeddings or tables; delete it or choose another --out")
     return True
+
+
+def finished(plan: EmbedPlan) -> EmbeddingSet | TableSet:
+    """What the output folder holds, see `is_complete`."""
+    return load_embeddings(plan.out.uri) if plan.output == VECTORS else load_table_set(plan.out.uri)
+
+
+def _is_planned(plan: EmbedPlan, found: EmbeddingSet | TableSet) -> bool:
+    same = (found.model_fingerprint, found.data_fingerprint) == (plan.model, plan.manifest.fingerprint)
+    if isinstance(found, TableSet):
+        return same and (found.output, found.settings) == (plan.output, dict(plan.settings))
+    return same
 
 
 def begin(plan: EmbedPlan) -> list[EmbedTask]:
@@ -100,12 +128,19 @@ def begin(plan: EmbedPlan) -> list[EmbedTask]:
 
 
 def do(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> int:
-    """Embed and write one shard, then its record; returns its number of rows. The vectors are those of evaluation."""
-    rows = embed_rows(loaded.model, loaded.config, plan.manifest, loaded.vocabulary, task.places)
-    shard = write_rows(rows, plan.out / task.file)
-    dims = {name: vectors.shape[1] for name, vectors in rows.vectors.items()}
+    """Compute and write one shard, then its record; returns its number of rows. Vectors are those of evaluation."""
+    shard, dims = _written(plan, loaded, task)
     storage.write_json(plan.record(task), {"shard": asdict(shard), "dims": dims})
     return shard.rows
+
+
+def _written(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> tuple[EmbeddingShard, dict[str, int]]:
+    """The shard, and the dimensions of its vectors."""
+    if plan.output != VECTORS:
+        table = output_of(loaded, plan.output).table(loaded, plan.manifest, task.places, plan.settings)
+        return write_table(table, plan.out / task.file), {}
+    rows = embed_rows(loaded.model, loaded.config, plan.manifest, loaded.vocabulary, task.places)
+    return write_rows(rows, plan.out / task.file), {name: part.shape[1] for name, part in rows.vectors.items()}
 
 
 @dataclass(frozen=True)
@@ -116,10 +151,29 @@ class _Done:
     dims: dict[str, int]
 
 
-def finish(plan: EmbedPlan) -> EmbeddingSet:
+def finish(plan: EmbedPlan) -> EmbeddingSet | TableSet:
     """Write the manifest from the tasks' records, and delete these."""
     done = [_read(plan, task) for task in plan.tasks]
-    found = EmbeddingSet(
+    found = _embeddings(plan, done) if plan.output == VECTORS else _tables(plan, done)
+    storage.write_json(plan.out / (FILE if plan.output == VECTORS else TABLE), found.to_json())
+    storage.delete_folder(plan.out / RECORDS)
+    return found
+
+
+def _tables(plan: EmbedPlan, done: Sequence[_Done]) -> TableSet:
+    return TableSet(
+        output=plan.output,
+        settings=dict(plan.settings),
+        checkpoint=plan.checkpoint,
+        model_fingerprint=plan.model,
+        data=plan.manifest.uri,
+        data_fingerprint=plan.manifest.fingerprint,
+        shards=tuple(task.shard for task in done),
+    )
+
+
+def _embeddings(plan: EmbedPlan, done: Sequence[_Done]) -> EmbeddingSet:
+    return EmbeddingSet(
         checkpoint=plan.checkpoint,
         model_fingerprint=plan.model,
         data=plan.manifest.uri,
@@ -128,9 +182,6 @@ def finish(plan: EmbedPlan) -> EmbeddingSet:
         dims=done[0].dims,
         shards=tuple(task.shard for task in done),
     )
-    storage.write_json(plan.out / FILE, found.to_json())
-    storage.delete_folder(plan.out / RECORDS)
-    return found
 
 
 def _read(plan: EmbedPlan, task: EmbedTask) -> _Done:

@@ -7,6 +7,7 @@ the files of a local index are mapped into memory, not read.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from vtr_core.retrieval.index.record import (
     MARKER,
     ORDER,
     IndexRecord,
+    StoredFile,
     StoredShard,
     damaged,
     load_record,
@@ -99,17 +101,40 @@ def save_shards(
     """Write shards as they come, as the next revision of the index at `location`, atomically for readers.
 
     Returns the record, which counts their items. Shards that the index has already are not written again. The files of
-    the former revision are deleted afterwards; processes that have mapped them keep them. DatasetError for no shard.
+    the former revision are deleted afterwards; processes that have mapped them keep them. Where writing fails or is
+    interrupted, the former revision is left as it was and the new files are deleted. DatasetError for no shard.
     """
     before = load_record(location) if _is_current(location) else None
+    written: list[StoredFile] = []
+    try:
+        found = _next_revision(location, record, before, shards, concepts, written)
+        storage.write_json(location / MARKER, found.to_json())
+    except BaseException:
+        with suppress(storage.StorageError):
+            _delete(location, written, before)
+        raise
+    if before is not None:
+        _delete(location, before.files, found)
+    return found
+
+
+def _next_revision(
+    location: Location,
+    record: IndexRecord,
+    before: IndexRecord | None,
+    shards: Iterable[Shard],
+    concepts: tuple[str, ...],
+    written: list[StoredFile],
+) -> IndexRecord:
+    """The record of the shards after their files are stored; those that are new are added to `written`."""
     stored, held = [], dict[str, int]()
     for shard in shards:
         known = before is not None and shard.stored in before.shards
-        stored.append(shard.stored if known and shard.stored is not None else _store(location, shard))
+        stored.append(shard.stored if known and shard.stored is not None else _store(location, shard, written))
         held |= sizes(shard.tensors)
     if not stored:
         raise DatasetError("there is nothing to find: no item has any feature that the model takes")
-    found = replace(
+    return replace(
         record,
         num_items=sum(shard.num_items for shard in stored),
         sizes=dict(sorted(held.items())),
@@ -117,12 +142,14 @@ def save_shards(
         concepts=concepts,
         revision=1 if before is None else before.revision + 1,
     )
-    storage.write_json(location / MARKER, found.to_json())
-    stay = {file.file for file in found.files}
-    for file in () if before is None else before.files:
+
+
+def _delete(location: Location, files: Iterable[StoredFile], kept: IndexRecord | None) -> None:
+    """Delete those of the files that the revision `kept` does not have."""
+    stay = set() if kept is None else {file.file for file in kept.files}
+    for file in files:
         if file.file not in stay:
             storage.delete_file(location / file.file)
-    return found
 
 
 def _is_current(location: Location) -> bool:
@@ -134,12 +161,16 @@ def _is_current(location: Location) -> bool:
     return True
 
 
-def _store(location: Location, shard: Shard) -> StoredShard:
-    arrays = {**shard.tensors, KEYS: shard.lookup.keys, ORDER: shard.lookup.order}
-    files = {name: store_array(location, name, array) for name, array in arrays.items()}
-    files[ITEMS] = store(location, ITEMS, "arrow", shard.items.to_bytes())
-    if shard.candidates is not None:
-        files[CANDIDATES] = store(location, CANDIDATES, "faiss", shard.candidates)
+def _store(location: Location, shard: Shard, written: list[StoredFile]) -> StoredShard:
+    files: dict[str, StoredFile] = {}
+    for name, array in {**shard.tensors, KEYS: shard.lookup.keys, ORDER: shard.lookup.order}.items():
+        files[name] = store_array(location, name, array)
+        written.append(files[name])
+    parts = {ITEMS: ("arrow", shard.items.to_bytes()), CANDIDATES: ("faiss", shard.candidates)}
+    for name, (suffix, content) in parts.items():
+        if content is not None:
+            files[name] = store(location, name, suffix, content)
+            written.append(files[name])
     return StoredShard(len(shard.items), files)
 
 

@@ -1,5 +1,6 @@
 """`Implementation` of the capsule network and its baselines."""
 
+from vtr_core.systems.capsules.activations.rows import ACTIVATIONS
 from vtr_core.systems.capsules.build import build
 from vtr_core.systems.capsules.knock_outs import knock_outs
 from vtr_core.systems.implementation import Implementation
@@ -13,5 +14,6 @@ IMPLEMENTATION = Implementation(
     predict=predict,
     signature=signature,
     retrieval=CLIP_SPACE,
+    outputs={"activations": ACTIVATIONS},
     knock_outs=knock_outs,
 )

@@ -8,6 +8,7 @@ from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.captioning.caption_rows import CAPTIONS
 from vtr_core.systems.captioning.config import CaptionerConfig
 from vtr_core.systems.captioning.described import describe_data
 from vtr_core.systems.captioning.model import Captioner
@@ -39,4 +40,11 @@ def _task(
     return CaptioningTask(config, rank, world, information)
 
 
-IMPLEMENTATION = Implementation(build=_build, task=_task, predict=predict, signature=signature, describe=describe_data)
+IMPLEMENTATION = Implementation(
+    build=_build,
+    task=_task,
+    predict=predict,
+    signature=signature,
+    describe=describe_data,
+    outputs={"captions": CAPTIONS},
+)

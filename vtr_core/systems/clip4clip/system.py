@@ -1,10 +1,12 @@
 """`System` of CLIP4Clip: clips as frames, and captions, in CLIP's space."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.errors import DatasetError
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
+from vtr_core.systems.subcommands import Subcommand
 from vtr_core.systems.system import Presets, System, margin_setting
 
 if TYPE_CHECKING:
@@ -22,6 +24,12 @@ def _presets() -> Presets:
     from vtr_core.systems.clip4clip.presets import CLIP4CLIP_BASES, CLIP4CLIP_VARIANTS, clip4clip_variant
 
     return Presets(CLIP4CLIP_BASES, tuple(CLIP4CLIP_VARIANTS), clip4clip_variant, {})
+
+
+def _import(argv: Sequence[str]) -> None:
+    from vtr_core.systems.clip4clip.commands.import_clip4clip import main
+
+    main(argv)
 
 
 def _inputs(manifest: "Manifest") -> dict[str, Any]:
@@ -43,5 +51,6 @@ CLIP4CLIP = System(
     implementation=_implementation,
     presets=_presets,
     inputs=_inputs,
+    imports=(Subcommand("clip4clip", "CLIP4Clip, meanP or seqTransf (github.com/ArrowLuo/CLIP4Clip)", _import),),
     granularity=margin_setting,
 )

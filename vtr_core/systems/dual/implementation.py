@@ -13,6 +13,7 @@ from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.run.config import TrainConfig
+from vtr_core.systems.dual.concepts.rows import CONCEPTS
 from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.evaluation import checkpoint_figures
 from vtr_core.systems.dual.model import HybridEncoder
@@ -65,6 +66,7 @@ IMPLEMENTATION = Implementation(
     task=DualEncodingTask,
     predict=predict,
     signature=signature,
+    outputs={"concepts": CONCEPTS},
     retrieval=DualSpaces(
         check=_check,
         has_latent=_has_latent,

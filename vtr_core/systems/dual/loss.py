@@ -17,7 +17,7 @@ from vtr_core.losses.share import WHOLE, Share
 from vtr_core.nn.embeddings import TEXT, VIDEO, DualEmbeddings, Embeddings
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.similarity import Similarity, cosine, generalized_jaccard
-from vtr_core.systems.dual.concept_terms import concept_terms, diffuse_terms
+from vtr_core.systems.dual.concepts.terms import concept_terms, diffuse_terms
 from vtr_core.systems.dual.config import DualTripletConfig
 
 

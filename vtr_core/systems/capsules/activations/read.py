@@ -1,6 +1,6 @@
 """Capsule activations of a data set, read as a stream: strongest clips, capsule usage, and a sample for concepts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, cast, runtime_checkable
 
@@ -15,7 +15,7 @@ from vtr_core.analysis.activations.top_clips import TopClips
 from vtr_core.analysis.activations.usage import CapsuleUsage, UsageMeter
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.schema import FEATURE_DTYPE
 from vtr_core.errors import CheckpointError, ConfigError
@@ -107,8 +107,8 @@ def read_activations(
     was_training = module.training
     module.eval()
     tally: _Tally | None = None
-    for columns in _groups(manifest, vocabulary, features):
-        rows = _row_activations(model, columns, features, batch_rows)
+    for columns in described_groups(manifest, vocabulary, features, row_groups(manifest)):
+        rows = row_activations(model, columns, features, batch_rows)
         tally = tally or _Tally({name: values.shape[1] for name, (values, _) in rows.items()}, places, max_clips, seed)
         tally.add(columns, rows)
     module.train(was_training)
@@ -120,11 +120,13 @@ Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 """Modality to activations (rows, capsules) float32 and presence (rows,)."""
 
 
-def _groups(manifest: Manifest, vocabulary: Vocabulary, features: Mapping[str, int]) -> Iterator[Columns]:
+def described_groups(
+    manifest: Manifest, vocabulary: Vocabulary, features: Mapping[str, int], places: Sequence[RowGroup]
+) -> Iterator[Columns]:
     """Row groups with tokens of `vocabulary`; features that the data set lacks are zeros, marked as not present."""
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     reader = RowGroupReader(manifest, [*training_columns(manifest.schema), *DESCRIPTION])
-    for place in row_groups(manifest):
+    for place in places:
         columns = reader.read(place)
         rows = len(columns["clip_key"])
         if not known:
@@ -136,7 +138,8 @@ def _groups(manifest: Manifest, vocabulary: Vocabulary, features: Mapping[str, i
         yield columns
 
 
-def _row_activations(model: CapsuleModel, columns: Columns, features: Mapping[str, int], batch_rows: int) -> Rows:
+def row_activations(model: CapsuleModel, columns: Columns, features: Mapping[str, int], batch_rows: int) -> Rows:
+    """The activations on the rows of a group, by modality; CheckpointError for numbers that are not finite."""
     device = next(cast(nn.Module, model).parameters()).device
     parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for first in range(0, len(columns["clip_key"]), batch_rows):

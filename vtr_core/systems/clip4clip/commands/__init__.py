@@ -1,0 +1,4 @@
+"""Commands of CLIP4Clip alone.
+
+May import everything.
+"""
