@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -60,7 +60,8 @@ def main(argv: Sequence[str]) -> None:
         if task.name == name:
             task.run(rest)
             return
-    raise ConfigError(f"there is no task {name!r}; tasks: {', '.join(_NAMES)}")
+    hint = nearest(name, _NAMES, f"tasks: {', '.join(_NAMES)}")
+    raise ConfigError(f"there is no task {name!r}; {hint}")
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.config.caption_text import Tokenizer, UnknownWords
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
@@ -126,7 +126,8 @@ def _source(name: str, records: Records) -> type[Any]:
     from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 
     if name not in SOURCES:
-        raise ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+        hint = nearest(name, SOURCES, f"sources: {', '.join(SOURCES)}")
+        raise ConfigError(f"there is no source {name!r}; {hint}")
     if records == "clips":
         return SOURCES[name]
     if name not in WHOLE_VIDEOS:
