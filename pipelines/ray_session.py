@@ -41,7 +41,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
-    start = partial(ray.init, **_address(), log_to_driver=worker_logs, logging_level=logging.WARNING)
+    start = partial(ray.init, address=_address(), log_to_driver=worker_logs, logging_level=logging.WARNING)
     guarded = os.environ.get("RAY_ADDRESS", "") in _OWN and not any(name.startswith("RAY_AUTH") for name in os.environ)
     if guarded:
         _set_token()
@@ -53,19 +53,19 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         start()
 
 
-def _address() -> dict[str, str]:
-    """For `ray.init`: this machine where Ray would wait for a cluster that is gone; else Ray chooses."""
+def _address() -> str | None:
+    """For `ray.init`: "local" where Ray would wait for a cluster that is gone; None lets Ray choose."""
     if os.environ.get("RAY_ADDRESS"):
-        return {}
+        return None
     last = ray_private.started_last()
     if last is None or _answers(last):
-        return {}
+        return None
     logger.warning(
         "nothing answers at %s, where the last `ray start` had its cluster: Ray is started on this machine "
         "(`ray stop` forgets that cluster, RAY_ADDRESS names another)",
         last,
     )
-    return {"address": "local"}
+    return "local"
 
 
 def _answers(address: str) -> bool:
