@@ -4,13 +4,12 @@ A profile sets placement and the number of workers; batch, loss, schedule and mo
 workers by itself affects only dropout (each worker draws its own) and the order of summation, in the last bits.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,8 @@ PROFILE_NAMES = tuple(PROFILES)
 def profile(name: str) -> Profile:
     """The profile called `name`; ConfigError lists the known ones."""
     if name not in PROFILES:
-        close = difflib.get_close_matches(name, PROFILES, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise ConfigError(f"no profile {name!r}; {hint}profiles: {', '.join(PROFILE_NAMES)}")
+        hint = nearest(name, PROFILES, f"profiles: {', '.join(PROFILE_NAMES)}")
+        raise ConfigError(f"no profile {name!r}; {hint}")
     return PROFILES[name]
 
 

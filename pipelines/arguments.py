@@ -1,7 +1,6 @@
 """Command lines: the flags of a stage by tyro, and `--a.b value` flags as changes to a configuration."""
 
 import contextlib
-import difflib
 import io
 import re
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import tyro
 
 from vtr_core.config.data_sets import JOINED
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 
 T = TypeVar("T")
@@ -137,8 +136,7 @@ def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
     """The error for an unknown flag, with the most similar existing one."""
     names = [name for cls in options for name in get_type_hints(cls)]
     known = ["--" + name.replace("_", "-") for name in names]
-    close = difflib.get_close_matches(flag, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"{prog} --help lists the flags"
+    hint = nearest(flag, known, f"{prog} --help lists the flags")
     return ConfigError(f"{prog}: there is no flag {flag}; {hint}")
 
 

@@ -4,11 +4,10 @@ import os
 import select
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from pipelines.commands import COMMANDS, examples_text, help_text
 from vtr_core import __version__
-from vtr_core.errors import ConfigError, VtrError
+from vtr_core.errors import ConfigError, VtrError, nearest
 
 _PIPE_CLOSED = 141
 """The exit code of a process that SIGPIPE ends."""
@@ -22,8 +21,7 @@ def run(command: str, argv: Sequence[str]) -> None:
             if _asks_for_help(argv):
                 print(examples_text(command), end="")
             return
-    close = get_close_matches(command, [known.name for known in COMMANDS], n=1)
-    hint = f"did you mean {close[0]}?" if close else "vtr --help lists them"
+    hint = nearest(command, (known.name for known in COMMANDS), "vtr --help lists them")
     raise ConfigError(f"there is no command {command!r}; {hint}")
 
 

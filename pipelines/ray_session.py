@@ -4,6 +4,7 @@ import logging
 import math
 import os
 import secrets
+import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -21,10 +22,15 @@ _MODE, _TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 _OWN = ("", "local")
 _ONE_START_S = 30.0
 """Ray's fixed timeout for the start of its servers, in seconds."""
+_ANSWER_S = 5.0
+"""Within which a cluster's server accepts a connection."""
 
 
 def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     """Connect to Ray. A new cluster offers this machine's cores, or `local_cpus` where that is more.
+
+    Where RAY_ADDRESS is not set and the cluster of the last `ray start` is gone, which Ray would wait for, a new one is
+    started, and a warning says so.
 
     Ray's servers listen on all addresses of the machine and run any code they receive. A new cluster therefore requires
     a token that only this command and its workers have, unless RAY_AUTH_MODE or RAY_AUTH_TOKEN is set. Raises
@@ -35,7 +41,7 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
-    start = partial(ray.init, log_to_driver=worker_logs, logging_level=logging.WARNING)
+    start = partial(ray.init, address=_address(), log_to_driver=worker_logs, logging_level=logging.WARNING)
     guarded = os.environ.get("RAY_ADDRESS", "") in _OWN and not any(name.startswith("RAY_AUTH") for name in os.environ)
     if guarded:
         _set_token()
@@ -45,6 +51,31 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         if guarded:
             _forget_token()
         start()
+
+
+def _address() -> str | None:
+    """For `ray.init`: "local" where Ray would wait for a cluster that is gone; None lets Ray choose."""
+    if os.environ.get("RAY_ADDRESS"):
+        return None
+    last = ray_private.started_last()
+    if last is None or _answers(last):
+        return None
+    logger.warning(
+        "nothing answers at %s, where the last `ray start` had its cluster: Ray is started on this machine "
+        "(`ray stop` forgets that cluster, RAY_ADDRESS names another)",
+        last,
+    )
+    return "local"
+
+
+def _answers(address: str) -> bool:
+    """Whether a server accepts connections at host:port."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def patiently(start: Callable[[], object]) -> None:

@@ -1,9 +1,8 @@
 """Commands whose first argument names a part of them: `vtr analyze causality`, `vtr tables muse`, `vtr runs list`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.subcommands import Subcommand
 
 
@@ -26,6 +25,5 @@ def run_subcommand(
 
 def unknown_action(command: str, action: str, known: Sequence[str]) -> ConfigError:
     """The error of an action that a command does not have, with the nearest one."""
-    close = get_close_matches(action, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"give {', '.join(known)}"
+    hint = nearest(action, known, f"give {', '.join(known)}")
     return ConfigError(f"vtr {command}: there is no {action!r}; {hint}")

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from vtr_core.errors import DatasetError, one_line
+from vtr_core.errors import DatasetError, nearest, one_line
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,8 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
 def test_errors_travel_between_processes() -> None:
     error = DatasetError("a\nb")
     assert str(error) == str(pickle.loads(pickle.dumps(error))) == "a b"
+
+
+def test_the_nearest_known_word_is_suggested() -> None:
+    assert nearest("trian", iter(["train", "ingest"]), "give one") == "did you mean train?"
+    assert nearest("xyz", ["train", "ingest"], "give one") == "give one"

@@ -141,6 +141,13 @@ def test_the_connected_cluster(local_ray: None) -> None:
     assert ray_state.drain(head, "0" * 56, 0) is None  # nobody misses a node that is not there
 
 
+def test_the_last_started_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray._private.utils.get_ray_address_file", lambda _: str(tmp_path / "ray_current_cluster"))
+    assert ray_private.started_last() is None
+    (tmp_path / "ray_current_cluster").write_text("10.0.0.1:6379\n")
+    assert ray_private.started_last() == "10.0.0.1:6379"
+
+
 TOKEN_LATER = """
 import os, ray
 from ray._raylet import AuthenticationMode, AuthenticationTokenLoader, get_authentication_mode

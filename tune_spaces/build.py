@@ -1,11 +1,10 @@
 """Search spaces by name."""
 
-import difflib
 import textwrap
 from collections.abc import Callable, Mapping
 
 from vtr_core.config.domains import describe
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.run.space import Space
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.names import by_name
@@ -18,9 +17,8 @@ SPACES: Mapping[str, Callable[[], Space]] = by_name(
 def build_space(name: str) -> Space:
     """The space `name`; ConfigError lists the known ones."""
     if name not in SPACES:
-        close = difflib.get_close_matches(name, SPACES, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise ConfigError(f"there is no space {name!r}; {hint}spaces: {', '.join(SPACES)}")
+        hint = nearest(name, SPACES, f"spaces: {', '.join(SPACES)}")
+        raise ConfigError(f"there is no space {name!r}; {hint}")
     return SPACES[name]()
 
 

@@ -1,5 +1,7 @@
 """Errors that a user can act on: what was given, what is allowed, what to do."""
 
+from collections.abc import Iterable
+
 _LONGEST_MESSAGE = 1000
 
 
@@ -51,6 +53,14 @@ class ClusterError(VtrError):
 
 class TrainingError(VtrError):
     """Training cannot go on, for instance because the loss stays non-finite."""
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
+    """What an error says of an unknown word: did you mean the known one that is most like it? Else `otherwise`."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else otherwise
 
 
 def one_line(text: str) -> str:

@@ -79,6 +79,16 @@ def quiet_data() -> None:
 # The connected cluster.
 
 
+def started_last() -> str | None:
+    """host:port of the cluster that `ray start` began or joined last on this machine, which may be gone; None without.
+
+    `ray.init` takes it where no address is given. Without it commands wait for a cluster that is gone.
+    """
+    from ray._private.services import find_bootstrap_address
+
+    return find_bootstrap_address(None) or None
+
+
 def draining_nodes() -> set[str]:
     """The nodes, by Ray's identifiers, that will be taken away. Without it no notice is seen before a node is lost."""
     import ray._private.state as state

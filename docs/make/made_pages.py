@@ -1,4 +1,4 @@
-"""The pages of the site that are made from the code and from what was measured."""
+"""The pages of the site that are made from the code, from notebooks and from what was measured."""
 
 import contextlib
 import io
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from docs.make.configuration import configuration_page
 from docs.make.navigation import ROOT
+from docs.make.notebooks import notebook_pages
 from pipelines.cli import run
 from pipelines.commands import COMMANDS
 from vtr_core.systems.all import SYSTEMS
@@ -35,6 +36,7 @@ def made_pages() -> dict[str, str]:
         "reference/commands.md": commands_page(),
         "reference/api.md": api_page(),
         "benchmarks/index.md": benchmarks_page(),
+        **notebook_pages(),
     }
 
 

@@ -1,51 +1,184 @@
-"""Pictures of the documents from a real run: `python -m docs.make.pictures FOLDER`, with Chromium of the system.
+"""Pictures of the documents from real runs: `python -m docs.make.pictures FOLDER [NAME…]`.
 
-FOLDER keeps the data, the run and the page between calls; the picture in docs/pictures is overwritten.
+FOLDER keeps data, runs and pages between calls; the pictures of these names, or all, are overwritten in docs/pictures.
+Needs Chromium of the system. `capsules` and `explanation` are pages of `vtr explain`, `mlflow-run` and `mlflow-sweep`
+pages of MLflow, `learning-curve`, `parallel-coordinates` and `verification` are figures that commands write. The last
+needs AT&T's faces in FOLDER/faces; the figure shows none of them.
 """
 
-import shutil
+import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from urllib.request import urlopen
+
+from docs.make.chromium import chromium, keep
 
 PICTURES = Path(__file__).parents[1] / "pictures"
-VTR = Path(sys.executable).parent / "vtr"
-MAX_BYTES = 300_000
+BIN = Path(sys.executable).parent
+MOST_BYTES = 150_000
 """Of one picture."""
-COMMANDS = (
-    ("data/world", "ingest synthetic --splits train .8 val .1 test .1 --out data/world"),
-    ("runs/first", "train capsule-howto-tiny --data data/world --out runs/first --scaling.workers 0"),
-    ("page", "explain runs/first --capsules --data data/world/val --out page"),
+STORE = "sqlite:///mlflow.db"
+PORT = 5057
+WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 test .1 --workers 0 --out world")
+FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
+SWEEP = (
+    "runs/sweep",
+    "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 1 "
+    "--training.epochs 4",
 )
-"""What a command makes, and the command."""
+DESCRIBED = (
+    (
+        "described",
+        "ingest synthetic --records videos --num-videos 800 --splits train .8 val .1 test .1 --workers 0 "
+        "--out described",
+    ),
+    ("described/concepts", "concepts described --processes 1"),
+    ("runs/dual", "train hybrid-msrvtt-tiny --data described --out runs/dual --scaling.workers 0"),
+)
+FACES = (
+    ("data/faces", "ingest faces --root faces --validation s1 s2 s3 s4 s5 --test s6 s7 s8 s9 s10 --out data/faces"),
+    ("runs/faces", "train siamese-att-tiny --data data/faces --out runs/faces --scaling.workers 0"),
+    ("verified.json", "evaluate runs/faces --task verification --data data/faces/test --json verified.json"),
+)
+Made = Callable[[Path], bytes]
 
 
 def main() -> None:
-    """Run what has not been run in the folder, then photograph the page on capsules, its paths below the folder."""
+    """Make the pictures that are named, or all of them."""
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for made, command in COMMANDS:
-        if not (folder / made).exists():
-            subprocess.run([VTR, *command.split()], cwd=folder, check=True)
+    for name, make in ALL.items():
+        if name in (sys.argv[2:] or ALL):
+            keep(make(folder), PICTURES / f"{name}.png", MOST_BYTES)
+
+
+def made(folder: Path, *commands: tuple[str, str]) -> None:
+    """Run each command, given with what it makes, unless that is there."""
+    for what, command in commands:
+        if not (folder / what).exists():
+            subprocess.run([BIN / "vtr", *command.split()], cwd=folder, check=True)
+
+
+def capsules(folder: Path) -> bytes:
+    """What the capsules of a small model respond to."""
+    made(folder, WORLD, FIRST, ("page", "explain runs/first --capsules --data world/val --out page"))
     (page,) = (folder / "page").glob("*.html")
-    photograph(page.read_text().replace(f"{folder}/", ""), PICTURES / "capsules.png")
+    return of_html(page.read_text().replace(f"{folder}/", ""))
 
 
-def photograph(html: str, file: Path) -> None:
-    """The first screen of a page, 1100 x 800 pixels; SystemExit where Chromium is missing or the picture is large."""
-    from playwright.sync_api import sync_playwright
+def explanation(folder: Path) -> bytes:
+    """Why a dual encoder found its best hits."""
+    made(folder, *DESCRIBED)
+    if not (folder / "why").exists():
+        asked = ["--query", "a young woman in the kitchen", "--out", "why"]
+        command = [BIN / "vtr", "explain", "runs/dual", "--data", "described/test", *asked]
+        subprocess.run(command, cwd=folder, check=True)
+    (page,) = (folder / "why").glob("*.html")
+    return of_html(page.read_text().replace(f"{folder}/", ""))
 
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        raise SystemExit("Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 800})
+
+def learning_curve(folder: Path) -> bytes:
+    """Loss and validation of a run, as `vtr demo` draws them."""
+    from pipelines.demo.command import learning_curve_file
+    from pipelines.train.finished import Finished
+
+    made(folder, WORLD, FIRST)
+    run = str(folder / "runs/first")
+    return Path(learning_curve_file(str(folder / "world"), Finished(run, run, STORE, None, ""))).read_bytes()
+
+
+def parallel_coordinates(folder: Path) -> bytes:
+    """The trials of a sweep, as `vtr sweep` draws them."""
+    made(folder, WORLD, SWEEP)
+    drawing = (folder / "runs/sweep/figures/parallel_coordinates.svg").read_text()
+    return of_html(f"<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>{drawing[drawing.index('<svg') :]}", 620)
+
+
+def verification(folder: Path) -> bytes:
+    """ROC curve and distances of pairs of faces, from the report of `vtr evaluate --task verification`."""
+    made(folder, *FACES)
+    figures = (folder / "mlruns").rglob("figures/main.png")
+    newest = max(figures, key=lambda file: file.stat().st_mtime)
+    return newest.read_bytes()
+
+
+def mlflow_run(folder: Path) -> bytes:
+    """A run in MLflow, its metrics by step."""
+    made(folder, WORLD, FIRST)
+    return of_mlflow(folder, "runs/first/run.json", "/model-metrics")
+
+
+def mlflow_sweep(folder: Path) -> bytes:
+    """A sweep in MLflow, its figures and tables."""
+    made(folder, WORLD, SWEEP)
+    return of_mlflow(folder, "runs/sweep/sweep.json", "")
+
+
+def of_html(html: str, height: int = 800) -> bytes:
+    """The first screen of a page, 1100 pixels wide."""
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1100, "height": height})
         page.set_content(html)
-        page.screenshot(path=file)
-        browser.close()
-    if file.stat().st_size > MAX_BYTES:
-        raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MAX_BYTES:,}")
+        content: bytes = page.screenshot()
+    return content
+
+
+def of_mlflow(folder: Path, record: str, tab: str) -> bytes:
+    """MLflow's page of the run that a record in the folder names."""
+    from mlflow import MlflowClient
+
+    run_id = json.loads((folder / record).read_text())["mlflow_run_id"]
+    run = MlflowClient(f"sqlite:///{folder}/mlflow.db").get_run(run_id).info
+    address = f"http://127.0.0.1:{PORT}/#/experiments/{run.experiment_id}/runs/{run.run_id}{tab}"
+    with mlflow_ui(folder), chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(address, wait_until="networkidle")
+        page.wait_for_timeout(5000)
+        content: bytes = page.screenshot()
+    return content
+
+
+@contextmanager
+def mlflow_ui(folder: Path) -> Iterator[None]:
+    """MLflow's server on the folder's store, while it answers."""
+    command = [BIN / "mlflow", "ui", "--backend-store-uri", STORE, "--port", str(PORT)]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not answers(f"http://127.0.0.1:{PORT}/health"):
+            if server.poll() is not None:
+                raise SystemExit("mlflow ui ended; is its port taken?")
+            time.sleep(1)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(url: str) -> bool:
+    """Whether a page can be had."""
+    try:
+        with urlopen(url, timeout=5) as found:
+            return bool(found.status == 200)
+    except OSError:
+        return False
+
+
+ALL: Mapping[str, Made] = MappingProxyType(
+    {
+        "capsules": capsules,
+        "explanation": explanation,
+        "learning-curve": learning_curve,
+        "verification": verification,
+        "mlflow-run": mlflow_run,
+        "parallel-coordinates": parallel_coordinates,
+        "mlflow-sweep": mlflow_sweep,
+    }
+)
 
 
 if __name__ == "__main__":

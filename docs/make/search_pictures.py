@@ -3,7 +3,6 @@
 The page is the real one, of an index such as that of `vtr demo --videos`, in Chromium by Playwright.
 """
 
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +15,13 @@ from urllib.parse import urlencode
 
 import tyro
 
+from docs.make.chromium import chromium, keep
 from docs.make.navigation import ROOT
 from pipelines.arguments import parse
 from pipelines.serve.command import ServeFlags
 from pipelines.serve.serve import serving
 
 MOST_BYTES = 300_000
-_CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True)
@@ -60,21 +59,11 @@ VIEWS: Mapping[str, View] = MappingProxyType(
 
 def main(argv: list[str]) -> None:
     """Write the pictures."""
-    from playwright.sync_api import sync_playwright
-
     flags = parse(Flags, argv, "python -m docs.make.search_pictures")
-    chromium = next(filter(None, map(shutil.which, _CHROMIUM)), None)
-    if chromium is None:
-        raise SystemExit("Chromium is not installed: apt-get install chromium")
     address = urlencode([("q", flags.query), *(("filter", one) for one in flags.filter)])
-    with _served(flags.index) as url, sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with _served(flags.index) as url, chromium() as browser:
         for name, view in VIEWS.items():
-            content = _taken(browser, f"{url}?{address}", view)
-            if len(content) > MOST_BYTES:
-                raise SystemExit(f"{name} has {len(content)} bytes; {MOST_BYTES} are allowed")
-            (Path(flags.out) / f"{name}.png").write_bytes(content)
-        browser.close()
+            keep(_taken(browser, f"{url}?{address}", view), Path(flags.out) / f"{name}.png", MOST_BYTES)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pipelines.subcommands import run_subcommand
+from vtr_core.errors import nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -44,7 +45,10 @@ usage: vtr analyze <analysis> CHECKPOINT… [flags]      vtr analyze <analysis> 
 
 def main(argv: Sequence[str]) -> None:
     """Run the analysis that the first argument names."""
-    names = ", ".join(one.name for one in ANALYSES)
-    run_subcommand(
-        argv, ANALYSES, HELP, lambda word: f"vtr analyze {word}: there is no such analysis; analyses: {names}"
-    )
+    run_subcommand(argv, ANALYSES, HELP, _unknown)
+
+
+def _unknown(word: str) -> str:
+    names = [one.name for one in ANALYSES]
+    hint = nearest(word, names, f"analyses: {', '.join(names)}")
+    return f"vtr analyze {word}: there is no such analysis; {hint}"

@@ -1,9 +1,8 @@
 """`vtr completion bash|zsh|fish`: prints what a shell needs to complete `vtr`."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 
 HELP = """\
 usage: vtr completion bash|zsh|fish
@@ -26,7 +25,6 @@ def main(argv: Sequence[str]) -> None:
     from pipelines.completion.words import words
 
     if argv[0] not in SCRIPTS or len(argv) > 1:
-        close = get_close_matches(argv[0], SCRIPTS, n=1)
-        hint = f"did you mean {close[0]}?" if close and len(argv) == 1 else f"give one of {', '.join(SCRIPTS)}"
+        hint = nearest(" ".join(argv), SCRIPTS, f"give one of {', '.join(SCRIPTS)}")
         raise ConfigError(f"vtr completion: {' '.join(argv)} is no shell; {hint}")
     print(SCRIPTS[argv[0]](words()), end="")

@@ -17,6 +17,8 @@ usage: vtr data list [FOLDER] [--json]                the data sets below a fold
        vtr data show DATA [--rows N] [--json]         the first rows: captions, times, features
        vtr data check DATA [--json]                   reads every page and compares checksums; exit code 1 for faults
        vtr data statistics DATA [--top N] [--json]    captions, words, lengths, missing features
+
+  --page FILE of show and statistics also writes an HTML page: rows with thumbnails, histograms
 """
 
 
@@ -38,6 +40,8 @@ class ShowFlags:
     """Data set."""
     rows: int = 10
     """Number of rows."""
+    page: str | None = None
+    """Also write the rows to this HTML file, with thumbnails where the data set has them."""
     json: bool = False
     """Print JSON lines."""
 
@@ -60,6 +64,8 @@ class StatisticsFlags:
     """Data set."""
     top: int = 20
     """Number of most frequent words."""
+    page: str | None = None
+    """Also write the statistics to this HTML file, with histograms of lengths, missing features and words."""
     json: bool = False
     """Print JSON."""
 
@@ -117,6 +123,10 @@ def _show(flags: ShowFlags) -> None:
 
     manifest = Manifest.load(flags.data)
     found = first_rows(manifest, flags.rows)
+    if flags.page is not None:
+        from pipelines.data.pages import rows_page
+
+        _write(flags.page, rows_page(manifest, found))
     if flags.json:
         for row in found:
             print(json.dumps(row, ensure_ascii=False))
@@ -138,8 +148,21 @@ def _check(flags: CheckFlags) -> None:
 
 
 def _statistics(flags: StatisticsFlags) -> None:
-    from pipelines.data.statistics import as_lines, statistics
+    from pipelines.data.statistics import as_lines, counted
     from vtr_core.data.manifest import Manifest
 
-    found = statistics(Manifest.load(flags.data), flags.top)
+    counts = counted(Manifest.load(flags.data), flags.top)
+    if flags.page is not None:
+        from pipelines.data.pages import statistics_page
+
+        _write(flags.page, statistics_page(counts))
+    found = counts.found
     print(json.dumps(found, ensure_ascii=False, indent=1) if flags.json else "\n".join(as_lines(found)))
+
+
+def _write(file: str, page: str) -> None:
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    storage.write_bytes(locate(file), page.encode())
+    print(f"page        {file}", file=sys.stderr)

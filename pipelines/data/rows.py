@@ -44,20 +44,23 @@ def rows_table(manifest: Manifest, rows: Sequence[Row]) -> Table:
     for name in shown_columns(manifest):
         table.add_column(Text(name), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        table.add_row(*(Text(cell_text(value)) for value in row.values()))
     return table
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value for people: long texts are cut, of long lists the first five are shown."""
     match value:
         case bool():
             text = "yes" if value else "no"
         case float():
             text = f"{value:.2f}".rstrip("0").rstrip(".")
         case Mapping():
-            text = " ".join(_cell(inner) for inner in value.values())
+            text = " ".join(cell_text(inner) for inner in value.values())
         case list():
-            text = "\n".join(_cell(inner) for inner in value[:5]) + (f"\n… {len(value) - 5} more" if value[5:] else "")
+            text = "\n".join(cell_text(inner) for inner in value[:5]) + (
+                f"\n… {len(value) - 5} more" if value[5:] else ""
+            )
         case _:
             text = str(value)
     return text if len(text) <= _LONGEST or isinstance(value, list) else text[:_LONGEST] + "…"

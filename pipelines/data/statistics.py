@@ -1,7 +1,9 @@
 """Statistics of a data set: captions, their words and lengths, seconds of clips, missing features."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,21 @@ _BAR = 30
 """Letters of the longest bar."""
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The statistics of a data set, as JSON, and the lengths behind them by name, for histograms."""
+
+    found: Statistics
+    lengths: Mapping[str, Sequence[float]]
+
+
 def statistics(manifest: Manifest, top: int = 20) -> Statistics:
-    """Counts over all rows, as JSON.
+    """Counts over all rows, as JSON; see `counted`."""
+    return counted(manifest, top).found
+
+
+def counted(manifest: Manifest, top: int = 20) -> Counted:
+    """Counts over all rows; `top` words are listed.
 
     Words are what white space separates in a caption, in lower case. `present` is the share of rows with a feature.
     """
@@ -23,23 +38,29 @@ def statistics(manifest: Manifest, top: int = 20) -> Statistics:
     captions = [caption for row in rows for caption in _captions(row)]
     words = [caption.lower().split() for caption in captions]
     counts = Counter(word for one in words for word in one)
-    return {
+    lengths: dict[str, list[float]] = {
+        "rows per video": [count for shard in manifest.shards for group in shard.row_groups for count in group],
+        "words per caption": [len(one) for one in words],
+        "seconds": [row["end"] - row["start"] for row in rows if "start" in row],
+    }
+    found = {
         "data": manifest.uri,
         "kind": manifest.schema.label(),
         "rows": manifest.rows,
         "videos": manifest.videos,
-        "rows_per_video": _spread(count for shard in manifest.shards for group in shard.row_groups for count in group),
+        "rows_per_video": _spread(lengths["rows per video"]),
         "captions": len(captions),
         "different_captions": len(set(captions)),
         "different_words": len(counts),
-        "words_per_caption": _spread(map(len, words)),
-        "seconds": _spread(row["end"] - row["start"] for row in rows if "start" in row),
+        "words_per_caption": _spread(lengths["words per caption"]),
+        "seconds": _spread(lengths["seconds"]),
         "present": {
             feature.name: _present(rows, feature.presence, feature.count) for feature in manifest.schema.features
         },
         "frequent_words": dict(counts.most_common(top)),
         "dropped": dict(manifest.dropped),
     }
+    return Counted(found, {name: [one for one in values if isfinite(one)] for name, values in lengths.items()})
 
 
 def _captions(row: Row) -> Sequence[str]:

@@ -68,36 +68,22 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
     import torch
 
     from vtr_core.config.override import override
-    from vtr_core.data.captions.information import cache_folder, training_information
     from vtr_core.data.manifest import data_set
-    from vtr_core.data.plan.plan import Part, Plan
-    from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
-    from vtr_core.data.reading.statistics import feature_statistics
-    from vtr_core.data.shards.word_table import WordTable
-    from vtr_core.data.stream.direct import read_directly
-    from vtr_core.run.build import build_model
     from vtr_core.run.inputs import usable_data, with_inputs
     from vtr_core.run.models import system_of
     from vtr_core.run.signal import measure
-    from vtr_core.run.task import build_task
     from vtr_core.train.concept_labels import concept_table, usable_concepts
+    from vtr_core.train.first_batch import first_batch
 
     manifest = usable_data(config.model, data_set(data, "train"))
     each = config.batch.clips_per_video if system_of(config.model).reads == "images" else 1
     videos = min(ROWS // each, manifest.videos)
     config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})
     config = with_inputs(config, manifest)
-    system = system_of(config.model)
     labels = concept_table(config, usable_concepts(config, manifest, data, None))
-    margin = system.granularity(config.loss)
-    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
-    statistics = feature_statistics(manifest) if system.standardizes(config.model) else None
-    plan = Plan(manifest, config.batch, config.seed)
-    reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
     torch.manual_seed(seed)
-    task = build_task(config, 0, 1, labels, information)
-    model = build_model(config.model, WordTable.load(manifest).vectors, statistics)
-    return measure(model, task, next(read_directly(reader, plan, Part(0, 1), 0)))
+    found = first_batch(config, manifest, labels)
+    return measure(found.model, found.task(config), found.columns)
 
 
 def as_table(look: Look) -> str:

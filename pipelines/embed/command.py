@@ -8,6 +8,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.progress import Meter
+from pipelines.report.json_result import json_alone, print_json
 
 if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embeddings import EmbeddingSet
@@ -44,6 +45,8 @@ class EmbedFlags:
     many as the cluster has room for)."""
     gpus_per_model: float = 1.0
     """GPUs per copy of the model, where the cluster has any; 0 computes on CPUs."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -53,7 +56,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr embed", EmbedFlags)
         return
-    embed(parse(EmbedFlags, argv, "vtr embed"))
+    flags = parse(EmbedFlags, argv, "vtr embed")
+    with json_alone(flags.json):
+        found = embed(flags)
+    if flags.json:
+        print_json({"uri": flags.out, **found.to_json()})
 
 
 def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":

@@ -1,10 +1,13 @@
 """`vtr evaluate`: `--task` selects the evaluation, each with its own module and flags."""
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
-from vtr_core.errors import ConfigError
+from pipelines.report.json_result import json_alone
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -58,9 +61,24 @@ def main(argv: Sequence[str]) -> None:
     name, rest = split_task(argv)
     for task in TASKS:
         if task.name == name:
-            task.run(rest)
+            _run(task, rest)
             return
-    raise ConfigError(f"there is no task {name!r}; tasks: {', '.join(_NAMES)}")
+    hint = nearest(name, _NAMES, f"tasks: {', '.join(_NAMES)}")
+    raise ConfigError(f"there is no task {name!r}; {hint}")
+
+
+def _run(task: Subcommand, rest: list[str]) -> None:
+    """Run the task; of `--json -` the JSON is printed, and all else goes to standard error."""
+    rest = [part for word in rest for part in (("--json", "-") if word == "--json=-" else (word,))]
+    place = next((number for number, word in enumerate(rest) if rest[number - 1 : number + 1] == ["--json", "-"]), None)
+    if place is None:
+        task.run(rest)
+        return
+    with tempfile.TemporaryDirectory(prefix="vtr-evaluate-") as folder:
+        file = Path(folder) / "metrics.json"
+        with json_alone(True):
+            task.run([*rest[:place], str(file), *rest[place + 1 :]])
+        print(file.read_text() if file.is_file() else "", end="")
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:

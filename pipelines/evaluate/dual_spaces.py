@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval_figures import PLAIN, Result, Variant, intervals, log, printed, write_json
-from pipelines.evaluate.stored import check_stored, stored_rows
+from pipelines.evaluate.stored import check_stored, embedded_rows
 from pipelines.evaluation_inputs import short_names
 from pipelines.report.printed_page import show
 from vtr_core import storage
@@ -35,7 +35,7 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
     subset = None if flags.queries == "all" else _ambiguous(flags, manifests)
     results = []
     for name, manifest in zip(short_names(manifests), manifests, strict=True):
-        rows = stored_rows(loaded, manifest, flags.embeddings)
+        rows = embedded_rows(loaded, manifest, flags.embeddings)
         figures = spaces.figures(loaded, manifest, evaluation, subset, rows, flags.query_sample)
         variants = [_variant(one, evaluation, flags.query_sample is not None) for one in figures]
         results.append(Result(name, manifest, variants[0].similarity, variants, {}))

@@ -64,7 +64,7 @@ class EvaluateFlags:
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Also write the metrics to this JSON file."""
+    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""
     embeddings: tuple[str, ...] = ()
     """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
     sample_queries: int | None = None
@@ -112,4 +112,4 @@ class LocalizationFlags:
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Also write the metrics to this JSON file."""
+    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""

@@ -13,8 +13,10 @@ from pipelines.report.bar_figure import Bar, Panel, bar_figure
 from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, show
+from pipelines.rows_read import RowsRead
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.records.required_kind import require_steps
 from vtr_core.data.shards.checks import usable
 from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
@@ -103,7 +105,8 @@ def _evaluate_one(
         window=flags.window,
         audio=flags.audio,
     )
-    steps = score_steps(using, manifest)
+    with RowsRead(manifest) as read:
+        steps = score_steps(using, manifest, read.watch(row_groups(manifest)))
     mean = _background(flags, similarity) == "mean"
     videos = [centred(video) for video in steps.videos] if mean else steps.videos
     decodings = {

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from pipelines.evaluate.dual_spaces import evaluate_dual_spaces
 from pipelines.evaluate.flags import EvaluateFlags, SimilarityName
 from pipelines.evaluate.retrieval_figures import Result, Variant, intervals, log, printed, write_json
-from pipelines.evaluate.stored import check_stored, stored_rows
+from pipelines.evaluate.stored import check_stored, embedded_rows
 from pipelines.evaluation_inputs import asked_knock_outs, device, short_names
 from pipelines.report.printed_page import show
 from vtr_core.data.manifest import Manifest, data_set
-from vtr_core.data.plan.plan import row_groups
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.retrieval.embed.rows import embed_rows
 from vtr_core.retrieval.evaluate.bank import check_bank, embed_bank, sample_captions
 from vtr_core.retrieval.evaluate.best_possible import best_possible_recall
 from vtr_core.retrieval.evaluate.normalized import Bank, evaluate_dual_softmax, evaluate_query_bank
@@ -120,9 +118,7 @@ def _evaluate_one(
 ) -> Result:
     """All metrics of one data set, embedded once."""
     config = loaded.config
-    rows = stored_rows(loaded, manifest, flags.embeddings)
-    if rows is None:
-        rows = embed_rows(loaded.model, config, manifest, loaded.vocabulary, row_groups(manifest))
+    rows = embedded_rows(loaded, manifest, flags.embeddings)
     if not rankings(rows):
         raise DatasetError(f"{manifest.uri}: no clip has any of the features {', '.join(config.model.inputs.features)}")
     variants = [variant for kind in kinds for variant in _variants(rows, kind, flags, bank)]
@@ -136,7 +132,7 @@ def _without(loaded: LoadedModel, manifest: Manifest, kind: SimilarityKind, miss
     found = []
     for name, knocked_out in missing.items():
         with knocked_out() as remark:
-            rows = embed_rows(loaded.model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest))
+            rows = embedded_rows(loaded, manifest)
         figures = evaluate_retrieval(rows, kind)
         found.append(Variant(kind, f"without_{name}", f"without {name}", remark(), figures))
     return found

@@ -38,13 +38,19 @@ def main(argv: Sequence[str]) -> None:
 def run(flags: ExtractFlags) -> None:
     """Extract, and print what was written and dropped."""
     from pipelines.ingest.command import report
+    from pipelines.report.json_result import json_alone, print_json
 
     if flags.features_only:
         from pipelines.extract.features_only import features_only
 
-        features_only(flags)
-    else:
-        report(extract(flags))
+        with json_alone(flags.json):
+            drops = features_only(flags)
+        if flags.json:
+            print_json({"features": flags.out, "dropped": dict(drops.counts)})
+        return
+    with json_alone(flags.json):
+        result = extract(flags)
+    report(result, flags.json)
 
 
 def extract(flags: ExtractFlags) -> "IngestResult":

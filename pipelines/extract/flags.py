@@ -84,5 +84,7 @@ class ExtractFlags:
     """A video is dropped if its decoder returns no frame for this many seconds."""
     decoder_bytes: int = 4 * 2**30
     """A video is dropped if decoding it takes more memory than this."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help, with_joined_data
+from pipelines.report.json_result import json_alone, print_json
 from vtr_core.config.data_sets import joined_weights
 from vtr_core.errors import ConfigError, DatasetError
 
@@ -40,6 +41,8 @@ class IndexFlags:
     """Add the items to the index at --out instead of replacing it; items with the same ids are replaced."""
     delete: tuple[str, ...] = ()
     """Delete the items, or all clips of the videos, with these ids from the index at --out; nothing is embedded."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -47,7 +50,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr index", IndexFlags)
         return
-    index(parse(IndexFlags, with_joined_data(argv), "vtr index"))
+    flags = parse(IndexFlags, with_joined_data(argv), "vtr index")
+    with json_alone(flags.json):
+        record = index(flags)
+    if flags.json:
+        print_json({"uri": flags.out, **record.to_json()})
 
 
 def index(flags: IndexFlags) -> "IndexRecord":
@@ -77,6 +84,7 @@ def _deleted(flags: IndexFlags, out: "Location") -> "IndexRecord":
 def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     """Write the index of the data set; with --add that at `out`, extended."""
     from pipelines.evaluation_inputs import device
+    from pipelines.rows_read import RowsRead
     from vtr_core.config.data_sets import JOINED
     from vtr_core.retrieval.embed.embeddings import load_embeddings
     from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
@@ -106,12 +114,13 @@ def _built(flags: IndexFlags, out: "Location") -> "IndexRecord":
     if found is not None and flags.embeddings is not None:
         found.check(model_fingerprint(loaded.model), manifest, flags.embeddings)
         stored = StoredEmbeddings(found, flags.embeddings)
-    planned = plan_index(loaded, manifest, backend, stored, flags.shards)
-    shards = _once(planned.shards, data) if JOINED in data else planned.shards
-    if existing is None:
-        return save_shards(out, planned.record, shards, planned.concepts)
-    both = usable_data(loaded.config.model, f"{existing.record.data}{JOINED}{manifest.uri}")
-    return save_index(out, extended(existing, replace(planned, shards=shards).whole(), both))
+    with RowsRead(manifest) as read:
+        planned = plan_index(loaded, manifest, backend, stored, flags.shards, read.watch)
+        shards = _once(planned.shards, data) if JOINED in data else planned.shards
+        if existing is None:
+            return save_shards(out, planned.record, shards, planned.concepts)
+        both = usable_data(loaded.config.model, f"{existing.record.data}{JOINED}{manifest.uri}")
+        return save_index(out, extended(existing, replace(planned, shards=shards).whole(), both))
 
 
 def _backend(flags: IndexFlags) -> "Backend":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from vtr_core.config.caption_text import Tokenizer, UnknownWords
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
@@ -108,6 +108,8 @@ class IngestFlags:
     """GPUs per shard task; 0.25 lets four tasks share one (clip_frames --device cuda)."""
     workers: Literal[0] | None = None
     """0: in this process, without Ray, one shard after another. Otherwise tasks on the whole cluster."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -124,14 +126,19 @@ def main(argv: Sequence[str]) -> None:
         print_help(prog, RecordFlags, IngestFlags, source_class)
         return
     flags, source = parse_both(IngestFlags, source_class, rest, prog, RecordFlags)
-    report(ingest(source, flags))
+    from pipelines.report.json_result import json_alone
+
+    with json_alone(flags.json):
+        result = ingest(source, flags)
+    report(result, flags.json)
 
 
 def _source(name: str, records: Records) -> type[Any]:
     from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 
     if name not in SOURCES:
-        raise ConfigError(f"there is no source {name!r}; sources: {', '.join(SOURCES)}")
+        hint = nearest(name, SOURCES, f"sources: {', '.join(SOURCES)}")
+        raise ConfigError(f"there is no source {name!r}; {hint}")
     if records == "clips":
         return SOURCES[name]
     if name not in WHOLE_VIDEOS:
@@ -292,8 +299,11 @@ def _write(plan: "IngestPlan", task: "ShardTask") -> tuple[str, int]:
     return task.name, do(plan, task)["shard"]["rows"]
 
 
-def report(result: "IngestResult") -> None:
-    """Print the written data sets and the dropped rows."""
+def report(result: "IngestResult", as_json: bool = False) -> None:
+    """Print the written data sets and the dropped rows, for people or as JSON."""
+    if as_json:
+        _report_json(result)
+        return
     from vtr_core.data.records.schema import ImageSchema
     from vtr_core.data.sources.kept import KEPT
     from vtr_core.fingerprint import short
@@ -316,6 +326,24 @@ def report(result: "IngestResult") -> None:
     if result.drops.shortened:
         most = result.manifests[0].schema.max_words
         print(f"cut {result.drops.shortened} captions, which have more words than --max-words {most}")
+
+
+def _report_json(result: "IngestResult") -> None:
+    from pipelines.report.json_result import print_json
+
+    sets = [
+        {
+            "uri": one.uri,
+            "kind": one.schema.label(),
+            "rows": one.rows,
+            "videos": one.videos,
+            "shards": len(one.shards),
+            "fingerprint": one.fingerprint,
+        }
+        for one in result.manifests
+    ]
+    drops = {"dropped": dict(result.drops.counts), "shortened": result.drops.shortened}
+    print_json({"data_sets": sets, **drops})
 
 
 def _content(manifest: "Manifest") -> str:

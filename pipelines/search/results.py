@@ -1,7 +1,6 @@
 """The hits of queries as a table in the terminal, as JSON, and as CSV."""
 
 import csv
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,11 +73,6 @@ def as_json(found: Sequence[Found], places: Places) -> list[dict[str, Any]]:
 def _hit_json(hit: Hit, places: Places) -> dict[str, Any]:
     item = hit.item_id
     return {**hit.to_json(), "link": places.links.get(item), "thumbnail": places.thumbnails.get(item)}
-
-
-def print_json(value: object) -> None:
-    """Print indented JSON."""
-    print(json.dumps(value, indent=1))
 
 
 def print_csv(found: Sequence[Found], places: Places) -> None:

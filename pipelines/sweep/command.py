@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
+from pipelines.report.json_result import json_alone, print_json
 from tune_spaces.build import build_space, describe_space, describe_spaces
 from tune_spaces.points import SchedulerKind, SearchKind
 from vtr_core.config.trackers import TrackerKind
 from vtr_core.run.presets import preset
+
+if TYPE_CHECKING:
+    from vtr_core.storage import Location
 
 HELP = f"""\
 usage: vtr sweep <space> --data URI --num-samples N [flags]     start a sweep
@@ -50,6 +55,8 @@ class SweepFlags:
     """MLflow experiment."""
     also: tuple[TrackerKind, ...] = ()
     """Trackers beside MLflow: tensorboard (in each trial's folder), wandb (WANDB_MODE=offline without a network)."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -60,6 +67,8 @@ class ResumeFlags:
 
     resume: str
     """Sweep folder or URI."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -72,7 +81,10 @@ def main(argv: Sequence[str]) -> None:
         resumed = parse(ResumeFlags, argv, "vtr sweep --resume OUT")
         from pipelines.sweep.run import resume
 
-        resume(resumed.resume, resumed.worker_logs)
+        with json_alone(resumed.json):
+            folder = resume(resumed.resume, resumed.worker_logs)
+        if resumed.json:
+            _print_best(folder)
     else:
         _new(argv)
 
@@ -86,4 +98,14 @@ def _new(argv: Sequence[str]) -> None:
     flags, changes = parse_with_changes(SweepFlags, with_joined_data(argv[1:]), prog)
     from pipelines.sweep.run import sweep
 
-    sweep(space.name, flags, changes)
+    with json_alone(flags.json):
+        folder = sweep(space.name, flags, changes)
+    if flags.json:
+        _print_best(folder)
+
+
+def _print_best(folder: "Location") -> None:
+    """The sweep and its best trials, as in best_trials.json."""
+    from vtr_core import storage
+
+    print_json({"sweep": folder.uri, "best_trials": storage.read_json(folder / "best_trials.json")})

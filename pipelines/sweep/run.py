@@ -26,7 +26,7 @@ from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import usable_data, with_inputs
 from vtr_core.run.presets import preset
-from vtr_core.storage import check_writable, locate
+from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.also.tracker import require_trackers
 from vtr_core.tracking.presentation import page_tags
 from vtr_core.tracking.provenance import provenance
@@ -38,8 +38,8 @@ from vtr_core.train.fleet.lease import Lease
 from vtr_core.train.job import total_steps
 
 
-def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
-    """Start a new sweep."""
+def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
+    """Start a new sweep; returns its folder."""
     search = _search(flags)
     require_trackers(flags.also)
     config = override(preset(build_space(name).preset), changes)
@@ -79,10 +79,11 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> None:
     with Lease.take(folder.location):
         folder.claim(record, base)
         _run(folder, record, base)
+    return folder.location
 
 
-def resume(uri: str, worker_logs: bool = False) -> None:
-    """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints."""
+def resume(uri: str, worker_logs: bool = False) -> Location:
+    """Resume the sweep at `uri`: ended trials are kept, others continue from their newest checkpoints; its folder."""
     folder = SweepFolder(locate(uri))
     check_writable(folder.location)
     folder.read()
@@ -93,6 +94,7 @@ def resume(uri: str, worker_logs: bool = False) -> None:
             raise DatasetError(f"{record.data} has changed since the sweep began; restore it, or start a new sweep")
         _connect(base, record, worker_logs)
         _run(folder, record, base)
+    return folder.location
 
 
 def _search(flags: SweepFlags) -> SearchKind:

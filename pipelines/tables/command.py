@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pipelines.subcommands import run_subcommand
+from vtr_core.errors import nearest
 from vtr_core.systems.all import SYSTEMS
 
 PAPERS = sorted((tables for system in SYSTEMS for tables in system.tables), key=lambda tables: tables.name)
@@ -19,4 +20,9 @@ papers: {_NAMES}
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    run_subcommand(argv, PAPERS, HELP, lambda word: f"there are no tables of {word!r}; papers: {_NAMES}")
+    run_subcommand(argv, PAPERS, HELP, _unknown)
+
+
+def _unknown(word: str) -> str:
+    hint = nearest(word, (paper.name for paper in PAPERS), f"papers: {_NAMES}")
+    return f"there are no tables of {word!r}; {hint}"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, parse_with_changes, print_help, wants_help, with_joined_data
+from pipelines.report.json_result import json_alone
 from pipelines.train.events import counts_line
 from pipelines.train.finished import Finished, print_end
 from pipelines.train.registration import check_name, register_best
@@ -59,6 +60,8 @@ class TrainFlags:
     """Trackers beside MLflow: tensorboard (in RUN/tensorboard), wandb (WANDB_MODE=offline without a network)."""
     register: str | None = None
     """Register the best checkpoint in MLflow under this name, such as vtr-<preset>, with the alias champion."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
     profile: bool = False
@@ -76,6 +79,8 @@ class ResumeFlags:
     began)."""
     register: str | None = None
     """Register the best checkpoint in MLflow under this name, with the alias champion; also for a finished run."""
+    json: bool = False
+    """Print what was made as JSON, and everything else on standard error."""
     worker_logs: bool = False
     """Show the logs of Ray's workers."""
 
@@ -86,7 +91,9 @@ def main(argv: Sequence[str]) -> None:
         print(HELP, end="")
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         flags = parse(ResumeFlags, argv, "vtr train --resume RUN")
-        print_end(resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register))
+        with json_alone(flags.json):
+            finished = resume(flags.resume, flags.worker_logs, flags.on_bad_shard, flags.register)
+        print_end(finished, flags.json)
     else:
         _new(argv)
 
@@ -98,7 +105,9 @@ def _new(argv: Sequence[str]) -> None:
         print("\n".join(variant_lines(config)))
         return
     flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog)
-    print_end(train(override(config, changes), flags))
+    with json_alone(flags.json):
+        finished = train(override(config, changes), flags)
+    print_end(finished, flags.json)
 
 
 def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str]]:
@@ -120,7 +129,7 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     """Start a new run."""
-    from pipelines.train.intention import intention, require_memory
+    from pipelines.train.intention import activations, intention, require_memory
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
     from vtr_core.run.inputs import with_inputs
@@ -157,7 +166,8 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         init=None if flags.init is None else _initial_model(flags.init, config, data, concepts),
         also=list(flags.also),
     )
-    print("\n".join(intention(config, data, validation, plan, shapes)), flush=True)
+    kept = activations(config, data, concepts, shapes)
+    print("\n".join(intention(config, data, validation, plan, shapes, kept)), flush=True)
     _connect(config, flags.worker_logs)
     with Lease.take(folder.location) as lease:
         folder.claim(record, config)

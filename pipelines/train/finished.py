@@ -1,6 +1,8 @@
 """The result of a training run, and the lines that end it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from pipelines.report.json_result import print_json
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,11 @@ class Finished:
     """The task of `vtr evaluate --task` for the model."""
 
 
-def print_end(finished: Finished) -> None:
-    """Print where the checkpoint and the MLflow run are, and what to do next."""
+def print_end(finished: Finished, as_json: bool = False) -> None:
+    """Print where the checkpoint and the MLflow run are, and what to do next; or the result as JSON."""
+    if as_json:
+        print_json(asdict(finished))
+        return
     print(f"\ncheckpoint  {finished.checkpoint}")
     if finished.faults:
         print(f"faults      {finished.faults}; events.jsonl in {finished.run} has each of them")

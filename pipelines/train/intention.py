@@ -1,4 +1,4 @@
-"""What a training is about to do: rows, steps, parameters, memory of weights and optimiser."""
+"""What a training is about to do: rows, steps, parameters, memory; and that it is refused where it cannot fit."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,9 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
+from vtr_core.train.activation_memory import ActivationMemory, activation_memory
+from vtr_core.train.concept_labels import concept_table
+from vtr_core.train.loop.in_process import device_here
 
 _FLOAT32 = 4
 
@@ -17,7 +20,7 @@ def state_bytes(config: TrainConfig, shapes: Mapping[str, Sequence[int]]) -> int
     """Bytes of weights, gradients and Adam's moments of one worker, in float32; a lower bound of what training needs.
 
     shapes: of all weights and buffers. Weights, gradients, two moments, one more with AMSGrad, one more with a moving
-    average. Activations, which depend on the batch, come on top.
+    average. Activations, which depend on the batch, come on top: `activations`.
     """
     copies = 4 + config.optimizer.amsgrad + (config.training.ema_decay is not None)
     return copies * _FLOAT32 * sum(map(math.prod, shapes.values()))
@@ -35,10 +38,47 @@ def require_memory(config: TrainConfig, shapes: Mapping[str, Sequence[int]], the
         )
 
 
+def activations(
+    config: TrainConfig, data: Manifest, concepts: str | None, shapes: Mapping[str, Sequence[int]]
+) -> ActivationMemory | None:
+    """The memory of activations where the run trains on this machine's CPU, measured on a few rows; else None.
+
+    concepts: the run's concept table. ConfigError where a batch cannot fit beside the weights, saying how many rows do.
+    """
+    if config.scaling.workers > 0 or device_here(config).type != "cpu":
+        return None
+    found = activation_memory(config, data, concept_table(config, concepts))
+    require_room(config, found, state_bytes(config, shapes))
+    return found
+
+
+def require_room(config: TrainConfig, found: ActivationMemory, held: float, there: int | None = None) -> None:
+    """ConfigError where the rows of a forward pass do not fit beside `held` bytes; there: as in `require_memory`."""
+    has = psutil.virtual_memory().total if there is None else there
+    rows = _rows_at_once(config)
+    if held + found.of(rows) <= has:
+        return
+    fit = found.rows_in(has - held)
+    advice = f"--batch.micro-rows {fit} would" if fit else "not even one row would; choose a smaller model"
+    raise ConfigError(
+        f"a batch cannot be trained here: the activations of {rows:,} rows take about {_size(found.of(rows))} beside "
+        f"{_size(held)} of weights, gradients and moments, and this machine has {_size(has)}; to fit, {advice}"
+    )
+
+
+def _rows_at_once(config: TrainConfig) -> int:
+    return min(config.batch.rows, config.batch.micro_rows or config.batch.rows)
+
+
 def intention(
-    config: TrainConfig, data: Manifest, validation: Manifest | None, plan: Plan, shapes: Mapping[str, Sequence[int]]
+    config: TrainConfig,
+    data: Manifest,
+    validation: Manifest | None,
+    plan: Plan,
+    shapes: Mapping[str, Sequence[int]],
+    kept: ActivationMemory | None = None,
 ) -> list[str]:
-    """Lines for the terminal, before anything starts."""
+    """Lines for the terminal, before anything starts; kept: what `activations` found."""
     from vtr_core.train.job import total_steps
 
     steps, batch = total_steps(config, plan), config.batch
@@ -50,9 +90,16 @@ def intention(
         f"data    {data.rows:,} rows of {data.videos:,} videos; {judged}",
         f"steps   {steps:,}, {plan.steps_per_epoch:,} an epoch; {rows}; {where}",
         f"model   {sum(map(math.prod, shapes.values())):,} weights; with gradients and moments "
-        f"{_size(state_bytes(config, shapes))} a worker, and activations",
+        f"{_size(state_bytes(config, shapes))} a worker, and {_activations(config, kept)}",
     ]
 
 
-def _size(count: int) -> str:
+def _activations(config: TrainConfig, kept: ActivationMemory | None) -> str:
+    if kept is None:
+        return "activations"
+    rows = _rows_at_once(config)
+    return f"about {_size(round(kept.of(rows)))} of activations for {rows:,} rows at once (measured on a few)"
+
+
+def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

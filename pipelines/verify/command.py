@@ -1,12 +1,13 @@
 """`vtr verify CHECKPOINT a.pgm b.pgm`: whether two images show the same face."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import print_json
 
 PROG = "vtr verify"
 
@@ -25,6 +26,8 @@ class VerifyFlags:
     """Distance above which the images count as different faces (default: the equal-error threshold of validation)."""
     resize: bool = False
     """Resize images to the size that the model was trained on, without keeping the aspect ratio."""
+    json: bool = False
+    """Print JSON."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, VerifyFlags)
         return
-    found = verify(parse(VerifyFlags, argv, PROG))
+    flags = parse(VerifyFlags, argv, PROG)
+    found = verify(flags)
+    if flags.json:
+        print_json(asdict(found))
+        return
     print(f"{'same' if found.same else 'different'}  distance {found.distance:.4f}  threshold {found.threshold:.4f}")
 
 

@@ -1,6 +1,7 @@
 """How a command gets its Ray, with Ray's own start played here."""
 
 import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,9 @@ from vtr_core.errors import ClusterError
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], None]:
     """Puts another start in place of Ray's."""
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(ray_session.ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray_session.ray_private, "started_last", lambda: None)
     return lambda start: monkeypatch.setattr(ray_session.ray, "init", start)
 
 
@@ -78,3 +81,45 @@ def test_a_named_cluster_has_its_own_number_of_cpus(play: Callable[[Callable[...
     play(start)
     ray_session.connect(local_cpus=3)
     assert ["num_cpus" in settings for settings in asked] == [True, False]
+
+
+@pytest.mark.parametrize("last", ["127.0.0.1:{port}", "[::1]:{port}", "no address"])
+def test_a_cluster_that_is_gone_is_not_waited_for(
+    last: str,
+    play: Callable[[Callable[..., None]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]  # free again when the server is closed
+    gone = last.format(port=port)
+    monkeypatch.setattr(ray_session.ray_private, "started_last", lambda: gone)
+    asked: list[dict[str, Any]] = []
+    play(lambda **settings: asked.append(settings))
+    ray_session.connect()
+    assert [settings["address"] for settings in asked] == ["local"]
+    assert f"nothing answers at {gone}" in caplog.text
+
+
+def test_a_cluster_that_answers_is_left_to_ray(
+    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[dict[str, Any]] = []
+    play(lambda **settings: asked.append(settings))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setattr(ray_session.ray_private, "started_last", lambda: there)
+        ray_session.connect()
+    assert [settings["address"] for settings in asked] == [None]
+    assert not caplog.records
+
+
+def test_a_given_address_is_left_to_ray(
+    play: Callable[[Callable[..., None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    play(lambda **settings: asked.append(settings))
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setattr(ray_session.ray_private, "started_last", lambda: "127.0.0.1:1")
+    ray_session.connect()
+    assert [settings["address"] for settings in asked] == [None]

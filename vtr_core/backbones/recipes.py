@@ -1,7 +1,7 @@
 """All recipes by name. Networks are imported when a recipe is loaded, so that listing them is instant."""
 
 from vtr_core.backbones.recipe import Extractor, Recipe, Weights
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream
@@ -168,4 +168,6 @@ def recipe(name: str) -> Recipe:
     for one in RECIPES:
         if one.name == name:
             return one
-    raise ConfigError(f"there is no recipe {name!r}; recipes: {', '.join(one.name for one in RECIPES)}")
+    names = [one.name for one in RECIPES]
+    hint = nearest(name, names, f"recipes: {', '.join(names)}")
+    raise ConfigError(f"there is no recipe {name!r}; {hint}")

@@ -1,13 +1,12 @@
 """Changes to a configuration by dotted names, validated as a whole."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from vtr_core.config.settings import Settings
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest
 
 C = TypeVar("C", bound=Settings)
 
@@ -69,6 +68,5 @@ def _set(values: dict[str, Any], name: str, value: Any) -> None:
 
 def _unknown(name: str, part: str, node: Mapping[str, Any], parents: list[str]) -> ConfigError:
     names = [".".join([*parents, known]) for known in node]
-    close = difflib.get_close_matches(".".join([*parents, part]), names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
+    hint = nearest(".".join([*parents, part]), names, f"known here: {', '.join(names)}")
     return ConfigError(f"no setting {name}; {hint}")

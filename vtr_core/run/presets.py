@@ -1,10 +1,9 @@
 """Presets: named functions that return a complete configuration; a variant changes a few settings of another."""
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, nearest, one_line
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.names import by_name
@@ -33,9 +32,7 @@ PRESETS: Mapping[str, Callable[[], TrainConfig]] = by_name(
 def preset(name: str) -> TrainConfig:
     """The configuration of the preset `name`; ConfigError lists the known ones."""
     if name not in PRESETS:
-        close = difflib.get_close_matches(name, PRESETS, n=3)
-        hint = f"did you mean {' or '.join(close)}? " if close else ""
-        raise ConfigError(f"no preset {name!r}; {hint}{' '.join(describe_presets().split())}")
+        raise ConfigError(f"no preset {name!r}; {nearest(name, PRESETS, one_line(describe_presets()))}")
     return PRESETS[name]()
 
 

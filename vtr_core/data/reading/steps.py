@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float16
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.binary_columns import as_sequences
 from vtr_core.data.records.schema import FEATURE_DTYPE, FeatureSpec
@@ -26,11 +26,13 @@ class StoredSteps:
     features: Mapping[str, Float16[np.ndarray, "_ _"]]
 
 
-def read_steps(manifest: Manifest, features: Sequence[FeatureSpec]) -> Iterator[StoredSteps]:
-    """All videos in file order, with `features` of the data set, one row group in memory at a time."""
+def read_steps(
+    manifest: Manifest, features: Sequence[FeatureSpec], places: Sequence[RowGroup] | None = None
+) -> Iterator[StoredSteps]:
+    """The videos in `places` (default: all), in file order, with `features`; one row group in memory at a time."""
     text = ["video_id", "task", "steps", "labels", "segments"]
     reader = RowGroupReader(manifest, [*text, *(feature.name for feature in features)])
-    for place in row_groups(manifest):
+    for place in row_groups(manifest) if places is None else places:
         columns = reader.read_arrow(place)
         frames = {feature.name: _cells(columns[feature.name], feature.dim) for feature in features}
         rows = zip(*(columns[name].to_pylist() for name in text), strict=True)

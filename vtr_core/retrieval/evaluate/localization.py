@@ -10,6 +10,7 @@ from torch import nn
 
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.steps import StoredSteps, read_steps
 from vtr_core.data.records.schema import FEATURE_DTYPE, TOKEN_DTYPE
 from vtr_core.errors import DatasetError
@@ -72,8 +73,10 @@ class ScoredSteps:
         return sum(not video.truth.segments for video in self.videos)
 
 
-def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
-    """The scores of all videos of a `steps` data set, (seconds, steps) each; the model's mode is restored.
+def score_steps(using: SecondModel, manifest: Manifest, places: Sequence[RowGroup] | None = None) -> ScoredSteps:
+    """The scores of the videos in `places` (default: all) of a `steps` data set, (seconds, steps) each.
+
+    The model's mode is restored.
 
     score[t, k] = similarity of the k-th step's text and second t. A second's frame is pooled over the `window` seconds
     around it, t − ⌊(w−1)/2⌋ … t + ⌊w/2⌋, cut at the video's ends.
@@ -92,7 +95,7 @@ def score_steps(using: SecondModel, manifest: Manifest) -> ScoredSteps:
     unknown: dict[str, None] = {}
     videos = []
     with evaluating(using.model):
-        for video in read_steps(manifest, specs):
+        for video in read_steps(manifest, specs, places):
             if video.steps not in texts:
                 texts[video.steps] = _texts(using, video.steps)
             known = texts[video.steps].any_present

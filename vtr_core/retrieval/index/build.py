@@ -1,14 +1,14 @@
 """The index of a data set, from a checkpoint of a dual encoder or of a model with one joint space."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import key64
 from vtr_core.retrieval.embed.clips import EmbeddedRows
@@ -25,6 +25,8 @@ from vtr_core.retrieval.search.dual_spaces import DualSpaces
 from vtr_core.retrieval.spaces import spaces_of
 from vtr_core.systems.loaded_model import TrainedModel
 
+Watch = Callable[[Sequence[RowGroup]], Sequence[RowGroup]]
+"""The row groups that are about to be embedded, as they are or telling how far embedding is."""
 SHARD_ITEMS = 2**20
 """Rows of a shard, where no number of shards is asked for."""
 
@@ -65,11 +67,14 @@ def plan_index(
     backend: Backend,
     stored: StoredEmbeddings | None = None,
     shards: int | None = None,
+    watch: Watch = list,
 ) -> PlannedIndex:
     """The index of `manifest`, of the whole videos or clips that the model reads.
 
     stored: the embeddings of the data set, where they are already computed. shards: how many (None: one of each
-    SHARD_ITEMS rows). Raises ConfigError for a model without vectors to search, for candidates in a space that has no
+    SHARD_ITEMS rows). watch: is given the row groups before they are embedded.
+
+    Raises ConfigError for a model without vectors to search, for candidates in a space that has no
     inner product, and for an unsuitable number of shards; DatasetError for data without the model's features, and
     whatever embedding raises.
     """
@@ -77,7 +82,7 @@ def plan_index(
         case DualSpaces() as spaces:
             if shards is not None and shards > 1:
                 raise ConfigError("the scores of a dual encoder are scaled over all items; leave out --shards")
-            return _dual(loaded, spaces, manifest, backend, stored)
+            return _dual(loaded, spaces, manifest, backend, stored, watch)
         case JointSpace() as space:
             space.check(loaded.config, manifest)
             similarity = loaded.config.evaluation.similarity
@@ -86,16 +91,25 @@ def plan_index(
                     f"--backend {backend} finds candidates by cosine, the model compares by {similarity}; use exact"
                 )
             record = _record(loaded, manifest, "joint", similarity, backend)
-            return PlannedIndex(record, _Joint(loaded, space, manifest, backend, stored).shards(shards))
+            return PlannedIndex(record, _Joint(loaded, space, manifest, backend, stored, watch).shards(shards))
 
 
 def _dual(
-    loaded: TrainedModel, spaces: DualSpaces, manifest: Manifest, backend: Backend, stored: StoredEmbeddings | None
+    loaded: TrainedModel,
+    spaces: DualSpaces,
+    manifest: Manifest,
+    backend: Backend,
+    stored: StoredEmbeddings | None,
+    watch: Watch,
 ) -> PlannedIndex:
     spaces.check(loaded.config, manifest)
     if backend != "exact" and not spaces.has_latent(loaded.config):
         raise ConfigError(f"--backend {backend} finds candidates in latent space, which the model does not have")
-    rows = None if stored is None else read_embeddings(stored.content, stored.uri)
+    if stored is None:
+        places = watch(row_groups(manifest))
+        rows = spaces.rows(loaded.model, loaded.config, manifest, loaded.vocabulary, places)
+    else:
+        rows = read_embeddings(stored.content, stored.uri)
     videos = spaces.videos(loaded, manifest, rows).videos
     vectors = {"latent": videos.latent, "concept": videos.concept}
     tensors = {name: space.numpy() for name, space in vectors.items() if space is not None}
@@ -113,6 +127,7 @@ class _Joint:
     manifest: Manifest
     backend: Backend
     stored: StoredEmbeddings | None
+    watch: Watch
 
     def shards(self, count: int | None) -> Iterator[Shard]:
         """Shards of consecutive shards of `vtr embed`; those without anything to find are left out."""
@@ -132,7 +147,8 @@ class _Joint:
     def _rows(self, group: slice, places: Sequence[RowGroup]) -> EmbeddedRows:
         loaded, stored = self.loaded, self.stored
         if stored is None:
-            return self.space.rows(loaded.model, loaded.config, self.manifest, loaded.vocabulary, places)
+            watched = self.watch(places)
+            return self.space.rows(loaded.model, loaded.config, self.manifest, loaded.vocabulary, watched)
         return read_embeddings(replace(stored.content, shards=stored.content.shards[group]), stored.uri)
 
 

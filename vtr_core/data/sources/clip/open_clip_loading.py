@@ -3,7 +3,6 @@
 open_clip is an optional extra, imported only here, on use.
 """
 
-import difflib
 import logging
 import os
 import pickle
@@ -14,7 +13,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from vtr_core.data.sources.clip.open_clip_backbone import OPENAI, Colours, OpenClipBackbone
-from vtr_core.errors import ConfigError, InputError
+from vtr_core.errors import ConfigError, InputError, nearest
 
 _SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
 _IN_REPOSITORY = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
@@ -83,8 +82,8 @@ def _open_clip() -> Any:
 
 def _model_config(open_clip: Any, name: str) -> dict[str, Any]:
     if name not in open_clip.list_models():
-        close = difflib.get_close_matches(name, open_clip.list_models(), n=1)
-        raise ConfigError(f"open_clip has no model {name!r}; did you mean {close[0] if close else 'ViT-B-32'}?")
+        hint = nearest(name, open_clip.list_models(), "ViT-B-32 is one")
+        raise ConfigError(f"open_clip has no model {name!r}; {hint}")
     config: dict[str, Any] = open_clip.get_model_config(name)
     text = config.get("text_cfg", {})
     if "hf_model_name" in text or "hf_tokenizer_name" in text:

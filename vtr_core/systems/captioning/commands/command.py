@@ -34,7 +34,7 @@ class CaptioningFlags:
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Also write metrics and captions to this JSON file."""
+    """Also write metrics and captions to this JSON file; - prints them, and all else on standard error."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ class VerificationFlags:
     experiment: str = "vtr"
     """MLflow experiment."""
     json: str | None = None
-    """Also write the metrics to this JSON file."""
+    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""
 
 
 def main(argv: Sequence[str]) -> None:

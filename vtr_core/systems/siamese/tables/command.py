@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
-from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.errors import ConfigError, RunConflict, nearest
 
 if TYPE_CHECKING:
     from vtr_core.data.plan.subject_groups import GroupSplit
@@ -145,7 +145,8 @@ def _rows(flags: SiameseTableFlags, table: "FaceTable") -> "Sequence[PaperRow]":
     rows = {row.name: row for row in table.rows}
     unknown = [name for name in flags.only if name not in rows]
     if unknown:
-        raise ConfigError(f"{PROG}: there is no row {unknown[0]!r}; rows: {', '.join(rows)}")
+        hint = nearest(unknown[0], rows, f"rows: {', '.join(rows)}")
+        raise ConfigError(f"{PROG}: there is no row {unknown[0]!r}; {hint}")
     return [rows[name] for name in flags.only] or table.rows
 
 

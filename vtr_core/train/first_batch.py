@@ -1,0 +1,48 @@
+"""A configuration's model with fresh weights, its task, and the first batch of its training data."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
+from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.reading.statistics import feature_statistics
+from vtr_core.data.shards.word_table import WordTable
+from vtr_core.data.stream.direct import read_directly
+from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.models import system_of
+from vtr_core.run.task import build_task
+from vtr_core.systems.task import Task
+
+
+@dataclass(frozen=True)
+class FirstBatch:
+    """What a single worker begins with."""
+
+    model: nn.Module
+    columns: Columns
+    labels: ConceptTable | None
+    information: InformationTable | None
+
+    def task(self, config: TrainConfig) -> Task:
+        """The task of `config`, that of the model with batches of any size."""
+        return build_task(config, 0, 1, self.labels, self.information)
+
+
+def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | None) -> FirstBatch:
+    """The model of `config`, whose inputs are those of the data set, from torch's generator, and batch 0.
+
+    labels: the concept table of a model with a concept space.
+    """
+    system = system_of(config.model)
+    margin = system.granularity(config.loss)
+    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
+    statistics = feature_statistics(manifest) if system.standardizes(config.model) else None
+    plan = Plan(manifest, config.batch, config.seed)
+    reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
+    model = build_model(config.model, WordTable.load(manifest).vectors, statistics)
+    return FirstBatch(model, next(read_directly(reader, plan, Part(0, 1), 0)), labels, information)
