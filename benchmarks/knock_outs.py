@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
-from benchmarks.msrvtt_dual.command import videos
+from benchmarks.msrvtt_dual.data import videos
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet
 from vtr_core import storage

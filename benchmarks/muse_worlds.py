@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.comparison.rows import World, run_rows, write
-from benchmarks.msrvtt_dual.command import videos
+from benchmarks.msrvtt_dual.data import videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import splits
 

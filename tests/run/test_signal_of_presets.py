@@ -19,7 +19,8 @@ from vtr_core.systems.muse.presets import MUSE_BASES, MUSE_VARIANTS
 from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS
 
 QUICK = ("hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny", "muse-msrvtt-tiny", "clip4clip-tiny")
-BASES = ("capsule-howto", *DUAL_BASES, *MUSE_BASES, *SIAMESE_BASES, *CAPTION_BASES, "clip4clip-tiny", "muse-clip-tiny")
+DUAL = tuple(name for name in DUAL_BASES if name != "hybrid-msrvtt-published")
+BASES = ("capsule-howto", *DUAL, *MUSE_BASES, *SIAMESE_BASES, *CAPTION_BASES, "clip4clip-tiny", "muse-clip-tiny")
 """Presets of CLIP4Clip at published sizes begin with given weights, whose signal is that of their training."""
 LARGE = "muse-msrvtt"
 """Its 2,040 tokens a row take seconds each."""
