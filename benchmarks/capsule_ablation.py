@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -87,7 +88,7 @@ class Flags:
     worlds: tuple[str, ...] = ("plain", "8 scenes")
     """Which of them: plain, 8 scenes, 64 scenes."""
     minutes: float = 1e9
-    """No training is begun after so many; the same command goes on, and writes the page when nothing is left to do."""
+    """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,12 @@ class OutOfTime(Exception):
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run what is missing, and write the page when all is there."""
+    """Run what is missing, as far as the minutes reach, and write the page of the rows that are finished."""
     flags = parse(Flags, argv, COMMAND)
     until = time.monotonic() + 60 * flags.minutes
-    try:
-        found = {name: _world(name, flags, until) for name in flags.worlds}
-    except OutOfTime:
-        print("time is over; the same command goes on")
+    found = {name: _world(name, flags, until) for name in flags.worlds}
+    if not any(found.values()):
+        print("time is over before a row was finished; the same command goes on")
         return
     figures = {name: {row: asdict(one) for row, one in rows.items()} for name, rows in found.items()}
     settings = asdict(flags) | {"machine": processor(), "versions": versions("torch", "numpy")}
@@ -122,9 +122,14 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _world(name: str, flags: Flags, until: float) -> dict[str, Row]:
+    """The rows that are finished, or are when the minutes are over."""
     folder = f"{flags.work}/{name.replace(' ', '-')}"
     data = _data(f"{folder}/data", WORLDS[name], flags.clips)
-    return {row: search(row, data, f"{folder}/runs", flags, until) for row in ROWS}
+    found = {}
+    for row in ROWS:
+        with suppress(OutOfTime):
+            found[row] = search(row, data, f"{folder}/runs", flags, until)
+    return found
 
 
 def _data(folder: str, world: Mapping[str, float], clips: int) -> str:
@@ -193,7 +198,8 @@ def _row_lines(rows: Mapping[str, Row]) -> list[str]:
         first, ten = (_figure(row.figures[f"test/t2v/{metric}"]) for metric in ("r1", "r10"))
         tried = "; ".join(f"{value:.1f}" for value in row.trials.values())
         lines.append(f"| {ROWS[name]} | {first} | **{ten}** | {row.best} | {tried} |")
-    return lines
+    missing = [f"| {what} | not run | | | |" for name, what in ROWS.items() if name not in rows]
+    return [*lines, *missing]
 
 
 def _figure(values: Sequence[float]) -> str:

@@ -58,6 +58,8 @@ class Flags:
     """Folder of the runs; one that is finished in it is taken as it is."""
     set: tuple[str, ...] = ()
     """Settings that differ from the preset's, NAME=VALUE, such as a batch that fits."""
+    world: str = ""
+    """What the data is, for the page."""
     row: str | None = None
     """Name of the row, of a preset that has several (default: the preset's)."""
     out: str = str(RESULTS)
@@ -81,6 +83,8 @@ class Measured:
     memory_gb: float
     """Most that the process held."""
     machine: str
+    world: str = ""
+    """What it was trained on."""
     learned: Mapping[str, float] = field(default_factory=dict)
     """What the loss learned beside the model, such as its temperature, at the end."""
 
@@ -118,6 +122,7 @@ def measure(flags: Flags) -> Measured:
         step_s=config.batch.rows / rates[len(rates) // 2],
         memory_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         machine=f"{processor()}; torch {versions('torch')['torch']}",
+        world=flags.world,
         learned={"1/τ": 1 / points[-1]["train/temperature"]} if "train/temperature" in points[-1] else {},
     )
 
@@ -157,11 +162,11 @@ def guessed(task: str, chance: Mapping[str, float], flags: Flags) -> dict[str, f
 
 def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
     """The page: a row for each published preset, those that were not trained named as such."""
-    head = "| row | settings that differ | loss (step) | chance | found on unseen data (by guessing) | s a step | GB |"
-    lines = ["# Published sizes learn", "", head, "|---|---|---|---:|---|---:|---:|"]
+    head = "| row | data | settings that differ | loss (step) | chance | found on unseen data (by guessing) "
+    lines = ["# Published sizes learn", "", head + "| s a step | GB |", "|---|---|---|---|---:|---|---:|---:|"]
     missing = [name for name in PUBLISHED if name not in known]
     lines += [_row(name, one) for name, one in known.items()]
-    lines += [f"| `{name}` | not run | – | – | – | – | – |" for name in missing]
+    lines += [f"| `{name}` | – | not run | – | – | – | – | – |" for name in missing]
     machines = sorted({one["machine"] for one in known.values()})
     lines += [
         "",
@@ -177,6 +182,7 @@ def _row(name: str, one: Mapping[str, Any]) -> str:
     guesses = one["guessed"]
     cells = [
         f"`{name}`",
+        one.get("world") or "–",
         ", ".join(f"`{setting}`" for setting in one["settings"]) or "none",
         " → ".join(f"{loss:.2f} ({step})" for step, loss in one["losses"].items()),
         "–" if one["chance"] is None else f"{one['chance']:.2f}",
@@ -184,7 +190,7 @@ def _row(name: str, one: Mapping[str, Any]) -> str:
         f"{one['step_s']:.2f}",
         f"{one['memory_gb']:.1f}",
     ]
-    cells[2] += "".join(f"; {learned} {value:.0f}" for learned, value in one.get("learned", {}).items())
+    cells[3] += "".join(f"; {learned} {value:.0f}" for learned, value in one.get("learned", {}).items())
     return f"| {' | '.join(cells)} |"
 
 

@@ -83,3 +83,16 @@ def test_the_page_says_what_every_trial_found() -> None:
     assert "; ".join(["12.3"] * len(TRIALS)) in page
     assert "**20.0 ± 127.1**" in page
     assert "| routing-self-attention − routing-none | +0.0 ± 0.0 | undecided |" in page
+
+
+def test_rows_that_time_does_not_reach_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _Runs(monkeypatch)
+    monkeypatch.setattr(capsule_ablation, "_data", lambda *_: str(tmp_path))
+    flags = Flags(work=str(tmp_path), seeds=1)
+    for trial in TRIALS:
+        done = tmp_path / "plain/runs/routing-none" / trial.replace(", ", "-") / "seed-0/figures-test.json"
+        done.parent.mkdir(parents=True)
+        done.touch()
+    rows = capsule_ablation._world("plain", flags, until=float("-inf"))
+    assert list(rows) == ["routing-none"]
+    assert markdown({"plain": rows}, flags).count("not run") == len(ROWS) - 1

@@ -3,6 +3,7 @@
 from benchmarks.published_sizes import PUBLISHED, losses, markdown
 
 ONE = {
+    "world": "a data set",
     "settings": ["batch.videos=8"],
     "steps": 150,
     "chance": 33.3,
@@ -17,6 +18,7 @@ ONE = {
 
 def test_each_preset_has_a_row() -> None:
     page = markdown({"capsule-howto": ONE})
+    assert "| `capsule-howto` | a data set | `batch.videos=8` |" in page
     assert "33.00 (1) → 12.00 (100) → 9.00 (150) | 33.30 | R@1 17.7 (0.1), MedR 11.0 (537.0) | 3.10 | 4.0 |" in page
     assert page.count("not run") == len(PUBLISHED) - 1
 
