@@ -1,4 +1,4 @@
-"""What a training is about to do: rows, steps, parameters, memory of weights and optimiser."""
+"""The summary before a training: rows, steps, parameters, memory of weights and optimiser."""
 
 import math
 from collections.abc import Mapping, Sequence
