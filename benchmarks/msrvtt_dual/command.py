@@ -120,7 +120,8 @@ def main(argv: Sequence[str]) -> None:
 def videos(data: Path, work: Path) -> Sets:
     """Whole videos, split by video as the ridge's are; a vocabulary and concepts of the training captions alone."""
     from pipelines.concepts.command import ConceptFlags, concepts
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
 
     folder = work / "videos"

@@ -9,7 +9,7 @@ from jaxtyping import Int64
 from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device
 from pipelines.report.links import print_link
-from pipelines.search.command import SearchFlags
+from pipelines.search.flags import SearchFlags
 from pipelines.search.results import Found, as_json, places_of, plain, print_csv, print_json, print_tables
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform
