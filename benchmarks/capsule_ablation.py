@@ -133,7 +133,8 @@ def _world(name: str, flags: Flags, until: float) -> dict[str, Row]:
 
 
 def _data(folder: str, world: Mapping[str, float], clips: int) -> str:
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
     if not splits(folder):

@@ -235,7 +235,8 @@ def evaluated(checkpoint: str, test: TestSet, knock_out: Sequence[str]) -> dict[
 
 
 def _small_things(flags: Flags) -> Mapping[str, str]:
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 
     folder = f"{flags.work}/data/small-things"
@@ -252,7 +253,8 @@ def _msrvtt(flags: Flags) -> Mapping[str, str]:
 
 def _faces(flags: Flags) -> Mapping[str, str]:
     """AT&T: subjects s1 to s5 validate, s6 to s10 test, 25 train."""
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.sources.faces.folder import Faces
 
     folder = f"{flags.work}/data/att-faces"

@@ -21,7 +21,8 @@ from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest

@@ -14,7 +14,7 @@ usage: vtr <command> [flags]      vtr <command> --help      vtr --version      v
 _GROUPS = {
     "train": ("train", "evaluate", "sweep", "runs"),
     "data": ("ingest", "extract", "concepts", "tagger", "data"),
-    "use a model": ("embed", "index", "search", "serve", "export", "caption", "verify"),
+    "use a model": ("embed", "index", "search", "serve", "export", "import", "caption", "verify"),
     "understand a model": ("explain", "analyze", "tables"),
     "machines": ("doctor", "submit", "completion", "demo"),
 }
@@ -51,14 +51,14 @@ COMMANDS = (
     ),
     Command(
         "explain",
-        "a page of the concepts that each capsule responds to, or of those that rank a query's videos; --serve",
+        "a page: the concepts that each capsule responds to, or why videos were found for a query; --serve",
     ),
     Command("embed", "embeddings, captions or concepts of a data set as Parquet shards; a Ray Data job, resumable"),
     Command("index", "embeddings of a data set's videos, for search"),
     Command("search", "rank the videos of an index for a text query, or for a file of topics"),
     Command("serve", "search of an index in the browser and over HTTP, on one machine or on Ray Serve"),
     Command("export", "a trained model for others: safetensors, configuration, model card; to a folder or the hub"),
-    Command("import", "published checkpoints of others, by the names of their weights, as checkpoints of vtr"),
+    Command("import", "convert a published checkpoint of another project to one of vtr"),
     Command("verify", "decide whether two images show the same face, with a Siamese network"),
     Command("tables", "reproduce a paper's tables: published metrics beside ours"),
     Command("runs", "the runs in a folder: list, show, compare, delete what never finished; --json"),

@@ -1,7 +1,8 @@
-"""Commands whose first argument names a part of them: `vtr analyze causality`, `vtr tables muse`, `vtr runs list`."""
+"""Commands with subcommands: `vtr analyze causality`, `vtr tables muse`, `vtr runs list`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pipelines.arguments import parse, print_help, wants_help
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.systems.subcommands import Subcommand
 
@@ -23,7 +24,20 @@ def run_subcommand(
     chosen.run(rest)
 
 
-def unknown_action(command: str, action: str, known: Sequence[str]) -> ConfigError:
-    """The error of an action that a command does not have, with the nearest one."""
-    hint = nearest(action, known, f"give {', '.join(known)}")
-    return ConfigError(f"vtr {command}: there is no {action!r}; {hint}")
+def parse_action(argv: Sequence[str], command: str, actions: Mapping[str, type], help_text: str) -> object | None:
+    """The flags, of the class in `actions`, of the action that the first argument names; None where help was printed.
+
+    ConfigError for an action that `command` does not have, with the nearest one.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print(help_text, end="")
+        return None
+    action, *rest = argv
+    if action not in actions:
+        hint = nearest(action, actions, f"give {', '.join(actions)}")
+        raise ConfigError(f"vtr {command}: there is no {action!r}; {hint}")
+    prog = f"vtr {command} {action}"
+    if wants_help(rest):
+        print_help(prog, actions[action])
+        return None
+    return parse(actions[action], rest, prog)

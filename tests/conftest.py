@@ -62,7 +62,8 @@ def local_ray() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
     """A small synthetic world, ingested, with its splits."""
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
     out = tmp_path_factory.mktemp("data") / "world"

@@ -152,7 +152,8 @@ def _listed(videos: int, folder: Path) -> dict[str, Any]:
 
 
 def _counted(videos: int, folder: Path) -> dict[str, Any]:
-    from pipelines.ingest.command import IngestFlags, count_on_ray
+    from pipelines.ingest.flags import IngestFlags
+    from pipelines.ingest.word_counts import count_on_ray
     from vtr_core.data.sources.howto100m.howto100m import HowTo100M
     from vtr_core.data.sources.source import Drops
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from benchmarks.caption_vectors import caption_vectors, write_glove
 from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
 from pipelines.concepts.command import ConceptFlags, concepts
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from vtr_core.data.concepts.table import FILE as CONCEPTS
 from vtr_core.data.manifest import splits
 from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos

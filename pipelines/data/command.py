@@ -9,8 +9,8 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.subcommands import unknown_action
+from pipelines.arguments import check_counts
+from pipelines.subcommands import parse_action
 
 HELP = """\
 usage: vtr data list [FOLDER] [--json]                the data sets below a folder
@@ -78,17 +78,9 @@ ACTIONS = tuple(_FLAGS)
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(HELP, end="")
-        return
-    action, rest = argv[0], argv[1:]
-    if action not in ACTIONS:
-        raise unknown_action("data", action, ACTIONS)
-    prog = f"vtr data {action}"
-    if wants_help(rest):
-        print_help(prog, _FLAGS[action])
-        return
-    _run(parse(_FLAGS[action], rest, prog), prog)
+    given = parse_action(argv, "data", _FLAGS, HELP)
+    if given is not None:
+        _run(given, f"vtr data {argv[0]}")
 
 
 def _run(given: object, prog: str) -> None:

@@ -3,37 +3,17 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.demo.flags import DemoFlags
+from pipelines.demo.results import learning_curve_file, mlflow_page
 
 if TYPE_CHECKING:
     from pipelines.train.finished import Finished
 
 PRESET = "capsule-howto-tiny"
-
-
-@dataclass(frozen=True)
-class DemoFlags:
-    """Flags of `vtr demo`."""
-
-    videos: bool = False
-    """Start from video files: render films of coloured shapes, extract features, train, and search them."""
-    films: int = 560
-    """With --videos: number of films, of which the last 100 are the test set."""
-    clips: int = 6000
-    """Without --videos: approximate number of synthetic clips."""
-    seed: int = 0
-    """Random seed of the data and of training."""
-    workers: int = 2
-    """Number of training workers."""
-    data: str | None = None
-    """Data set folder (default: data/synthetic-<clips>-<seed>, with --videos data/films-<films>-<seed>); an existing
-    data set is reused."""
-    out: str | None = None
-    """Run folder (default: runs/demo-<time>)."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -73,7 +53,9 @@ def demo(flags: DemoFlags) -> None:
 
 
 def _data(data: str, flags: DemoFlags) -> None:
-    from pipelines.ingest.command import IngestFlags, ingest, report
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
+    from pipelines.ingest.report import report
     from vtr_core.data.manifest import splits
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
@@ -81,35 +63,6 @@ def _data(data: str, flags: DemoFlags) -> None:
         print(f"  {data} is there already")
         return
     report(ingest(Synthetic(num_clips=flags.clips, seed=flags.seed), IngestFlags(out=data)))
-
-
-def learning_curve_file(data: str, finished: "Finished") -> str:
-    """Write the learning curve into the run's folder; returns its location."""
-    from pipelines.analyze.files import write_figure
-    from pipelines.demo.learning_curve import learning_curve
-    from vtr_core.data.manifest import Manifest
-    from vtr_core.storage import locate
-    from vtr_core.tracking.json_lines import read_lines
-
-    run = locate(finished.run)
-    place = run / "learning_curve.png"
-    chance = min(100.0, 100 * 10 / Manifest.load(f"{data}/val").rows)
-    write_figure(place, learning_curve(read_lines(run / "metrics.jsonl"), chance))
-    return str(place)
-
-
-def mlflow_page(finished: "Finished") -> str:
-    """Instructions for viewing the run in MLflow."""
-    from pipelines.train.command import TrainFlags
-    from vtr_core.tracking.run import TrackedRun, full_tracking_uri
-    from vtr_core.tracking.run_page import has_server, run_page
-
-    if finished.mlflow_run_id is None:
-        return f"MLflow did not take the run: everything is in {finished.run}"
-    page = run_page(TrackedRun(full_tracking_uri(finished.tracking_uri), TrainFlags.experiment, finished.mlflow_run_id))
-    if has_server(finished.tracking_uri):
-        return page
-    return f"mlflow ui --backend-store-uri {finished.tracking_uri}\n                then {page}"
 
 
 def _next(data: str, curve: str, finished: "Finished") -> str:

@@ -2,13 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
+from pipelines.demo.flags import DemoFlags
+from pipelines.demo.results import learning_curve_file, mlflow_page
 from vtr_core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pipelines.demo.command import DemoFlags
 
 PRESET = "capsule-howto-tiny"
 QUERY = "a green star moves to the right while a high tone sounds"
@@ -16,9 +14,8 @@ _CHANGES = {"batch.clips_per_video": 1, "training.epochs": 24, "training.validat
 """Changed settings, since films have one caption each and are few."""
 
 
-def demo_from_videos(flags: "DemoFlags") -> None:
+def demo_from_videos(flags: DemoFlags) -> None:
     """Render, extract, train, evaluate, index, search, and print the next steps."""
-    from pipelines.demo.command import learning_curve_file, mlflow_page
     from pipelines.evaluate.flags import EvaluateFlags
     from pipelines.evaluate.retrieval import evaluate
     from pipelines.index.command import IndexFlags, index
@@ -61,11 +58,11 @@ your own data   a table of clips, clips.csv, with the columns id, caption, video
     )
 
 
-def _extracted(data: str, flags: "DemoFlags") -> None:
+def _extracted(data: str, flags: DemoFlags) -> None:
     """Extract the films' features into a data set; an existing one is reused."""
     from pipelines.extract.command import extract
     from pipelines.extract.flags import ExtractFlags
-    from pipelines.ingest.command import report
+    from pipelines.ingest.report import report
     from vtr_core.data.manifest import splits
 
     if splits(data):

@@ -9,7 +9,7 @@ import ray
 import torch
 from ray.data import ActorPoolStrategy, DataContext
 
-from pipelines.embed.command import EmbedFlags
+from pipelines.embed.flags import EmbedFlags
 from pipelines.ray_session import connect
 from vtr_core.errors import ConfigError, DatasetError, VtrError
 from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask, do

@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.extract.extractor import extractor
 from pipelines.extract.flags import ExtractFlags
 from vtr_core.errors import ConfigError
 
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.extraction.chosen import Chosen
     from vtr_core.extraction.frame_source import VideoFileFrames
-    from vtr_core.extraction.shards import Extract
     from vtr_core.extraction.source import VideoFileClips, VideoFiles, VideoFileVideos
     from vtr_core.video.decoders import Decoder
-    from vtr_core.video.process import Decoding
 
 
 def main(argv: Sequence[str]) -> None:
@@ -37,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
 
 def run(flags: ExtractFlags) -> None:
     """Extract, and print what was written and dropped."""
-    from pipelines.ingest.command import report
+    from pipelines.ingest.report import report
     from pipelines.report.json_result import json_alone, print_json
 
     if flags.features_only:
@@ -164,35 +161,3 @@ def _run(plan: "IngestPlan", tasks: "Sequence[ShardTask]", source: "VideoFiles",
     with Meter(sum(len(task.videos) for task in tasks), "videos") as meter:
         for progress in write_shards(plan, tasks, extractor(source.asked, flags), keep):
             meter.tell(progress.videos, remark(progress, time.monotonic() - begun))
-
-
-def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
-    """The extraction function: in this process, or on Ray, to which it connects."""
-    from vtr_core.video.process import Decoding, Limits
-
-    how = Decoding(Limits(flags.seconds, flags.decoder_bytes), chosen[0].decoder)
-    if flags.workers == 0:
-        return _here(chosen, how)
-    import ray
-
-    from pipelines.ray_session import connect
-    from vtr_core.extraction.on_ray import Resources, extract_on_ray
-
-    connect(worker_logs=flags.worker_logs)
-    held = ray.cluster_resources()
-    share = 0.0 if flags.records == "frames" else flags.gpus_per_network  # JPEGs are made on CPUs
-    resources = Resources.of(held.get("CPU", 1), held.get("GPU", 0), share, how.decoder)
-    return partial(extract_on_ray, chosen=chosen, how=replace(how, device=resources.device), resources=resources)
-
-
-def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
-    import os
-
-    import torch
-
-    from vtr_core.extraction.in_process import extract_here
-
-    torch.set_num_threads(1)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    at_once = len(os.sched_getaffinity(0))
-    return partial(extract_here, chosen=chosen, how=replace(how, device=device), device=device, at_once=at_once)

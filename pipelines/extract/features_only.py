@@ -1,6 +1,6 @@
 """`vtr extract --features-only`: feature files of all videos, without a data set."""
 
-from pipelines.extract.command import extractor
+from pipelines.extract.extractor import extractor
 from pipelines.extract.flags import ExtractFlags
 from pipelines.progress import Meter
 from vtr_core.data.sources.source import Drops

@@ -1,4 +1,4 @@
-"""What there is to say of an extraction beside the number of videos."""
+"""The progress remark of an extraction: its speed relative to playback, and dropped videos."""
 
 from vtr_core.extraction.shards import Progress
 

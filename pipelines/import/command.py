@@ -1,4 +1,4 @@
-"""`vtr import`: the first argument says whose checkpoint it is, each kind with its own module and flags."""
+"""`vtr import`: checkpoints of other projects; the first argument names the project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

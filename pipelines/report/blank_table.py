@@ -1,4 +1,4 @@
-"""Tables of the analyses."""
+"""Empty tables for the analyses."""
 
 from rich.table import Table
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.subcommands import unknown_action
+from pipelines.subcommands import parse_action
 
 if TYPE_CHECKING:
     from pipelines.runs.printing import Found
@@ -68,17 +67,9 @@ ACTIONS = tuple(_FLAGS)
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(HELP, end="")
-        return
-    action, rest = argv[0], argv[1:]
-    if action not in ACTIONS:
-        raise unknown_action("runs", action, ACTIONS)
-    prog = f"vtr runs {action}"
-    if wants_help(rest):
-        print_help(prog, _FLAGS[action])
-        return
-    _run(parse(_FLAGS[action], rest, prog))
+    given = parse_action(argv, "runs", _FLAGS, HELP)
+    if given is not None:
+        _run(given)
 
 
 def _run(given: object) -> None:

@@ -10,7 +10,7 @@ from pipelines.arguments import check_counts
 from pipelines.evaluation_inputs import device
 from pipelines.report.json_result import print_json
 from pipelines.report.links import print_link
-from pipelines.search.command import SearchFlags
+from pipelines.search.flags import SearchFlags
 from pipelines.search.results import Found, as_json, places_of, plain, print_csv, print_tables
 from vtr_core import storage
 from vtr_core.analysis.transforms import read_transform

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pipelines.evaluation_inputs import device
-from pipelines.serve.command import ServeFlags
+from pipelines.serve.flags import ServeFlags
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.explain.page import render_interface, render_search
 from vtr_core.retrieval.explain.queries import LONGEST_QUERY

@@ -8,9 +8,9 @@ from typing import Any
 
 from pipelines.arguments import check_counts
 from pipelines.ray_session import connect
-from pipelines.sweep.command import SweepFlags
 from pipelines.sweep.driver import concurrent_trials, require_population, run_trials
 from pipelines.sweep.end import conclude, note
+from pipelines.sweep.flags import SweepFlags
 from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialRow, TrialTable, space_of
 from pipelines.sweep.trials import SweepTrials
 from tune_spaces.build import build_space

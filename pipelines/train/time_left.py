@@ -1,4 +1,4 @@
-"""How long a training will take, as soon as its first steps say so."""
+"""The time left of a training, estimated from the rate of its steps."""
 
 import time
 from collections.abc import Callable

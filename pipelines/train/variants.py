@@ -1,4 +1,4 @@
-"""The variants of a configuration's parts: what another `.kind` brings."""
+"""Help on the kinds of a setting: what each `.kind` means, and the settings that it has."""
 
 from collections.abc import Iterator, Mapping
 from textwrap import fill

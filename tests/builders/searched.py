@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pipelines.serve.command import ServeFlags
+from pipelines.serve.flags import ServeFlags
 from pipelines.serve.serve import serving
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,11 +65,26 @@ def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
     return safetensors.torch.load_file(run / "checkpoints" / f"step-{step:08d}" / "model.safetensors")
 
 
-def assert_equal_runs(undisturbed: Path, disturbed: Path, last_step: int = STEPS) -> None:
-    """Final weights bit-equal, and every step logged once with the same loss: no sample was lost or repeated."""
-    expected, found = weights(undisturbed, last_step), weights(disturbed, last_step)
+def cut_short(run: Path, to: Path, kept: int) -> Path:
+    """A copy of a run with its first `kept` checkpoints alone, as if killed then, and without its MLflow run."""
+    shutil.copytree(run, to)
+    record = json.loads((to / "run.json").read_text())
+    (to / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
+    for checkpoint in sorted((to / "checkpoints").glob("step-*"))[kept:]:
+        shutil.rmtree(checkpoint)
+    return to
+
+
+def assert_equal_weights(undisturbed: Path, disturbed: Path, step: int) -> None:
+    """The weights in both runs' checkpoints of `step` are bit-equal."""
+    expected, found = weights(undisturbed, step), weights(disturbed, step)
     assert expected.keys() == found.keys()
     assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
+def assert_equal_runs(undisturbed: Path, disturbed: Path, last_step: int = STEPS) -> None:
+    """Final weights bit-equal, and every step logged once with the same loss: no sample was lost or repeated."""
+    assert_equal_weights(undisturbed, disturbed, last_step)
     assert steps(disturbed) == list(range(1, last_step + 1))
     assert losses(disturbed) == losses(undisturbed)
 

@@ -1,16 +1,15 @@
 """The captioner from described videos to captions: ingest, training, resumption, figures, captions."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
 from pipelines.caption.command import CaptionFlags, caption
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
-from tests.drills.runs import losses, weights
+from tests.drills.runs import assert_equal_weights, cut_short, losses
 from vtr_core.config.override import override
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
 from vtr_core.errors import ConfigError
@@ -83,16 +82,9 @@ def test_captions_are_written(trained: Path, described: Path, tmp_path: Path) ->
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """From a checkpoint of the warm-up into the margin: the extractor's state is part of it."""
-    cut = tmp_path / "cut"
-    shutil.copytree(trained, cut)
-    record = json.loads((cut / "run.json").read_text())
-    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
-    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[1:]:
-        shutil.rmtree(checkpoint)
+    cut = cut_short(trained, tmp_path / "cut", kept=1)
     resume(str(cut))
-    last = EPOCHS * STEPS_PER_EPOCH
-    expected, found = weights(trained, last), weights(cut, last)
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    assert_equal_weights(trained, cut, EPOCHS * STEPS_PER_EPOCH)
 
 
 def test_what_does_not_go_together_is_said_before_anything_starts(described: Path, tmp_path: Path) -> None:

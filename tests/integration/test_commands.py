@@ -12,7 +12,8 @@ from mlflow import MlflowClient
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits

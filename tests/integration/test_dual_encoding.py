@@ -5,13 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
-from tests.drills.runs import losses, weights
+from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.text.tagged import FixedTagger
 from vtr_core.config.override import override
 from vtr_core.data.concepts.building import TableSettings, build_concept_table
@@ -74,16 +74,10 @@ def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Pat
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """Plateaus, which lower the learning rate, and batch normalisation's averages included."""
-    cut = tmp_path / "cut"
-    shutil.copytree(trained, cut)
-    record = json.loads((cut / "run.json").read_text())
-    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
-    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[3:]:
-        shutil.rmtree(checkpoint)
+    cut = cut_short(trained, tmp_path / "cut", kept=3)
     resume(str(cut))
     last = EPOCHS * STEPS_PER_EPOCH
-    expected, found = weights(trained, last), weights(cut, last)
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    assert_equal_weights(trained, cut, last)
     progress = [
         json.loads((run / "checkpoints" / f"step-{last:08d}" / "progress.json").read_text()) for run in (trained, cut)
     ]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo.command import DemoFlags
 from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
+from pipelines.demo.flags import DemoFlags
 from pipelines.demo.from_videos import demo_from_videos
 from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest

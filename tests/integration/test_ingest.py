@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.ingest import command
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest import word_counts
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
 from vtr_core.errors import InputError
 
@@ -37,7 +38,7 @@ def test_words_are_counted_in_parts(
 ) -> None:
     (alone,) = ingest(source, IngestFlags(out=str(tmp_path / "alone"))).manifests
     assert "words of" not in capsys.readouterr().out
-    monkeypatch.setattr(command, "VIDEOS_AT_ONCE", 4)
+    monkeypatch.setattr(word_counts, "VIDEOS_AT_ONCE", 4)
     (parts,) = ingest(source, IngestFlags(out=str(tmp_path / "parts"))).manifests
     assert "words of 4 of 9 videos" in capsys.readouterr().out
     assert parts.fingerprint == alone.fingerprint

@@ -1,18 +1,17 @@
 """MUSE from described videos to figures: ingest, training, resumption, workers, evaluation."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from tests.builders.token_videos import token_videos
-from tests.drills.runs import losses, weights
+from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.systems.muse.test_task import NO_LEARNER, small
 from vtr_core.config.override import override
 from vtr_core.data.sources.synthetic.videos import SyntheticVideos
@@ -69,16 +68,10 @@ def test_the_run_says_once_where_it_scans(trained: Path) -> None:
 
 
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
-    cut = tmp_path / "cut"
-    shutil.copytree(trained, cut)
-    record = json.loads((cut / "run.json").read_text())
-    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
-    for checkpoint in sorted((cut / "checkpoints").glob("step-*"))[3:]:
-        shutil.rmtree(checkpoint)
+    cut = cut_short(trained, tmp_path / "cut", kept=3)
     resume(str(cut))
     last = EPOCHS * STEPS_PER_EPOCH
-    expected, found = weights(trained, last), weights(cut, last)
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    assert_equal_weights(trained, cut, last)
     progress = [
         json.loads((run / "checkpoints" / f"step-{last:08d}" / "progress.json").read_text()) for run in (trained, cut)
     ]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, train
 from pipelines.verify.command import VerifyFlags, verify
 from tests.builders.made_faces import made_faces, made_lfw, names
@@ -17,7 +18,8 @@ from vtr_core.errors import ConfigError, DatasetError, InputError
 from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.commands.command import VerificationFlags
 from vtr_core.systems.siamese.commands.evaluate import evaluate
-from vtr_core.systems.siamese.tables.command import SiameseTableFlags, tables
+from vtr_core.systems.siamese.tables.command import tables
+from vtr_core.systems.siamese.tables.flags import SiameseTableFlags
 
 pytestmark = pytest.mark.integration
 SMALL = {

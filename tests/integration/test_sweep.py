@@ -9,7 +9,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from ray.util import placement_group_table
 
-from pipelines.sweep.command import SweepFlags
+from pipelines.sweep.flags import SweepFlags
 from pipelines.sweep.run import sweep
 from tests.drills.runs import kill_group, start_command, wait_until
 from tune_spaces.build import build_space

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.systems.capsules.tables.command import TablesFlags, tables

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.tables.command import main
 from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 from vtr_core.errors import ConfigError

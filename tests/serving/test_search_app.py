@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from pipelines.serve.command import ServeFlags, main
+from pipelines.serve.command import main
+from pipelines.serve.flags import ServeFlags
 from pipelines.serve.serve import serving
 from tests.builders.searched import HOSTILE, KINDS, ask, dual_index, served
 from vtr_core.errors import ConfigError

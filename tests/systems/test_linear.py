@@ -1,9 +1,8 @@
-"""A sixth system, in the folder `linear`: a package beside vtr offers it, and the ordinary commands take it."""
+"""One system more, in the folder `linear`: a package beside vtr offers it, and the ordinary commands take it."""
 
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import torch
 
 from tests.builders.entry_points import installed
 from tests.builders.toy import toy_dataset
-from tests.drills.runs import losses, weights
+from tests.drills.runs import assert_equal_weights, cut_short, losses
 from tests.systems.linear.choice import choice_accuracy
 from tests.systems.linear.config import LogisticRankingConfig
 from tests.systems.linear.loss import LogisticRanking
@@ -83,12 +82,8 @@ def test_two_workers_train_it_resume_it_and_sweeps_search_it(
     vtr(env, *([*train, "--out", str(out), "--scaling.workers", str(workers)] for workers, out in runs.items()))
     assert losses(runs[2]) == pytest.approx(losses(runs[0]), rel=1e-4)
 
-    cut = shutil.copytree(runs[2], tmp_path / "cut")
-    record = json.loads((cut / "run.json").read_text())
-    (cut / "run.json").write_text(json.dumps({**record, "mlflow_run_id": None}))
-    checkpoints = sorted(cut.glob("checkpoints/step-*"))
-    for checkpoint in checkpoints[1:]:
-        shutil.rmtree(checkpoint)
+    checkpoints = sorted(runs[2].glob("checkpoints/step-*"))
+    cut = cut_short(runs[2], tmp_path / "cut", kept=1)
     sweep = ["sweep", "linear-tiny", "--data", str(world), "--num-samples", "2", "--search", "random"]
     said = vtr(
         env,
@@ -97,8 +92,7 @@ def test_two_workers_train_it_resume_it_and_sweeps_search_it(
         ["evaluate", "models:/vtr-linear-tiny@champion", "--data", str(world / "test")],
     )
     step = int(checkpoints[-1].name.removeprefix("step-"))
-    expected, found = weights(runs[2], step), weights(cut, step)
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    assert_equal_weights(runs[2], cut, step)
     assert {row["state"] for row in json.loads((tmp_path / "sweep/trials.json").read_text())} <= {"finished", "stopped"}
     assert "text → video" in said
 

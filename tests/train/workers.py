@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from torch import Tensor
+from torch import Tensor, nn
 
 Steps = Callable[[int, int], list[list[Tensor]]]
 """Rank and number of workers to the tensors of every case; a function of a module, for other processes to find."""
@@ -33,6 +33,18 @@ def run_together(steps: Steps, world: int, folder: Path) -> list[list[list[Tenso
     """What each of `world` workers computes, in order of rank."""
     mp.start_processes(partial(_worker, steps), args=(world, str(folder)), nprocs=world, start_method="forkserver")
     return [torch.load(folder / f"rank{rank}.pt", weights_only=True) for rank in range(world)]
+
+
+def averaged_gradients(model: nn.Module, world: int) -> list[Tensor]:
+    """The gradients of all parameters, each of which must have one, averaged over the workers as DDP does."""
+    gradients = []
+    for parameter in model.parameters():
+        assert parameter.grad is not None
+        if world > 1:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= world
+        gradients.append(parameter.grad)
+    return gradients
 
 
 def _worker(steps: Steps, rank: int, world: int, folder: str) -> None:

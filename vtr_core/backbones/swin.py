@@ -18,7 +18,6 @@ from vtr_core.backbones.weights import load_state, read_state
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FRAMES = 32
 WIDTH, DEPTHS, HEADS = 128, (2, 2, 18, 2), (4, 8, 16, 32)
 Window = tuple[int, int, int]
 WINDOW: Window = (8, 7, 7)

@@ -35,6 +35,7 @@ class TrainingConfig(Settings):
     """Decay of an exponential moving average of the weights, which is validated and saved as the model."""
     compile: Literal["auto", "on", "off"] = "off"
     """Compile the model with torch.compile, which takes a minute or more at the first step; `off` by default, since it
-    was tried on a CPU alone, not yet on a GPU. `auto`: on a GPU, of systems whose models are known to compile: none."""
+    was tried on a CPU alone, not yet on a GPU. `auto`: on a GPU, the capsule network with routing by self-attention,
+    the one model that a test compares with the plain one."""
     precision: Literal["auto", "bf16", "float32"] = "auto"
     """`auto`: bf16 where the device supports it. Similarities and losses are float32 in any case."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal, TypeAlias
 
-from vtr_core.config.domains import Domain, Value, Variant, levels, nearest, sample, setting
+from vtr_core.config.domains import Domain, Value, Variant, levels, sample, setting
 from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
@@ -78,10 +78,6 @@ class Space:
                 for grown in ([{**point, name: value} for value in values] if self.is_active(name, point) else [point])
             ]
         return points
-
-    def clamped(self, point: Point) -> dict[str, Value]:
-        """The point with every value clamped to its domain."""
-        return {name: nearest(self.parameters[name].domain, value) for name, value in point.items()}
 
     def only(self, names: Sequence[str]) -> "Space":
         """The space restricted to these settings (all where there are none); the others stay as the preset has them."""

@@ -34,7 +34,6 @@ class S3Place:
     """A parsed `s3://bucket/key?setting=value`."""
 
     settings: S3Settings
-    bucket: str
     path: str
     """bucket/key"""
 
@@ -51,7 +50,7 @@ def parse_s3(uri: str) -> S3Place:
         raise StorageError(f"{uri.partition('?')[0]} names no bucket; write s3://bucket/key")
     key = unquote(parts.path + (f"#{parts.fragment}" if parts.fragment else "")).strip("/")
     path = f"{parts.netloc}/{key}" if key else parts.netloc
-    return S3Place(_settings(parts.query), parts.netloc, path)
+    return S3Place(_settings(parts.query), path)
 
 
 def _settings(query: str) -> S3Settings:

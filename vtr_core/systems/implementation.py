@@ -32,6 +32,10 @@ def _nothing(*_: Any) -> None:
     """Fresh weights stay as they are."""
 
 
+def _unknown(*_: Any) -> bool:
+    return False
+
+
 def _no_knock_outs(*_: Any) -> KnockOuts:
     return {}
 
@@ -64,7 +68,8 @@ class Implementation:
     """Choices that a model makes for a device, such as a backend, for the event log: values by event."""
     pretrained: Callable[[nn.Module], None] = _nothing
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
-    compiles: bool = False
-    """Whether torch.compile is known to take its models, with the gradients of the plain ones."""
+    compiles: Callable[[Any], bool] = _unknown
+    """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
+    """
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""

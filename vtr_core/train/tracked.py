@@ -17,7 +17,7 @@ from vtr_core.fingerprint import fingerprint, short
 from vtr_core.patience import MLFLOW
 from vtr_core.run.config import TrainConfig
 from vtr_core.tracking.also.follower import Followers
-from vtr_core.tracking.also.tracker import RunPage
+from vtr_core.tracking.also.run_page import RunPage
 from vtr_core.tracking.environment import environment
 from vtr_core.tracking.flatten import flatten
 from vtr_core.tracking.json_lines import Line, read_lines

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.demo import command as demo
-from pipelines.demo.command import DemoFlags
+from pipelines.demo.flags import DemoFlags
 from pipelines.demo.learning_curve import FOUND, LOSS, learning_curve
 from tests.distribution.project import ROOT
 from vtr_core.tracking.run import TrackedRun, open_run

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pipelines.cli import run
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed.command import embed
+from pipelines.embed.flags import EmbedFlags
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index

@@ -10,7 +10,8 @@ import torch
 
 from pipelines.caption.command import CaptionFlags, caption
 from pipelines.cli import run
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed.command import embed
+from pipelines.embed.flags import EmbedFlags
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, captioner_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.batches.batch import clip_batch

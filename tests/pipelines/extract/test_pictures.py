@@ -17,8 +17,9 @@ from pipelines.extract.flags import ExtractFlags
 from tests.builders.small_videos import grey_video, number
 from tests.reference.video import frame_times, shown_at
 from vtr_core.data.ingest.plan import IngestPlan, ShardTask
-from vtr_core.data.manifest import Manifest, ThumbnailFile
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.schema import FrameSchema
+from vtr_core.data.shard_record import ThumbnailFile
 from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.extraction import shards

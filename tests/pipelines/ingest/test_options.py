@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest.command import IngestFlags, ingest, ingest_options
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.options import ingest_options
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import ConfigError
@@ -38,7 +40,7 @@ def test_a_caption_keeps_at_least_a_word() -> None:
 
 
 def test_without_workers_no_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.ingest.command.VIDEOS_AT_ONCE", 1)
+    monkeypatch.setattr("pipelines.ingest.word_counts.VIDEOS_AT_ONCE", 1)
     monkeypatch.setattr("pipelines.ingest.on_ray.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
     flags = IngestFlags(out=str(tmp_path / "d"), videos_per_shard=5, workers=0)
     found = ingest(Synthetic(num_clips=60), flags).manifests

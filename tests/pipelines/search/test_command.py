@@ -10,7 +10,7 @@ import torch
 
 from pipelines.cli import run
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.command import SearchFlags
+from pipelines.search.flags import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import CONCEPTS, capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import ToyVideos, toy_dataset, toy_videos, written

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.embed.command import EmbedFlags, embed
+from pipelines.embed.command import embed
+from pipelines.embed.flags import EmbedFlags
 from pipelines.index.command import IndexFlags, index
 from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos

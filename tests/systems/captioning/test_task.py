@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from tests.builders.captioned import captioned_videos
 from tests.builders.captioning import DIM, MAX_WORDS, WORDS, columns
-from tests.train.workers import assert_together_equal_one
+from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.override import override
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.reading.row_groups import Columns
@@ -81,13 +80,7 @@ def one_step(settings: TrainConfig, step: int, rank: int = 0, world: int = 1) ->
     output = task.step(model, part(rank, world), step, CPU)
     output.loss.backward()
     average_gradients(objective)
-    gradients = []
-    for parameter in model.parameters():
-        assert parameter.grad is not None
-        if world > 1:
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= world
-        gradients.append(parameter.grad)
+    gradients = averaged_gradients(model, world)
     gradients += [parameter.grad for parameter in objective.parameters() if parameter.grad is not None]
     return [output.loss.detach(), *(torch.as_tensor(value) for value in output.metrics.values()), *gradients]
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from tests.builders.frame_batches import SMALL, videos
-from tests.train.workers import assert_together_equal_one
+from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.losses.share import Share
 from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
@@ -42,13 +41,7 @@ def one_step(case: tuple[HybridEncoderConfig, DualTripletConfig], rank: int, wor
     model.note_ranges(widest(losses.ranges))
     loss = sum_shares(losses.total.unsqueeze(0)).sum()
     loss.backward()
-    gradients = []
-    for parameter in model.parameters():
-        assert parameter.grad is not None
-        if world > 1:
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= world
-        gradients.append(parameter.grad)
+    gradients = averaged_gradients(model, world)
     assert any(gradient.any() for gradient in gradients)
     return [loss.detach(), *gradients, *(buffer.clone() for buffer in model.buffers())]
 

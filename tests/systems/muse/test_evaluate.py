@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.command import SearchFlags
+from pipelines.search.flags import SearchFlags
 from pipelines.search.search import search
 from tests.builders.token_videos import token_videos
 from tests.builders.toy import toy_dataset

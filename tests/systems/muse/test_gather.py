@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from tests.builders.frame_batches import SMALL, videos
-from tests.train.workers import assert_together_equal_one
+from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.blocks.learners import MambaLearner
 from vtr_core.config.losses.contrastive import InfoNceConfig
 from vtr_core.losses.objectives.build import build_objective
@@ -47,13 +46,7 @@ def one_step(config: MuseConfig, rank: int, world: int) -> list[Tensor]:
     loss = sum_shares(objective(embeddings, keys, 0, Share(rank, world)).total.unsqueeze(0)).sum()
     loss.backward()
     average_gradients(objective)
-    gradients = []
-    for parameter in model.parameters():
-        assert parameter.grad is not None
-        if world > 1:
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= world
-        gradients.append(parameter.grad)
+    gradients = averaged_gradients(model, world)
     assert any(gradient.any() for gradient in gradients)
     gradients += [parameter.grad for parameter in objective.parameters() if parameter.grad is not None]
     return [loss.detach(), *gradients]

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from tests.builders.made_faces import face
-from tests.train.workers import assert_together_equal_one
+from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.override import override
 from vtr_core.nn.channel_batch_norm import share_channels
 from vtr_core.run.config import TrainConfig
@@ -54,13 +53,7 @@ def one_step(settings: TrainConfig, rank: int, world: int) -> list[Tensor]:
     }
     loss = VerificationTask(settings, rank, world).step(model, columns, 5, CPU).loss
     loss.backward()
-    gradients = []
-    for parameter in model.parameters():
-        assert parameter.grad is not None
-        if world > 1:
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= world
-        gradients.append(parameter.grad)
+    gradients = averaged_gradients(model, world)
     return [loss.detach(), *gradients, *(b.detach().float() for n, b in model.named_buffers() if "running" in n)]
 
 

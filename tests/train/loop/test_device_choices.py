@@ -1,7 +1,6 @@
 """A compiled model trains as the plain one does; which runs compile; how often a step waits for the device."""
 
 import multiprocessing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,24 @@ from vtr_core.train.loop.learner import Learner
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
-def test_auto_compiles_on_a_gpu_what_is_known_to_compile() -> None:
-    given = preset("capsule-howto-tiny")
-    capsules = override(given, {"training.compile": "auto"})
-    system = system_of(capsules.model).implementation()
-    known, unknown = replace(system, compiles=True), replace(system, compiles=False)
-    assert compiles(capsules, known, GPU)
-    assert not compiles(capsules, known, CPU)
-    assert not compiles(capsules, unknown, GPU)
-    assert compiles(override(capsules, {"training.compile": "on"}), unknown, CPU)
-    assert not compiles(given, known, GPU)  # off unless asked for
+@pytest.mark.parametrize(
+    ("name", "asked", "device", "expected"),
+    [
+        ("capsule-howto", "auto", GPU, True),
+        ("capsule-howto", "auto", CPU, False),
+        ("capsule-howto-routing-dynamic", "auto", GPU, False),
+        ("capsule-howto-fully-connected", "auto", GPU, False),
+        ("hybrid-msrvtt", "auto", GPU, False),
+        ("hybrid-msrvtt", "on", CPU, True),
+        ("capsule-howto", "off", GPU, False),
+        ("capsule-howto", None, GPU, False),  # off unless asked for
+    ],
+)
+def test_auto_compiles_on_a_gpu_what_is_compared_below(
+    name: str, asked: str | None, device: torch.device, expected: bool
+) -> None:
+    config = override(preset(name), {} if asked is None else {"training.compile": asked})
+    assert compiles(config, system_of(config.model).implementation(), device) is expected
 
 
 def _train_both(rows: int | None, file: Path) -> None:

@@ -13,9 +13,10 @@ from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_exam
 from vtr_core.data.ingest.steps import step_groups
 from vtr_core.data.ingest.videos import video_groups
 from vtr_core.data.manifest import FILE as MANIFEST
-from vtr_core.data.manifest import Manifest, Shard, VocabularyRecord
+from vtr_core.data.manifest import Manifest, VocabularyRecord
 from vtr_core.data.records.face_pairs import save_pairs
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
+from vtr_core.data.shard_record import Shard
 from vtr_core.data.shards.thumbnails import SUFFIX, write_thumbnails
 from vtr_core.data.shards.writing import GroupTable, write_shard
 from vtr_core.data.sources.source import (

@@ -7,8 +7,9 @@ import pyarrow.fs as pafs
 from vtr_core import storage
 from vtr_core.config.data_sets import joined_uris
 from vtr_core.config.shards import OnBadShard
-from vtr_core.data.manifest import Manifest, Shard, StoredAt
+from vtr_core.data.manifest import Manifest, StoredAt
 from vtr_core.data.records.schema import Schema
+from vtr_core.data.shard_record import Shard
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location, Stored
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vtr_core.data.manifest import Shard
+from vtr_core.data.shard_record import Shard
 from vtr_core.data.shards.plain_pages import PageFault, plain_values, value_bytes
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location

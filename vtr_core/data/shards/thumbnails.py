@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core import storage
-from vtr_core.data.manifest import Manifest, ThumbnailFile
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.thumbnail import Thumbnail
+from vtr_core.data.shard_record import ThumbnailFile
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
 

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vtr_core.data.manifest import Shard
 from vtr_core.data.records.schema import Schema
+from vtr_core.data.shard_record import Shard
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, etag, open_for_writing
 from vtr_core.text.tokens.vocabulary import tokenise

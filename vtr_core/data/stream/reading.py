@@ -22,11 +22,12 @@ from ray.data import DataContext, Dataset
 from ray.exceptions import RayTaskError
 
 from vtr_core.config.shards import OnBadShard
-from vtr_core.data.manifest import Manifest, Shard
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_column, mean_column
 from vtr_core.data.records.schema import FRAMES, array_dtype
+from vtr_core.data.shard_record import Shard
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.errors import VtrError
 

@@ -25,11 +25,6 @@ class CapsuleDropout(nn.Module):
         start = math.log(config.initial_rate) - math.log1p(-config.initial_rate)
         self.logit = nn.Parameter(torch.full((num_capsules,), start))
 
-    @property
-    def rates(self) -> Float[Tensor, " capsules"]:
-        """p of every capsule."""
-        return self.logit.sigmoid()
-
     def forward(self, poses: Float[Tensor, "batch capsules dim"]) -> Float[Tensor, "batch capsules dim"]:
         """The poses with a relaxed mask, drawn from torch's global generator."""
         if not self.training:

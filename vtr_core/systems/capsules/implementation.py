@@ -2,11 +2,18 @@
 
 from vtr_core.systems.capsules.activations.rows import ACTIVATIONS
 from vtr_core.systems.capsules.build import build
+from vtr_core.systems.capsules.config import CapsuleNetConfig, JointSpaceSettings
 from vtr_core.systems.capsules.knock_outs import knock_outs
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.clips import CLIP_SPACE, clip_task
 from vtr_core.systems.joint_space.served import predict
 from vtr_core.systems.joint_space.signature import signature
+
+
+def _compiles(config: JointSpaceSettings) -> bool:
+    """The capsule network with routing by self-attention; other routings and the baselines were never compared."""
+    return isinstance(config, CapsuleNetConfig) and config.routing.kind == "self_attention"
+
 
 IMPLEMENTATION = Implementation(
     build=build,
@@ -15,5 +22,6 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=CLIP_SPACE,
     outputs={"activations": ACTIVATIONS},
+    compiles=_compiles,
     knock_outs=knock_outs,
 )

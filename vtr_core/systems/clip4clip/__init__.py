@@ -1,1 +1,1 @@
-"""CLIP4Clip: CLIP trained on the frames of videos and their captions, with a choice of what joins the frames."""
+"""CLIP4Clip: CLIP trained on the frames of videos and their captions, with a choice of temporal pooling."""

@@ -1,4 +1,4 @@
-"""CLIP4Clip's configuration: CLIP, and what makes a video of its frames."""
+"""CLIP4Clip's configuration: CLIP, and how the frames of a video become one vector."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The weights that CLIP4Clip begins with: CLIP's, and of seqTransf those of CLIP's text transformer."""
+"""Pretrained weights of CLIP4Clip: CLIP's; the transformer over frames begins with those of CLIP's text transformer."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A model of clips as one network for each modality, from a matrix to vectors, for use without this code."""
+"""The encoder of each modality as a network of its own, from a matrix to vectors, for use without this code."""
 
 from collections.abc import Mapping
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from vtr_core.config.trackers import TrackerKind
 from vtr_core.patience import TRACKER
 from vtr_core.storage import Location
-from vtr_core.tracking.also.tracker import RunPage, open_tracker
+from vtr_core.tracking.also.run_page import RunPage
+from vtr_core.tracking.also.tracker import open_tracker
 from vtr_core.tracking.json_lines import read_lines
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Status

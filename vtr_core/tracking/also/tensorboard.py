@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vtr_core import storage
-from vtr_core.tracking.also.tracker import RunPage
+from vtr_core.tracking.also.run_page import RunPage
 from vtr_core.tracking.run import Point, Status
 
 FOLDER = "tensorboard"

@@ -2,34 +2,16 @@
 
 import importlib.util
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, assert_never, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, assert_never, runtime_checkable
 
 from vtr_core.config.trackers import TrackerKind
 from vtr_core.errors import ConfigError
-from vtr_core.storage import Location
+from vtr_core.tracking.also.run_page import RunPage
 from vtr_core.tracking.redaction import redact
 from vtr_core.tracking.run import Status
 from vtr_core.tracking.sending import PointStore
-
-
-@dataclass(frozen=True)
-class RunPage:
-    """The description of a run that a tracker gets at its start."""
-
-    folder: Location
-    """The run's folder."""
-    identity: str
-    """The same for a resumed run, another for every other run."""
-    name: str
-    experiment: str
-    group: str | None
-    """The sweep that the run is a trial of."""
-    note: str
-    """A description in Markdown."""
-    settings: Mapping[str, Any]
-    """Flat names to values."""
 
 
 @runtime_checkable

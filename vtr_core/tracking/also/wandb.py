@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from vtr_core.tracking.also.tracker import RunPage
+from vtr_core.tracking.also.run_page import RunPage
 from vtr_core.tracking.run import Point, Status
 
 _EXIT_CODES: dict[Status, int] = {"FINISHED": 0, "FAILED": 1, "KILLED": 255}

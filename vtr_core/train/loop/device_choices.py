@@ -22,13 +22,13 @@ def uses_bf16(config: TrainConfig, device: torch.device) -> bool:
 
 
 def compiles(config: TrainConfig, system: Implementation, device: torch.device) -> bool:
-    """The choice of `training.compile`: `auto` is yes on a GPU for systems that are known to compile."""
+    """The choice of `training.compile`: `auto` is yes on a GPU for models that are known to compile."""
     match config.training.compile:
         case "on":
             return True
         case "off":
             return False
         case "auto":
-            return device.type == "cuda" and system.compiles
+            return device.type == "cuda" and system.compiles(config.model)
         case other:
             assert_never(other)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.index.command import IndexFlags, index
-from pipelines.search.command import SearchFlags
+from pipelines.search.flags import SearchFlags
 from pipelines.search.search import search
 from tests.builders.dual_checkpoints import dual_checkpoint
 from tests.builders.toy import toy_videos

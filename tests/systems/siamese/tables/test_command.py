@@ -17,8 +17,9 @@ from vtr_core.data.sources.faces.lfw_folder import lfw_folder
 from vtr_core.errors import ConfigError, InputError, RunConflict
 from vtr_core.systems.siamese.tables import command as tables_siamese
 from vtr_core.systems.siamese.tables import margin_choice
-from vtr_core.systems.siamese.tables.command import SiameseTableFlags, tables
+from vtr_core.systems.siamese.tables.command import tables
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
+from vtr_core.systems.siamese.tables.flags import SiameseTableFlags
 from vtr_core.systems.siamese.tables.margin_choice import MarginChoice
 
 
@@ -37,7 +38,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         return folder
 
     monkeypatch.setattr(FaceRuns, "checkpoint", train)
-    monkeypatch.setattr(tables_siamese, "_draw", lambda plan: None)
+    monkeypatch.setattr(tables_siamese, "draw_figures", lambda plan: None)
     monkeypatch.setattr(FaceRuns, "data", lambda runs, name, split: name)
     monkeypatch.setattr(
         tables_siamese, "_figures", lambda flags, checkpoint, data, threshold: {"figures": figures(90.0), "margin": 1.0}

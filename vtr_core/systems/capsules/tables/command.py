@@ -76,7 +76,8 @@ def _sets(words: Sequence[str], kind: str) -> "list[TestSet]":
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     """The flags with synthetic data sets, created if missing, and the small preset."""
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core import storage
     from vtr_core.data.manifest import splits
     from vtr_core.data.sources.synthetic.clips import Synthetic

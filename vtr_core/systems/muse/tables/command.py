@@ -80,7 +80,8 @@ def _alike(flags: TablesFlags, changes: Mapping[str, Any], variants: Sequence[st
 
 def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     """The flags with synthetic data, created if missing, and the small preset."""
-    from pipelines.ingest.command import IngestFlags, ingest
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
     from vtr_core.data.manifest import splits
     from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 

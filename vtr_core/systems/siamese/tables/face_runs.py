@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from pipelines.ingest.command import IngestFlags, ingest
+from pipelines.ingest.command import ingest
+from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.data.plan.subject_groups import GroupSplit

@@ -1,0 +1,78 @@
+"""Options of an ingest, and the vocabulary it is given, from flags and presets."""
+
+from typing import TYPE_CHECKING, Any
+
+from pipelines.ingest.flags import IngestFlags
+from vtr_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vtr_core.data.ingest.plan import IngestOptions
+    from vtr_core.data.shards.word_table import WordTable
+
+
+def ingest_options(flags: IngestFlags) -> "IngestOptions":
+    """The options from flags and preset; ConfigError where they contradict each other."""
+    from vtr_core.data.ingest.plan import IngestOptions
+
+    words: dict[str, Any] = {
+        "tokenizer": flags.tokenizer,
+        "min_count": flags.min_count,
+        "unknown": flags.unknown_words,
+        "uncut": None if flags.max_words is None else flags.max_words == "longest",
+        "tagged": None if flags.tagger is None else True,
+    }
+    for name, asked in _asked(flags.preset).items():
+        if words[name] not in (None, asked):
+            raise ConfigError(
+                f"--preset {flags.preset} asks for {name} = {asked}, not {words[name]}; leave out that flag"
+            )
+        words[name] = asked
+    if isinstance(flags.max_words, int):
+        if flags.max_words < 1:
+            raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
+        max_words: int | None = flags.max_words
+    else:
+        max_words = None if words["uncut"] else 20
+    return IngestOptions(
+        splits=flags.splits,
+        seed=flags.split_seed,
+        max_words=max_words,
+        min_count=words["min_count"] or 1,
+        tokenizer=words["tokenizer"] or "words",
+        unknown=words["unknown"] or "dropped",
+        tagger=flags.tagger or ("default" if words["tagged"] else None),
+        videos_per_shard=flags.videos_per_shard,
+        strict=flags.strict,
+    )
+
+
+def _asked(name: str | None) -> dict[str, Any]:
+    """The caption settings of a preset."""
+    from vtr_core.run.presets import preset
+
+    return {} if name is None else preset(name).captions.asked
+
+
+def given_words(flags: IngestFlags) -> "WordTable | None":
+    """The vocabulary of the data set of --vocabulary."""
+    from vtr_core.data.manifest import Manifest, data_set
+    from vtr_core.data.shards.word_table import WordTable
+
+    if flags.vocabulary is None:
+        return None
+    if flags.word_vectors is not None:
+        raise ConfigError("give --vocabulary or --word-vectors, not both")
+    if flags.tagger is not None:
+        raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
+    words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
+    if words.vocabulary.pairs is not None:
+        raise ConfigError(
+            f"the vocabulary of {flags.vocabulary} is of CLIP's pieces of words, for --records frames of vtr extract; "
+            "give the --vocabulary of another data set"
+        )
+    if flags.tokenizer not in (None, words.vocabulary.tokenizer):
+        raise ConfigError(
+            f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "
+            "leave out --tokenizer, or --vocabulary"
+        )
+    return words

@@ -1,0 +1,50 @@
+"""Flags of `vtr search`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+
+@dataclass(frozen=True)
+class SearchFlags:
+    """Flags of `vtr search`."""
+
+    query: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """One or more text queries, each in quotes; in batch mode give --topics instead."""
+    index: str = tyro.MISSING
+    """Index made by vtr index."""
+    k: int | None = None
+    """Number of results (default: 10, in batch mode 1000)."""
+    space: Literal["hybrid", "latent", "concept"] | None = None
+    """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
+    candidates: int = 200
+    """Best videos of latent space that the hybrid score re-ranks; in batch mode at least k."""
+    latent_weight: float | None = None
+    """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
+    normalise: Literal["query", "train"] = "query"
+    """Range by which the scores of each space are rescaled: all scores of the query, or training scores."""
+    transform: str | None = None
+    """transform.json of vtr analyze causality, applied to concept scores."""
+    filter: tuple[str, ...] = ()
+    """Only items that meet these conditions on kept columns, item_id, video_id, start, end or caption, such as
+    category=cooking, category!=news, caption~dog, year>=2015."""
+    link: str | None = None
+    """Address of each hit, with names in braces: "https://example.org/{video_id}?t={start}", {item_id}, {end} or a kept
+    column (default: the kept column url or link)."""
+    thumbnails: str | None = None
+    """Write the hits' thumbnails to this folder, where the data set has them."""
+    checkpoint: str | None = None
+    """Checkpoint of the model, if it is no longer where the index says."""
+    topics: str | None = None
+    """Batch mode: file of topics, TRECVID XML or lines of id and text."""
+    run: str | None = None
+    """Batch mode: write the rankings to this file in TREC run format."""
+    judgements: str | None = None
+    """Batch mode: sampled relevance judgements (topic 0 item stratum judgement), for inferred average precision."""
+    page: str | None = None
+    """Also write the results to this HTML file, with thumbnails where the data set has them."""
+    json: bool = False
+    """Print JSON."""
+    csv: bool = False
+    """Print CSV, a row for each hit."""
