@@ -1,20 +1,28 @@
 """W workers with B/W images each give the loss and gradients of one with B: pairs, batch norm, penalties."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.builders.made_faces import face
-from tests.train.workers import assert_together_equal_one, averaged_gradients
+from tests.builders.made_faces import face, ingested, made_faces, names
+from tests.train.workers import assert_together_equal_one, averaged_gradients, run_together
 from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.nn.channel_batch_norm import share_channels
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.systems.siamese import verification
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.task import VerificationTask
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs, shared_distances
+from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import sum_shares
+from vtr_core.train.distributed.row_shares import contiguous_share
 
 CPU = torch.device("cpu")
 BASE = {
@@ -65,3 +73,32 @@ def steps(rank: int, world: int) -> list[list[Tensor]]:
 def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
     assert all(any(value.abs().sum() > 0 for value in case[1:]) for case in steps(0, 1))
     assert_together_equal_one(steps, world, tmp_path, rtol=2e-3, atol=2e-5)
+
+
+def shared(uri: str, rank: int, world: int) -> list[list[Tensor]]:
+    """Distances of the validation pairs, five at a time, and the figures; of three workers the first has no images."""
+    verification.PAIRS_AT_ONCE = 5
+    manifest, settings = Manifest.load(uri), config({})
+    torch.manual_seed(0)
+    model = Siamese(settings.model).eval()
+    own = encode_faces(model, settings, manifest, contiguous_share(row_groups(manifest), rank, world))
+    values = VerificationTask(settings, rank, world).evaluate(model, manifest, Vocabulary(()))
+    figures = [torch.tensor(values[name], dtype=torch.float64) for name in sorted(values)]
+    return [list(map(torch.from_numpy, shared_distances(own, manifest, settings, rank, CPU))), figures]
+
+
+@pytest.mark.parametrize("world", [1, 2, pytest.param(3, marks=pytest.mark.long)])
+def test_validation_in_shares_is_that_of_all_images(world: int, tmp_path: Path) -> None:
+    root = made_faces(tmp_path / "raw", subjects=6)
+    uri = ingested(Faces(root=str(root), validation=names(1, 2)), tmp_path / "out", videos_per_shard=1)["val"]
+    manifest, settings = Manifest.load(uri), config({})
+    assert len(row_groups(manifest)) == 2
+    torch.manual_seed(0)
+    scored = score_pairs(encode_faces(Siamese(settings.model), settings, manifest), manifest, settings)
+    alone = shared(uri, 0, 1)
+    found = [alone] if world == 1 else run_together(partial(shared, uri), world, tmp_path)
+    for (distance, different), figures in found:
+        torch.testing.assert_close(distance, torch.from_numpy(scored.distance), rtol=1e-6, atol=1e-6)
+        assert torch.equal(different, torch.from_numpy(scored.different))
+        assert len(figures) > 5
+        torch.testing.assert_close(figures, alone[1], rtol=1e-6, atol=1e-6)

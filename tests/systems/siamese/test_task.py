@@ -110,7 +110,7 @@ def test_figures_of_pairs_by_hand(data: dict[str, Manifest]):
         assert (subjects[0] != subjects[1]) == pair.different
     margin = paper_threshold(settings)
     expected = np.where(scored.different, np.maximum(0, margin - scored.distance), scored.distance) / 2
-    assert mean_loss(scored, settings) == pytest.approx(float(expected.mean()), rel=1e-6)
+    assert mean_loss(scored.distance, scored.different, settings) == pytest.approx(float(expected.mean()), rel=1e-6)
     chosen = hardest(scored, 2)
     assert scored.distance[chosen["matching"][0]] == scored.distance[~scored.different].max()
     assert scored.distance[chosen["different"][0]] == scored.distance[scored.different].min()

@@ -21,16 +21,16 @@ from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms
 from vtr_core.systems.siamese.loss import PairObjective, margin_of
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
-    concatenate_faces,
     encode_faces,
     mean_loss,
     pair_loss,
     paper_threshold,
-    score_pairs,
+    shared_distances,
 )
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
-from vtr_core.train.distributed.gather import gather_integers, gather_objects, gather_rows, sum_shares
+from vtr_core.train.distributed.gather import gather_integers, gather_rows, sum_shares
+from vtr_core.train.distributed.row_shares import contiguous_share
 
 
 class VerificationTask:
@@ -89,17 +89,16 @@ class VerificationTask:
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
         """Verification of the validation pairs; stores their equal-error threshold in the model."""
         assert isinstance(model, Siamese)
-        places = row_groups(manifest)[self._rank :: self._world]
-        parts = gather_objects(encode_faces(model, self._config, manifest, places))
-        values: dict[str, float] | None = None
-        if self._rank == 0:
-            scored = score_pairs(concatenate_faces(parts), manifest, self._config)
-            threshold = equal_error_threshold(scored.distance, scored.different)
-            at_threshold = verification_metrics(scored.distance, scored.different, threshold)
-            at_margin = verification_metrics(scored.distance, scored.different, paper_threshold(self._config))
-            values = {f"val/{name}": value for name, value in at_threshold.flat().items()}
-            values |= {"val/accuracy_at_margin": at_margin.accuracy, "val/loss": mean_loss(scored, self._config)}
-        shared = gather_objects(values)[0]
-        assert shared is not None
-        model.decides_at(shared["val/threshold"])
-        return shared
+        places = contiguous_share(row_groups(manifest), self._rank, self._world)
+        own = encode_faces(model, self._config, manifest, places)
+        distance, different = shared_distances(own, manifest, self._config, self._rank, model.head.weight.device)
+        threshold = equal_error_threshold(distance, different)
+        at_threshold = verification_metrics(distance, different, threshold)
+        at_margin = verification_metrics(distance, different, paper_threshold(self._config))
+        values = {f"val/{name}": value for name, value in at_threshold.flat().items()}
+        values |= {
+            "val/accuracy_at_margin": at_margin.accuracy,
+            "val/loss": mean_loss(distance, different, self._config),
+        }
+        model.decides_at(values["val/threshold"])
+        return values

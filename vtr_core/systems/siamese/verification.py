@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, UInt8
+from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor
 
 from vtr_core.data.batches.images import ImageBatch
@@ -15,12 +15,18 @@ from vtr_core.data.reading.images import read_images
 from vtr_core.data.records.face_pairs import FacePair, load_pairs
 from vtr_core.data.records.required_kind import require_images
 from vtr_core.errors import DatasetError
+from vtr_core.fingerprint import key64
 from vtr_core.losses.pair import contrastive, double_margin
+from vtr_core.metrics.standing import slices
 from vtr_core.nn.pair_distance import PairDistance, pair_distance
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
 from vtr_core.systems.siamese.model import Siamese
+from vtr_core.train.distributed.row_shares import SharedVectors, gather_columns
+
+PAIRS_AT_ONCE = 4096
+"""Pairs whose encodings are fetched together."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +102,6 @@ def encode_pixels(
     return np.concatenate(found)
 
 
-def concatenate_faces(parts: Sequence[EncodedFaces]) -> EncodedFaces:
-    """The images of all parts, in order."""
-    return EncodedFaces(
-        image_id=tuple(name for part in parts for name in part.image_id),
-        subject=tuple(name for part in parts for name in part.subject),
-        vectors=np.concatenate([part.vectors for part in parts]),
-    )
-
-
 def score_pairs(
     faces: EncodedFaces, manifest: Manifest, config: TrainConfig, kind: PairDistance | None = None
 ) -> ScoredPairs:
@@ -113,21 +110,52 @@ def score_pairs(
     kind: the distance (default: the one that the loss compares).
     """
     pairs = load_pairs(manifest.source, manifest.location).pairs
-    at = {image: row for row, image in enumerate(faces.image_id)}
-    missing = next((image for pair in pairs for image in (pair.first, pair.second) if image not in at), None)
-    if missing is not None:
-        raise DatasetError(f"the pairs of {manifest.uri} name {missing!r}, which it does not hold; rebuild it")
-    first, second = ([at[image] for image in side] for side in zip(*((p.first, p.second) for p in pairs), strict=True))
+    first, second = pair_rows(pairs, {image: row for row, image in enumerate(faces.image_id)}, manifest)
     vectors = torch.from_numpy(faces.vectors)
     distance = pair_distance(vectors[first], vectors[second], kind or pair_loss(config).distance).double().numpy()
     subjects = tuple((faces.subject[a], faces.subject[b]) for a, b in zip(first, second, strict=True))
     return ScoredPairs(pairs, subjects, distance)
 
 
-def mean_loss(scored: ScoredPairs, config: TrainConfig) -> float:
+def shared_distances(
+    own: EncodedFaces, manifest: Manifest, config: TrainConfig, rank: int, device: torch.device
+) -> tuple[Float[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
+    """The distance of each pair of the list and whether it is of different subjects: those of `score_pairs`, and equal
+    on every worker.
+
+    own: the images that this worker encoded. It holds the keys of all images and, beside its own encodings, those of
+    PAIRS_AT_ONCE pairs at a time. DatasetError, on every worker, where the list names an image that does not exist.
+    """
+    keys = np.array([key64(name) for name in own.image_id], np.int64)
+    (held,), starts = gather_columns([keys], device)
+    row_of = dict(zip(held.tolist(), range(len(held)), strict=True))
+    pairs = load_pairs(manifest.source, manifest.location).pairs
+    names = {name for pair in pairs for name in (pair.first, pair.second)}
+    at = {name: row_of[key] for name in names if (key := key64(name)) in row_of}
+    rows = np.stack(pair_rows(pairs, at, manifest))
+    vectors, distance = SharedVectors(own.vectors, starts, rank, device), np.empty(len(pairs), np.float64)
+    for part in slices(len(pairs), PAIRS_AT_ONCE):
+        needed, places = np.unique(rows[:, part], return_inverse=True)
+        first, second = vectors.fetch(needed)[places.reshape(2, -1)]
+        distance[part] = pair_distance(first, second, pair_loss(config).distance).double().numpy()
+    return distance, np.array([pair.different for pair in pairs], np.bool_)
+
+
+def pair_rows(
+    pairs: Sequence[FacePair], at: Mapping[str, int], manifest: Manifest
+) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
+    """The rows of the two images of each pair; DatasetError for an image that is not among `at`."""
+    missing = next((image for pair in pairs for image in (pair.first, pair.second) if image not in at), None)
+    if missing is not None:
+        raise DatasetError(f"the pairs of {manifest.uri} name {missing!r}, which it does not hold; rebuild it")
+    return np.array([at[pair.first] for pair in pairs]), np.array([at[pair.second] for pair in pairs])
+
+
+def mean_loss(
+    distances: Float[np.ndarray, " pairs"], are_different: Bool[np.ndarray, " pairs"], config: TrainConfig
+) -> float:
     """The configured loss, Equation 4 or 5, as its mean over the pairs."""
-    loss, distance = pair_loss(config), torch.from_numpy(scored.distance)
-    different = torch.from_numpy(scored.different)
+    loss, distance, different = pair_loss(config), torch.from_numpy(distances), torch.from_numpy(are_different)
     if isinstance(loss, PairContrastiveConfig):
         return float(contrastive(distance, different, loss.margin, "mean"))
     return float(double_margin(distance, different, loss.margin_positive, loss.margin_negative, "mean"))

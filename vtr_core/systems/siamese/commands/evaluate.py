@@ -83,7 +83,7 @@ def _evaluate_one(
         scored=scored,
         metrics=verification_metrics(distance, different, threshold),
         at_margin=verification_metrics(distance, different, paper_threshold(config)),
-        loss=mean_loss(scored, config),
+        loss=mean_loss(scored.distance, scored.different, config),
         folds=fold_accuracy(distance, different, scored.fold) if len(set(scored.fold)) > 1 else None,
         subjects=subject_errors(scored, threshold),
         without={name: _without(model, loaded, manifest, knocked_out) for name, knocked_out in missing.items()},
