@@ -1,10 +1,13 @@
 """Chromium of the system, which photographs pages for the documents."""
 
+import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -24,7 +27,15 @@ def chromium() -> Iterator[Any]:
 
 
 def keep(content: bytes, file: Path, most: int) -> None:
-    """Write a picture; SystemExit where it has more than `most` bytes."""
+    """Write a PNG with 256 colours; SystemExit where it has more than `most` bytes."""
+    content = _few_colours(content)
     if len(content) > most:
         raise SystemExit(f"{file.name} has {len(content):,} bytes; at most {most:,}")
     file.write_bytes(content)
+
+
+def _few_colours(content: bytes) -> bytes:
+    found = io.BytesIO()
+    with Image.open(io.BytesIO(content)) as picture:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(found, "PNG", optimize=True)
+    return found.getvalue()

@@ -24,6 +24,8 @@ MOST_BYTES = 150_000
 """Of one picture."""
 STORE = "sqlite:///mlflow.db"
 PORT = 5057
+WIDE, ASSISTANT = 1500, 388
+"""Widths in pixels of MLflow's page, and of its assistant."""
 WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 test .1 --workers 0 --out world")
 FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
 SWEEP = (
@@ -110,13 +112,13 @@ def verification(folder: Path) -> bytes:
 def mlflow_run(folder: Path) -> bytes:
     """A run in MLflow, its metrics by step."""
     made(folder, WORLD, FIRST)
-    return of_mlflow(folder, "runs/first/run.json", "/model-metrics")
+    return of_mlflow(folder, "runs/first/run.json", "/model-metrics", ".plot-container", charts="train/loss$|val/t2v/r")
 
 
 def mlflow_sweep(folder: Path) -> bytes:
     """A sweep in MLflow, its figures and tables."""
     made(folder, WORLD, SWEEP)
-    return of_mlflow(folder, "runs/sweep/sweep.json", "")
+    return of_mlflow(folder, "runs/sweep/sweep.json", "", "text=best_trial")
 
 
 def of_html(html: str, height: int = 800) -> bytes:
@@ -128,18 +130,24 @@ def of_html(html: str, height: int = 800) -> bytes:
     return content
 
 
-def of_mlflow(folder: Path, record: str, tab: str) -> bytes:
-    """MLflow's page of the run that a record in the folder names."""
+def of_mlflow(folder: Path, record: str, tab: str, shown: str, charts: str | None = None) -> bytes:
+    """MLflow's page of the run that a record in the folder names, when what is `shown` has been drawn.
+
+    charts: which charts, by their names. Without the panel of MLflow's assistant at the right.
+    """
     from mlflow import MlflowClient
 
     run_id = json.loads((folder / record).read_text())["mlflow_run_id"]
     run = MlflowClient(f"sqlite:///{folder}/mlflow.db").get_run(run_id).info
     address = f"http://127.0.0.1:{PORT}/#/experiments/{run.experiment_id}/runs/{run.run_id}{tab}"
     with mlflow_ui(folder), chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(address, wait_until="networkidle")
-        page.wait_for_timeout(5000)
-        content: bytes = page.screenshot()
+        page = browser.new_page(viewport={"width": WIDE, "height": 800})
+        page.goto(address)
+        page.wait_for_selector(shown, timeout=300_000)
+        if charts is not None:
+            page.get_by_placeholder("Search metric charts").fill(charts)
+        page.wait_for_timeout(10_000)  # further charts, and their animations
+        content: bytes = page.screenshot(clip={"x": 0, "y": 0, "width": WIDE - ASSISTANT, "height": 800})
     return content
 
 
