@@ -11,7 +11,17 @@ from vtr_core.systems.dual.config import HybridEncoderConfig
 from vtr_core.systems.dual.tables.paper import PAPER
 from vtr_core.systems.dual.tables.trainings import TRAININGS
 
-TABLES_PAGE = "# Tables\n\nhead\n\n## Table 3.2: MSR-VTT\n\n| Method |\n"
+TABLES_PAGE = """# Tables
+
+head
+
+## Table 3.2: MSR-VTT
+
+| Method | SumR |
+| --- | ---: |
+| trained | 211.7 → **142.0** |
+| not trained | 210.2 |
+"""
 
 
 def _row(space: str, sum_r: float, seeds: int = 3) -> dict[str, list[float]]:
@@ -56,4 +66,5 @@ def test_the_page_says_how_many_seeds_each_row_has_and_ends_with_the_tables(figu
     assert "500 / 100 / 200" in page
     assert "Chance: R@10 5.0;" in page
     assert "\nhead\n" not in page
+    assert "| Method | SumR |\n| --- | ---: |\n| trained | 211.7 → **142.0** |\n\nOn a machine" in page
     assert page.index("two spaces − latent") < page.index("## Table 3.2: MSR-VTT")
