@@ -11,7 +11,7 @@ TITLES = {
     "scan, dataset": "raw pyarrow scan, `pyarrow.dataset`, its defaults",
     OURS: "**ours**: Ray Data to one train worker",
     "ours, 2": "ours: Ray Data to two train workers",
-    "planned": "our plan without Ray, one thread",
+    "planned": "ours: without Ray, as `scaling.workers 0` reads",
     "video_files": "per-video `.npy` in a torch DataLoader, two workers",
     "webdataset": "WebDataset, two workers",
     "mosaicml": "mosaicml-streaming, two workers",

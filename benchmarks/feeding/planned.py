@@ -1,4 +1,4 @@
-"""The planned, shuffled batches read in this process by one thread, without Ray: what reading and gathering cost.
+"""The planned, shuffled batches read in this process, without Ray, as `scaling.workers 0` reads them.
 
 python -m benchmarks.feeding.planned --data FOLDER
 """
@@ -7,16 +7,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import count
 
 from benchmarks.peers.timing import Timing, timed
 from pipelines.arguments import parse
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import Plan
+from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
-from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.stream.direct import read_directly
 
 SEED = 0
 
@@ -43,7 +42,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def measured(flags: Flags) -> Timing:
-    """One thread's batches as tensors."""
+    """Batches as tensors."""
     batch = BatchConfig(videos=flags.rows // flags.clips_per_video, clips_per_video=flags.clips_per_video)
     return timed(tensors(flags.data, batch), lambda batch: batch.rows, flags.seconds, flags.warm_up)
 
@@ -58,10 +57,8 @@ def tensors(data: str, batch: BatchConfig) -> Iterator[ClipBatch]:
 
 def planned(manifest: Manifest, batch: BatchConfig, seed: int = SEED) -> Iterator[Columns]:
     """What the plan says, window after window, without end."""
-    plan = Plan(manifest, batch, seed)
     reader = RowGroupReader(manifest, training_columns(manifest.schema))
-    for number in count():
-        yield from assemble(reader, plan.row_groups, plan.window(number))
+    return read_directly(reader, Plan(manifest, batch, seed), Part(0, 1), 0)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.feeding.data import FeedingClips, write_shards
-from benchmarks.reading import OURS, Flags, markdown, rate, ways
+from benchmarks.reading import OURS, SCAN, Flags, markdown, rate, ways
 
 
 def test_all_ways_give_the_same_batches(tmp_path: Path) -> None:
     manifest = write_shards(FeedingClips(num_videos=5, num_raw=0), tmp_path / "shards", processes=1)
     compared = ways(Flags(batch_rows=64, work=str(tmp_path)), manifest)
     expected = list(islice(compared[OURS](), 3))
+    assert rate(compared.pop(SCAN)(), seconds=0.01) > 0
     for batches in compared.values():
         for ours, theirs in zip(expected, batches(), strict=False):
             assert ours.keys() == theirs.keys()

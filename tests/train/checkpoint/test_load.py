@@ -6,7 +6,9 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import torch
@@ -139,14 +141,14 @@ def test_a_checkpoint_that_cannot_be_written_leaves_nothing_and_the_best_stays(
     folder = RunFolder.at(str(tmp_path))
     for step, value in ((1, 3.0), (2, 1.0)):
         folder.save(checkpoint(Progress(step=step, value=value)), keep=1)
-    write = storage.write_bytes
+    opened = storage.open_for_writing
 
-    def full(location: Location, content: bytes) -> None:
+    def full(location: Location) -> AbstractContextManager[BinaryIO]:
         if location.name == "optimizer.pt":
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(location, content)
+        return opened(location)
 
-    monkeypatch.setattr(storage, "write_bytes", full)
+    monkeypatch.setattr(storage, "open_for_writing", full)
     with pytest.raises(
         StorageError, match=r"step-00000003 cannot be written.*No space left.*it needs 0\.\d MB, .* free"
     ):

@@ -1,10 +1,14 @@
 """Micro-batches change nothing but memory; the moving average is what is evaluated, saved and gone on with."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from vtr_core.config.override import override
@@ -13,6 +17,7 @@ from vtr_core.errors import CheckpointError
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+from vtr_core.run.task import build_task
 from vtr_core.storage import locate
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Checkpoint, Progress
@@ -192,3 +197,35 @@ def test_what_is_saved_is_the_average(tmp_path: Path) -> None:
 
 def words() -> Vocabulary:
     return Vocabulary(tuple("abcdefghi"))
+
+
+class Reads(TorchDispatchMode):
+    """Counts the operators that wait for the device: a value read, or a result whose size depends on values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = func.name()
+        if name in ("aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select"):
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_step_reads_one_value_from_the_device() -> None:
+    """Whether loss and gradient are finite; losses, norms and metrics stay where they are until they are logged."""
+    settings = config()
+    trained = learner(settings)
+    task = build_task(settings, rank=0, world=1)
+    rows = batch(extra=0)
+    columns = {"video": rows.features["video"].numpy(), "has_video": rows.present["video"].numpy()}
+    columns |= {"tokens": rows.tokens.int().numpy()}
+    columns |= {name: np.arange(ROWS) for name in ("clip_key", "video_key", "caption_key")}
+    for number in range(2):  # the optimiser makes its moments at the first
+        with Reads() as reads:
+            output = task.step(trained.model, columns, number, torch.device("cpu"))
+            assert trained.update(output.loss) is not None
+        assert reads.seen == ["aten::_local_scalar_dense"]

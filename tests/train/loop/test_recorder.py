@@ -6,9 +6,10 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import torch
@@ -49,10 +50,10 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(location: Location, content: bytes) -> None:
+    def refuse(location: Location) -> AbstractContextManager[BinaryIO]:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(storage, "write_bytes", refuse)
+    monkeypatch.setattr(storage, "open_for_writing", refuse)
 
 
 def test_a_failed_checkpoint_is_told_and_the_next_one_is_tried(
@@ -77,23 +78,23 @@ def test_a_failed_checkpoint_is_told_and_the_next_one_is_tried(
 
 
 class Gate:
-    """`storage.write_bytes` that waits in front of the second file of a checkpoint, `model.safetensors`."""
+    """`storage.open_for_writing` that waits in front of a checkpoint's `model.safetensors`."""
 
-    def __init__(self, write: Callable[[Location, bytes], None]) -> None:
-        self._write, self.reached, self.opened = write, threading.Event(), threading.Event()
+    def __init__(self, open_it: Callable[[Location], AbstractContextManager[BinaryIO]]) -> None:
+        self._open, self.reached, self.opened = open_it, threading.Event(), threading.Event()
 
-    def __call__(self, location: Location, content: bytes) -> None:
+    def __call__(self, location: Location) -> AbstractContextManager[BinaryIO]:
         if location.name == "model.safetensors":
             self.reached.set()
             assert self.opened.wait(600)
-        self._write(location, content)
+        return self._open(location)
 
 
 def test_training_goes_on_while_a_checkpoint_is_written_and_does_not_change_it(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(storage.write_bytes)
-    monkeypatch.setattr(storage, "write_bytes", gate)
+    gate = Gate(storage.open_for_writing)
+    monkeypatch.setattr(storage, "open_for_writing", gate)
     with Lease.take(folder.location) as lease:
         recorder = Recorder(folder, lease.number, None, Reports(), 0)
         saved = checkpoint(1)
@@ -126,14 +127,14 @@ def test_one_snapshot_after_another_takes_the_same_memory() -> None:
 
 
 def _write_two(uri: str) -> None:
-    """The first checkpoint to its end, the second up to its second file."""
+    """The first checkpoint to its end, the second up to its weights."""
     folder = RunFolder.at(uri)
     with Lease.take(folder.location) as lease:
         recorder = Recorder(folder, lease.number, None, Reports(), 0)
         recorder.save(checkpoint(1))
         recorder.finish_writing()
-        gate = Gate(storage.write_bytes)
-        storage.write_bytes = gate
+        gate = Gate(storage.open_for_writing)
+        storage.open_for_writing = gate  # type: ignore[assignment]
         recorder.save(checkpoint(2))
         gate.reached.wait()
         Path((folder.location / "writing").path).touch()

@@ -1,8 +1,8 @@
 """Replacement of the rows of unreadable row groups by rows of others of the same batch."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,25 +21,36 @@ Fill = Callable[[Sequence[BatchPlan]], tuple[Iterator[Columns], Damaged]]
 """Reads all batches; returns them with the unreadable row groups, whose presence invalidates the batches."""
 
 
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""`map`, or something like it that applies a function to every item on several threads; results are in order."""
+
+
 G = TypeVar("G")
 
 
 def read_groups(
-    read: Callable[[int], G], batches: Sequence[BatchPlan], damaged: Damaged, tolerant: bool
+    read: Callable[[int, Sequence[Run]], G],
+    batches: Sequence[BatchPlan],
+    damaged: Damaged,
+    tolerant: bool,
+    each: Each = map,
 ) -> Iterator[tuple[G, Sequence[Run]]]:
-    """Each row group of the batches, read by its number with `read`, and the runs of its rows.
+    """Each row group of the batches, read by its number and the runs of its rows with `read`, and those runs.
 
     With `tolerant` unreadable ones are left out and added to `damaged`; otherwise they raise DamagedShard.
     """
-    for number, runs in runs_of(batches).items():
+
+    def tried(item: tuple[int, Sequence[Run]]) -> tuple[G, Sequence[Run]] | None:
+        number, runs = item
         try:
-            group = read(number)
+            return read(number, runs), runs
         except DamagedShard as error:
             if not tolerant:
                 raise
             damaged[number] = error
-        else:
-            yield group, runs
+            return None
+
+    return (found for found in each(tried, runs_of(batches).items()) if found is not None)
 
 
 def readable(fill: Fill, reader: RowGroupReader, places: Places, batches: Sequence[BatchPlan]) -> Iterator[Columns]:

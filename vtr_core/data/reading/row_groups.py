@@ -1,10 +1,11 @@
 """Row groups of a data set as arrays, whole or in pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
@@ -14,17 +15,22 @@ from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
     FRAMES,
     PIXELS,
+    TOKEN_DTYPE,
     FrameSchema,
     ImageSchema,
     Schema,
     VideoSchema,
     array_dtype,
 )
+from vtr_core.data.shards.scatter import Scatter
 from vtr_core.data.shards.shard_file import ShardFile
 
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
 rest (rows,)."""
+
+Into = Callable[[str, int, np.dtype], Sequence[np.ndarray]]
+"""Memory for rows of a column, from its name, values per row and dtype: contiguous arrays (rows, values)."""
 
 KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
@@ -63,6 +69,21 @@ class RowGroupReader:
         with self._open(place) as file:
             return _arrays(file, place.index, self.columns)
 
+    def read_rows(self, place: RowGroup, rows: Sequence[Int64[np.ndarray, " _"]], into: Into) -> Columns:
+        """Rows of a row group of clips, with one copy of each byte where that is possible.
+
+        Rows `rows[i]` of features or pixels are read straight into the i-th array that `into` has for their column,
+        which holds anything after DamagedShard. Other columns are returned whole, as by `read_in_place`.
+        """
+        with self._open(place) as file:
+            scatter = Scatter(rows, file.rows(place.index))
+            direct = [name for name in self.columns if _is_direct(file, place.index, name, scatter)]
+            for name in direct:
+                dtype = array_dtype(name)
+                targets = into(name, file.arrow_type(name).byte_width // dtype.itemsize, dtype)
+                file.scatter(place.index, name, scatter, [target.view(np.uint8) for target in targets])
+            return _arrays(file, place.index, [name for name in self.columns if name not in direct])
+
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
         with self._open(place) as file:
@@ -89,6 +110,11 @@ def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
         else _from_arrow(decoded[name], name)
         for name in names
     }
+
+
+def _is_direct(file: ShardFile, group: int, name: str, scatter: Scatter) -> bool:
+    """Whether a column has vectors or pixels whose bytes are read straight into their places."""
+    return array_dtype(name) != TOKEN_DTYPE and file.scatters(group, name, scatter)
 
 
 def _from_bytes(values: np.ndarray, kind: pa.DataType, name: str, rows: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from isal import isal_zlib
 _DATA_PAGE = 0
 _I32_AFTER_PREVIOUS = 0x15
 """Thrift's compact protocol: a field of type i32 whose number is one more than that of the field before."""
-_LONGEST_HEADER = 64
+LONGEST_HEADER = 64
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 
 
@@ -40,14 +40,34 @@ def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:
     chunk: (bytes,) uint8. Raises PageFault.
     """
     header, values = chunk[: len(chunk) - size], chunk[len(chunk) - size :]
-    if not 0 < len(header) <= _LONGEST_HEADER:
-        raise PageFault("a column is not one plain page")
-    kind, plain_size, stored_size, checksum = _numbers(header.tobytes(), 4)
-    if (kind, plain_size, stored_size) != (_DATA_PAGE, size, size):
-        raise PageFault("a page's header is damaged")
-    if isal_zlib.crc32(values) != checksum % 2**32:
-        raise PageFault("a page does not match its checksum")
+    checksum = Checksum(header.tobytes(), size)
+    checksum.add(values)
+    checksum.compare()
     return values
+
+
+class Checksum:
+    """The checksum of a plain page, over its values as they are read, against the one in its header.
+
+    header: the bytes before the page's `size` bytes of values. Raises PageFault where the chunk is not that page.
+    """
+
+    def __init__(self, header: bytes, size: int) -> None:
+        if not 0 < len(header) <= LONGEST_HEADER:
+            raise PageFault("a column is not one plain page")
+        kind, plain_size, stored_size, stated = _numbers(header, 4)
+        if (kind, plain_size, stored_size) != (_DATA_PAGE, size, size):
+            raise PageFault("a page's header is damaged")
+        self._stated, self._found = stated % 2**32, 0
+
+    def add(self, values: np.ndarray) -> None:
+        """Add the next values, contiguous in memory."""
+        self._found = isal_zlib.crc32(values, self._found)
+
+    def compare(self) -> None:
+        """After all values: PageFault where they are not the written ones."""
+        if self._found != self._stated:
+            raise PageFault("a page does not match its checksum")
 
 
 def _numbers(header: bytes, count: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Reading of a Parquet shard; all bytes are verified against checksums."""
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.shard_record import Shard
-from vtr_core.data.shards.plain_pages import PageFault, plain_values, value_bytes
+from vtr_core.data.shards.plain_pages import LONGEST_HEADER, Checksum, PageFault, plain_values, value_bytes
+from vtr_core.data.shards.scatter import Scatter, read_scattered
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
 
@@ -22,6 +24,8 @@ _GAP = 2**16
 """Columns with gaps up to this number of bytes are read together."""
 _END = 8
 """The footer's length (4 bytes) and PAR1."""
+_STRETCH = 2**12
+"""Bytes of a stretch of rows, on average, from which on reading each into its place is faster than copying rows."""
 
 
 class DamagedShard(DatasetError):
@@ -62,6 +66,23 @@ class ShardFile:
             sizes = self._value_bytes(group, names)
             columns = {name: self._column(group, name) for name in sizes}
             return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
+
+    def scatters(self, group: int, name: str, scatter: Scatter) -> bool:
+        """Whether `scatter` reads a column faster than `plain`: wide rows in long stretches, as they lie in a local
+        file."""
+        if not (self._location.is_local and pa.types.is_fixed_size_binary(self._types.get(name, pa.null()))):
+            return False
+        with self._naming_faults(group):
+            return self._value_bytes(group, [name]).get(name, 0) >= _STRETCH * len(scatter.stretches)
+
+    def scatter(self, group: int, name: str, scatter: Scatter, targets: Sequence[np.ndarray]) -> None:
+        """Read rows of a plain column of a local file straight into `targets`, (rows, width) uint8, contiguous."""
+        with self._naming_faults(group):
+            column, size = self._column(group, name), self._value_bytes(group, [name])[name]
+            begin, length = column.data_page_offset, column.total_compressed_size - size
+            with open(self._location.path, "rb", buffering=0) as file:
+                header = os.pread(file.fileno(), max(0, min(length, LONGEST_HEADER + 1)), begin)
+                read_scattered(file.fileno(), begin + length, scatter, targets, Checksum(header, size))
 
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
         """Columns of a row group, of any type, as contiguous Arrow arrays."""

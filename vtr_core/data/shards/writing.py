@@ -1,10 +1,9 @@
 """Writing of shards of any record kind: a Parquet file with bounded row groups of whole videos, hashed on writing."""
 
 import hashlib
-import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +12,7 @@ from vtr_core.data.records.schema import Schema
 from vtr_core.data.shard_record import Shard
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, etag, open_for_writing
+from vtr_core.storage.hashing import HashingSink, Sink
 from vtr_core.text.tokens.vocabulary import tokenise
 
 MAX_GROUP_ROWS = 1000
@@ -94,32 +94,18 @@ def caption_key(caption: str) -> int:
     return key64(" ".join(tokenise(caption)))
 
 
-class _HashingSink(io.RawIOBase):
-    """A binary sink that passes data on to another one, which it does not close, with byte count and hash."""
+class _HashingSink(HashingSink):
+    """Also hashes what was written after the last row group: the footer."""
 
-    def __init__(self, sink: BinaryIO) -> None:
-        self._sink = sink
-        self.digest = hashlib.sha256()
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
         self.footer = hashlib.sha256()
-        self.size = 0
 
     def write(self, data: Any) -> int:
         """Write `data` to the underlying sink."""
-        self.digest.update(data)
         self.footer.update(data)
-        self._sink.write(data)
-        written = memoryview(data).nbytes
-        self.size += written
-        return written
+        return super().write(data)
 
     def row_group_ended(self) -> None:
         """Mark the end of a row group; the footer follows the last one."""
         self.footer = hashlib.sha256()
-
-    def tell(self) -> int:
-        """The number of bytes written so far."""
-        return self.size
-
-    def writable(self) -> bool:
-        """True."""
-        return True

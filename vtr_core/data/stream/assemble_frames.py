@@ -39,7 +39,7 @@ def fill_frames(
     held: list[list[StoredClip]] = [[] for _ in batches]
     damaged: Damaged = {}
     read = read_groups(
-        lambda number: StoredClips(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
+        lambda number, _: StoredClips(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
     )
     for group, runs in read:
         for run in runs:

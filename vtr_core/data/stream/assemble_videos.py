@@ -36,7 +36,7 @@ def fill_videos(
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
-    for columns, runs in read_groups(lambda number: reader.read_arrow(places[number]), batches, damaged, tolerant):
+    for columns, runs in read_groups(lambda number, _: reader.read_arrow(places[number]), batches, damaged, tolerant):
         group = stored_videos(columns, schema)
         for run in runs:
             pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)

@@ -1,5 +1,6 @@
-"""A plan's batches read by a thread of this process, without Ray, for a single worker on the machine of the shards."""
+"""A plan's batches read by threads of this process, without Ray, for a single worker on the machine of the shards."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -8,8 +9,12 @@ import numpy as np
 
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.plan.plan import Part, Plan
+from vtr_core.data.reading.replacing import Each
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.stream.assemble import assemble
+
+THREADS = 4
+"""The most threads that read; reading, checksums and copies hold no lock of Python's."""
 
 
 def read_directly(
@@ -24,9 +29,9 @@ def read_directly(
 
     One window is read ahead, independently of its number of batches.
     """
-    read = partial(_window, reader, plan, part, on_bad_shard)
-    number = plan.window_of(first_step)
-    with ThreadPoolExecutor(1, "read-window") as ahead:
+    number, threads = plan.window_of(first_step), min(THREADS, len(os.sched_getaffinity(0)))
+    with ThreadPoolExecutor(threads, "read-group") as groups, ThreadPoolExecutor(1, "read-window") as ahead:
+        read = partial(_window, reader, plan, part, on_bad_shard, groups.map)
         following = ahead.submit(read, number)
         while True:
             batches, number = following.result(), number + 1
@@ -34,8 +39,10 @@ def read_directly(
             yield from (batch for batch in batches if int(batch["step"][0]) >= first_step)
 
 
-def _window(reader: RowGroupReader, plan: Plan, part: Part, on_bad_shard: OnBadShard, number: int) -> list[Columns]:
+def _window(
+    reader: RowGroupReader, plan: Plan, part: Part, on_bad_shard: OnBadShard, each: Each, number: int
+) -> list[Columns]:
     planned = [batch.part(part.rank, part.world) for batch in plan.window(number)]
     places = dict(enumerate(plan.row_groups))
-    read = assemble(reader, places, planned, plan.extra_captions, on_bad_shard, plan.max_frames)
+    read = assemble(reader, places, planned, plan.extra_captions, on_bad_shard, plan.max_frames, each)
     return [{"step": np.array([batch.step], np.int64), **next(read)} for batch in planned]

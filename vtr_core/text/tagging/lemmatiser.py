@@ -30,6 +30,7 @@ class Lemmatiser:
         self._known = {tag: frozenset(lemmas) for tag, lemmas in (known or {}).items()}
         self._others = frozenset[str]().union(*self._known.values())
         self._irregular = {tag: dict(forms) for tag, forms in (irregular or {}).items()}
+        self._found: dict[tuple[str, str], str] = {}
 
     @classmethod
     def from_treebank(cls, sentences: Iterable[Sentence]) -> "Lemmatiser":
@@ -53,9 +54,13 @@ class Lemmatiser:
         return cls(known, irregular)
 
     def lemma(self, form: str, tag: str) -> str:
-        """The lemma of a lower-case word."""
-        irregular = self._irregular.get(tag, {}).get(form)
-        return irregular or lemma_by_rule(form, tag, self._known.get(tag, frozenset()), self._others)
+        """The lemma of a lower-case word; looked up once, since captions consist of few different words."""
+        found = self._found.get((form, tag))
+        if found is None:
+            irregular = self._irregular.get(tag, {}).get(form)
+            found = irregular or lemma_by_rule(form, tag, self._known.get(tag, frozenset()), self._others)
+            self._found[form, tag] = found
+        return found
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the lemmas of a tagged document."""
@@ -77,6 +82,7 @@ class Lemmatiser:
     def from_lemmatiser(self, other: "Lemmatiser") -> "Lemmatiser":
         """Copy the tables of another lemmatiser."""
         self._known, self._others, self._irregular = other._known, other._others, other._irregular  # noqa: SLF001
+        self._found = {}
         return self
 
 

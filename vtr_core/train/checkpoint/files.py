@@ -6,16 +6,15 @@
 needed to resume training.
 """
 
-import hashlib
-import io
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
 import torch
 from torch import Tensor
 
@@ -23,12 +22,17 @@ from vtr_core import storage
 from vtr_core.errors import CheckpointError
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import Location, StorageError, is_file_name
+from vtr_core.storage.hashing import HashingSink, Sink
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.checkpoint.tensor_file import write_tensors
 
 MARKER = "checkpoint.json"
 CONCEPTS = "concepts.json"
 VERSION = 2
+
+Content = Callable[[Sink], None]
+"""Writes a file's content to a binary sink."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +83,14 @@ def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
     then deleted, as far as the storage allows.
     """
     remove_checkpoint(location)
-    files = _files(checkpoint)
     try:
-        for name, content in files.items():
-            storage.write_bytes(location / name, content)
+        hashes = {name: _write(location / name, content) for name, content in _files(checkpoint).items()}
+        storage.write_bytes(location / MARKER, _json({"version": VERSION, "files": hashes}))
     except (OSError, StorageError) as error:
         with suppress(OSError, StorageError):
             remove_checkpoint(location)
-        needed = sum(map(len, files.values()))
-        raise StorageError(
-            f"{location} cannot be written: {error} (it needs {_size(needed)}{_free(location)})"
-        ) from error
+        needed = _size(_tensor_bytes([checkpoint.model, *_training(checkpoint).values()]))
+        raise StorageError(f"{location} cannot be written: {error} (it needs {needed}{_free(location)})") from error
 
 
 def remove_checkpoint(location: Location) -> None:
@@ -109,27 +110,49 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB"
 
 
-def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
-    """The files of a checkpoint, the marker last."""
-    optimizer = io.BytesIO()
-    training = {
-        "optimizer": checkpoint.optimizer,
-        "objective": checkpoint.objective,
-        "trained": checkpoint.trained,
-    }
-    torch.save(training, optimizer)
-    files = {
+def _tensor_bytes(value: Any) -> int:
+    match value:
+        case Tensor():
+            return value.nbytes
+        case dict():
+            return sum(map(_tensor_bytes, value.values()))
+        case list():
+            return sum(map(_tensor_bytes, value))
+        case _:
+            return 0
+
+
+def _write(place: Location, content: Content) -> str:
+    """Write a file piece by piece; returns its SHA-256."""
+    with storage.open_for_writing(place) as sink:
+        hashing = HashingSink(sink)
+        content(hashing)
+        return hashing.digest.hexdigest()
+
+
+def _training(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {"optimizer": checkpoint.optimizer, "objective": checkpoint.objective, "trained": checkpoint.trained}
+
+
+def _files(checkpoint: Checkpoint) -> dict[str, Content]:
+    """The files of a checkpoint but the marker; tensors are written from their own memory, without a copy of all."""
+    small = {
         "config.json": _json(checkpoint.config.model_dump(mode="json")),
-        "model.safetensors": safetensors.torch.save(checkpoint.model),
-        "optimizer.pt": optimizer.getvalue(),
         "progress.json": _json(asdict(checkpoint.progress)),
         "vocabulary.json": checkpoint.vocabulary.to_json(),
         "provenance.json": _json(checkpoint.provenance),
     }
     if checkpoint.concepts is not None:
-        files[CONCEPTS] = checkpoint.concepts.to_json()
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    return {**files, MARKER: _json({"version": VERSION, "files": hashes})}
+        small[CONCEPTS] = checkpoint.concepts.to_json()
+    return {
+        **{name: partial(_put, content) for name, content in small.items()},
+        "model.safetensors": partial(write_tensors, checkpoint.model),
+        "optimizer.pt": partial(torch.save, _training(checkpoint)),
+    }
+
+
+def _put(content: bytes, sink: Sink) -> None:
+    sink.write(content)
 
 
 def is_complete(location: Location) -> bool:
