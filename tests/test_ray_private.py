@@ -43,6 +43,7 @@ PUBLIC = {
     "ray.tune.schedulers",
     "ray.tune.search",
     "ray.util",
+    "ray.util.metrics",
     "ray.util.placement_group",
     "ray.util.scheduling_strategies",
     "ray.util.state",

@@ -29,11 +29,15 @@ def import_weights(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(WEIGHTS, WeightsFlags)
         return
+    convert_weights(parse(WeightsFlags, argv, WEIGHTS))
+
+
+def convert_weights(flags: WeightsFlags) -> None:
+    """Write the tensors of the file as .safetensors, and print how many there are."""
     from pathlib import Path
 
     from vtr_core.backbones.weights import convert
 
-    flags = parse(WeightsFlags, argv, WEIGHTS)
     state = convert(flags.file, Path(flags.out))
     values = sum(value.numel() for value in state.values())
     print(f"weights     {flags.out}: {len(state)} tensors, {values:,} values")

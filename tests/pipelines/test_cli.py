@@ -102,7 +102,7 @@ FAULTS = [
     (["ingest", "howto100m", "--out", "x", "--records", "videos"], "howto100m cannot keep videos whole"),
     (
         ["ingest", "clip_tokens", "--out", "x", "--token-folder", "f"],
-        "give annotations, the files of MSR-VTT, or table",
+        "give annotations, published files, or table",
     ),
     (["ingest", "nothing", "--out", "x", "--records", "videos"], "there is no source 'nothing'"),
     (["ingest", "msrvtt", "--out", "x", "--records", "images"], "--records"),
