@@ -16,10 +16,10 @@ from vtr_core.data.sources.faces.folder import Faces
 from vtr_core.nn.channel_batch_norm import share_channels
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-from vtr_core.systems.siamese import verification
+from vtr_core.systems.siamese import task
 from vtr_core.systems.siamese.model import Siamese
-from vtr_core.systems.siamese.task import VerificationTask
-from vtr_core.systems.siamese.verification import encode_faces, score_pairs, shared_distances
+from vtr_core.systems.siamese.task import VerificationTask, shared_distances
+from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import sum_shares
 from vtr_core.train.distributed.row_shares import contiguous_share
@@ -77,7 +77,7 @@ def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
 
 def shared(uri: str, rank: int, world: int) -> list[list[Tensor]]:
     """Distances of the validation pairs, five at a time, and the figures; of three workers the first has no images."""
-    verification.PAIRS_AT_ONCE = 5
+    task.PAIRS_AT_ONCE = 5
     manifest, settings = Manifest.load(uri), config({})
     torch.manual_seed(0)
     model = Siamese(settings.model).eval()

@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from vtr_core.data.batches.images import ImageBatch, image_batch
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
+from vtr_core.data.records.face_pairs import load_pairs
+from vtr_core.fingerprint import key64
 from vtr_core.losses.share import Share
+from vtr_core.metrics.standing import slices
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics
 from vtr_core.nn.pair_distance import pair_distance
 from vtr_core.nn.precision import at_least_float32
@@ -21,16 +25,20 @@ from vtr_core.systems.siamese.images import AffineTransforms, draw_transforms
 from vtr_core.systems.siamese.loss import PairObjective, margin_of
 from vtr_core.systems.siamese.model import Siamese
 from vtr_core.systems.siamese.verification import (
+    EncodedFaces,
     encode_faces,
     mean_loss,
     pair_loss,
+    pair_rows,
     paper_threshold,
-    shared_distances,
 )
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.distributed.gather import gather_integers, gather_rows, sum_shares
-from vtr_core.train.distributed.row_shares import contiguous_share
+from vtr_core.train.distributed.row_shares import SharedVectors, contiguous_share, gather_columns
+
+PAIRS_AT_ONCE = 4096
+"""Pairs whose encodings are fetched together."""
 
 
 class VerificationTask:
@@ -102,3 +110,27 @@ class VerificationTask:
         }
         model.decides_at(values["val/threshold"])
         return values
+
+
+def shared_distances(
+    own: EncodedFaces, manifest: Manifest, config: TrainConfig, rank: int, device: torch.device
+) -> tuple[Float[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
+    """The distance of each pair of the list and whether it is of different subjects: those of `score_pairs`, and equal
+    on every worker.
+
+    own: the images that this worker encoded. It holds the keys of all images and, beside its own encodings, those of
+    PAIRS_AT_ONCE pairs at a time. DatasetError, on every worker, where the list names an image that does not exist.
+    """
+    keys = np.array([key64(name) for name in own.image_id], np.int64)
+    (held,), starts = gather_columns([keys], device)
+    row_of = dict(zip(held.tolist(), range(len(held)), strict=True))
+    pairs = load_pairs(manifest.source, manifest.location).pairs
+    names = {name for pair in pairs for name in (pair.first, pair.second)}
+    at = {name: row_of[key] for name in names if (key := key64(name)) in row_of}
+    rows = np.stack(pair_rows(pairs, at, manifest))
+    vectors, distance = SharedVectors(own.vectors, starts, rank, device), np.empty(len(pairs), np.float64)
+    for part in slices(len(pairs), PAIRS_AT_ONCE):
+        needed, places = np.unique(rows[:, part], return_inverse=True)
+        first, second = vectors.fetch(needed)[places.reshape(2, -1)]
+        distance[part] = pair_distance(first, second, pair_loss(config).distance).double().numpy()
+    return distance, np.array([pair.different for pair in pairs], np.bool_)

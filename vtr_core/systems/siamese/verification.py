@@ -15,18 +15,12 @@ from vtr_core.data.reading.images import read_images
 from vtr_core.data.records.face_pairs import FacePair, load_pairs
 from vtr_core.data.records.required_kind import require_images
 from vtr_core.errors import DatasetError
-from vtr_core.fingerprint import key64
 from vtr_core.losses.pair import contrastive, double_margin
-from vtr_core.metrics.standing import slices
 from vtr_core.nn.pair_distance import PairDistance, pair_distance
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.siamese.config import PairContrastiveConfig, PairDoubleMarginConfig
 from vtr_core.systems.siamese.model import Siamese
-from vtr_core.train.distributed.row_shares import SharedVectors, gather_columns
-
-PAIRS_AT_ONCE = 4096
-"""Pairs whose encodings are fetched together."""
 
 
 @dataclass(frozen=True)
@@ -115,30 +109,6 @@ def score_pairs(
     distance = pair_distance(vectors[first], vectors[second], kind or pair_loss(config).distance).double().numpy()
     subjects = tuple((faces.subject[a], faces.subject[b]) for a, b in zip(first, second, strict=True))
     return ScoredPairs(pairs, subjects, distance)
-
-
-def shared_distances(
-    own: EncodedFaces, manifest: Manifest, config: TrainConfig, rank: int, device: torch.device
-) -> tuple[Float[np.ndarray, " pairs"], Bool[np.ndarray, " pairs"]]:
-    """The distance of each pair of the list and whether it is of different subjects: those of `score_pairs`, and equal
-    on every worker.
-
-    own: the images that this worker encoded. It holds the keys of all images and, beside its own encodings, those of
-    PAIRS_AT_ONCE pairs at a time. DatasetError, on every worker, where the list names an image that does not exist.
-    """
-    keys = np.array([key64(name) for name in own.image_id], np.int64)
-    (held,), starts = gather_columns([keys], device)
-    row_of = dict(zip(held.tolist(), range(len(held)), strict=True))
-    pairs = load_pairs(manifest.source, manifest.location).pairs
-    names = {name for pair in pairs for name in (pair.first, pair.second)}
-    at = {name: row_of[key] for name in names if (key := key64(name)) in row_of}
-    rows = np.stack(pair_rows(pairs, at, manifest))
-    vectors, distance = SharedVectors(own.vectors, starts, rank, device), np.empty(len(pairs), np.float64)
-    for part in slices(len(pairs), PAIRS_AT_ONCE):
-        needed, places = np.unique(rows[:, part], return_inverse=True)
-        first, second = vectors.fetch(needed)[places.reshape(2, -1)]
-        distance[part] = pair_distance(first, second, pair_loss(config).distance).double().numpy()
-    return distance, np.array([pair.different for pair in pairs], np.bool_)
 
 
 def pair_rows(
