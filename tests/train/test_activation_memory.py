@@ -52,5 +52,6 @@ def test_few_rows_tell_of_many(data: Manifest) -> None:
 
 
 def test_a_batch_of_one_video_tells_too(data: Manifest) -> None:
-    config = with_inputs(override(preset("capsule-howto-tiny"), {"batch.videos": 1, "batch.clips_per_video": 3}), data)
+    changes = {"batch.videos": 1, "batch.clips_per_video": 3, "scaling.workers": 0}
+    config = with_inputs(override(preset("capsule-howto-tiny"), changes), data)
     assert activation_memory(config, data, None).per_row > 0
