@@ -67,16 +67,15 @@ def main(argv: Sequence[str]) -> None:
 
 def concepts(flags: ConceptFlags) -> "ConceptTable":
     """Tag the captions, count concepts, write table and report, and print the report."""
-    import os
-
     from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.shards.checks import check_files
+    from vtr_core.processors import num_usable
     from vtr_core.storage import check_readable, check_writable, locate
     from vtr_core.text.tagging.choice import choose_tagger
 
     settings = _settings(flags)
-    tagger = choose_tagger(flags.tagger, flags.processes or len(os.sched_getaffinity(0)))
+    tagger = choose_tagger(flags.tagger, flags.processes or num_usable())
     for uri in flags.data:
         check_readable(locate(uri))
     out = flags.out or (locate(flags.data[0]) / FOLDER).uri

@@ -32,13 +32,12 @@ def extractor(chosen: "tuple[Chosen, ...]", flags: ExtractFlags) -> "Extract":
 
 
 def _here(chosen: "tuple[Chosen, ...]", how: "Decoding") -> "Extract":
-    import os
-
     import torch
 
     from vtr_core.extraction.in_process import extract_here
+    from vtr_core.processors import num_usable
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    at_once = len(os.sched_getaffinity(0))
+    at_once = num_usable()
     return partial(extract_here, chosen=chosen, how=replace(how, device=device), device=device, at_once=at_once)

@@ -1,6 +1,5 @@
 """Features by name: of given arrays, or of video files by the recipes of the training data."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from vtr_core.extraction.chosen import Chosen, choose, columns
 from vtr_core.extraction.features import Extracted, Unusable, VideoFeatures
 from vtr_core.extraction.found_features import ClipPooling, video_features
 from vtr_core.extraction.in_process import extract_here
+from vtr_core.processors import num_usable
 from vtr_core.retrieval.embed.frames import ReadsFrames
 from vtr_core.run.models import reads_videos
 from vtr_core.train.checkpoint.load import LoadedModel
@@ -54,7 +54,7 @@ def of_files(loaded: LoadedModel, uris: Sequence[str], weights: Mapping[str, str
         )
     chosen = _chosen(made["recipes"], weights, loaded.uri)
     device = str(next(loaded.model.parameters()).device)
-    at_once = min(len(uris), len(os.sched_getaffinity(0)))
+    at_once = min(len(uris), num_usable())
     how = Decoding(Limits(), chosen[0].decoder, "cuda" if device.startswith("cuda") else "cpu")
     found = dict(extract_here(uris, chosen, how, device, at_once))
     return _by_name([_usable(found[row], uris[row]) for row in range(len(uris))], chosen, made, loaded)

@@ -24,6 +24,8 @@ _GAP = 2**16
 """Columns with gaps up to this number of bytes are read together."""
 _END = 8
 """The footer's length (4 bytes) and PAR1."""
+_CAN_SCATTER = hasattr(os, "preadv")
+"""Whether the system fills several pieces of memory by one read, as Linux does."""
 _STRETCH = 2**12
 """Bytes of a stretch of rows, on average, from which on reading each into its place is faster than copying rows."""
 
@@ -68,9 +70,10 @@ class ShardFile:
             return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
 
     def scatters(self, group: int, name: str, scatter: Scatter) -> bool:
-        """Whether `scatter` reads a column faster than `plain`: wide rows in long stretches, as they lie in a local
-        file."""
-        if not (self._location.is_local and pa.types.is_fixed_size_binary(self._types.get(name, pa.null()))):
+        """Whether `scatter` reads a column, and faster than `plain`: wide rows in long stretches of a local file."""
+        if not (
+            _CAN_SCATTER and self._location.is_local and pa.types.is_fixed_size_binary(self._types.get(name, pa.null()))
+        ):
             return False
         with self._naming_faults(group):
             return self._value_bytes(group, [name]).get(name, 0) >= _STRETCH * len(scatter.stretches)

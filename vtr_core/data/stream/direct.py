@@ -1,6 +1,5 @@
 """A plan's batches read by threads of this process, without Ray, for a single worker on the machine of the shards."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -12,6 +11,7 @@ from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.replacing import Each
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.stream.assemble import assemble
+from vtr_core.processors import num_usable
 
 THREADS = 4
 """The most threads that read; reading, checksums and copies hold no lock of Python's."""
@@ -29,7 +29,7 @@ def read_directly(
 
     One window is read ahead, independently of its number of batches.
     """
-    number, threads = plan.window_of(first_step), min(THREADS, len(os.sched_getaffinity(0)))
+    number, threads = plan.window_of(first_step), min(THREADS, num_usable())
     with ThreadPoolExecutor(threads, "read-group") as groups, ThreadPoolExecutor(1, "read-window") as ahead:
         read = partial(_window, reader, plan, part, on_bad_shard, groups.map)
         following = ahead.submit(read, number)
