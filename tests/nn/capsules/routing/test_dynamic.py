@@ -1,10 +1,12 @@
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.reference import routing as reference
 from vtr_core.config.blocks.routing import DynamicRouting
 from vtr_core.nn.capsules.agreement import squash
 from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.capsules.routing import dynamic
 from vtr_core.nn.capsules.routing.dynamic import Dynamic
 
 
@@ -84,3 +86,38 @@ def test_recomputed_votes_change_no_gradient_and_are_not_kept(num_iterations):
     assert held[0] > votes
     assert held[0] - held[1] >= votes
     assert held[1] < votes
+
+
+class Largest(TorchDispatchMode):
+    """The number of values of the largest tensor that any operator makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.values = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.values = max(self.values, result.numel())
+        return result
+
+
+def test_votes_of_some_rows_at_a_time_change_no_gradient(monkeypatch):
+    batch, capsules, primary, pose = 7, 6, 3, 4
+    torch.manual_seed(0)
+    module = Dynamic(capsules, primary, DynamicRouting(pose_dim=pose, recompute=True)).double()
+    poses = torch.randn(batch, capsules, primary, dtype=torch.float64)
+    activations = torch.rand(batch, capsules, dtype=torch.float64)
+    results, largest = [], []
+    for votes in (dynamic._VOTES, 3 * capsules**2 * pose):
+        monkeypatch.setattr(dynamic, "_VOTES", votes)
+        module.zero_grad()
+        leaf = poses.clone().requires_grad_()
+        with Largest() as seen:
+            routed = module(Capsules(leaf, activations)).poses
+            routed.square().sum().backward()
+        results.append([routed.detach(), leaf.grad, module.weight.grad])
+        largest.append(seen.values)
+    for pieces, whole in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(pieces, whole, rtol=1e-12, atol=1e-14)
+    assert largest[1] * batch == largest[0] * 3, "memory grows with the rows that are held at once"

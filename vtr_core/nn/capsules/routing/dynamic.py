@@ -10,6 +10,9 @@ from vtr_core.nn.capsules.agreement import agree
 from vtr_core.nn.capsules.capsules import Capsules
 from vtr_core.nn.capsules.routing.secondary import SecondaryActivations
 
+_VOTES = 2**31
+"""Votes that are held at once where they are recomputed: 8.6 GB in float32, and as much again for their gradient."""
+
 
 class Dynamic(nn.Module):
     """C secondary capsules from C primary ones by iterated agreement (Sabour et al. 2017, procedure 1).
@@ -22,7 +25,8 @@ class Dynamic(nn.Module):
     of input under every routing; the length stays in the pose. The gradient is that of the whole procedure, through
     every round. Duarte et al. seem to do the same, judging by memory: their Table 3 reports 11.4 GB more than for
     self-attention, about 14 times the votes of three modalities if it counts one of four GPUs. Here the votes and their
-    gradient are stored once; with `recompute` only the poses are stored, and the votes are recomputed.
+    gradient are stored once; with `recompute` only the poses are stored, and the votes are recomputed, of so many rows
+    at a time that memory does not grow with the batch.
 
     W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ for any C.
     """
@@ -38,7 +42,12 @@ class Dynamic(nn.Module):
         """The secondary capsules."""
         poses = capsules.weighted_poses()
         if self.recompute:
-            routed = checkpoint(self._routed, poses, use_reentrant=False, preserve_rng_state=False)
+            rows = max(1, _VOTES // (self.weight.numel() // self.weight.shape[2]))
+            parts = [
+                checkpoint(self._routed, part, use_reentrant=False, preserve_rng_state=False)
+                for part in poses.split(rows)
+            ]
+            routed = torch.cat(parts)
         else:
             routed = self._routed(poses)
         return self.activations(routed)
