@@ -20,11 +20,17 @@ class HashingSink(io.RawIOBase):
         self._sink = sink
         self.digest = hashlib.sha256()
         self.size = 0
+        self.fault: OSError | None = None
+        """Why a write failed, if one did: writers that are not ours may raise something else afterwards."""
 
     def write(self, data: Any) -> int:
         """Write `data` to the underlying sink."""
         self.digest.update(data)
-        self._sink.write(data)
+        try:
+            self._sink.write(data)
+        except OSError as error:
+            self.fault = error
+            raise
         written = memoryview(data).nbytes
         self.size += written
         return written

@@ -6,9 +6,9 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import pytest
 import torch
@@ -135,18 +135,31 @@ def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:
     assert latest.progress.step == 5
 
 
+class _Full:
+    """A disk with room for so many bytes."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def write(self, data: Any) -> int:
+        self._room -= memoryview(data).nbytes
+        if self._room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return memoryview(data).nbytes
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt"])
+@pytest.mark.parametrize("room", [0, 1000], ids=["at once", "midway"])
 def test_a_checkpoint_that_cannot_be_written_leaves_nothing_and_the_best_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, room: int
 ) -> None:
     folder = RunFolder.at(str(tmp_path))
     for step, value in ((1, 3.0), (2, 1.0)):
         folder.save(checkpoint(Progress(step=step, value=value)), keep=1)
     opened = storage.open_for_writing
 
-    def full(location: Location) -> AbstractContextManager[BinaryIO]:
-        if location.name == "optimizer.pt":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return opened(location)
+    def full(location: Location) -> AbstractContextManager[Any]:
+        return nullcontext(_Full(room)) if location.name == name else opened(location)
 
     monkeypatch.setattr(storage, "open_for_writing", full)
     with pytest.raises(

@@ -123,10 +123,13 @@ def _tensor_bytes(value: Any) -> int:
 
 
 def _write(place: Location, content: Content) -> str:
-    """Write a file piece by piece; returns its SHA-256."""
+    """Write a file piece by piece; returns its SHA-256. OSError or StorageError where that fails."""
     with storage.open_for_writing(place) as sink:
         hashing = HashingSink(sink)
-        content(hashing)
+        try:
+            content(hashing)
+        except RuntimeError as error:  # torch.save's, as it ends its archive after a failed write
+            raise (hashing.fault or error) from error
         return hashing.digest.hexdigest()
 
 
