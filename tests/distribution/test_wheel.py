@@ -55,7 +55,7 @@ def test_what_to_cite() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["version"] == PROJECT["version"]
-    assert len(cited["references"]) == 5
+    assert len(cited["references"]) == 6
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ def names() -> dict[str, Any]:
     """What the example leaves behind."""
     torch.manual_seed(0)
     (example,) = doctest.DocTestFinder(recurse=False).find(vtr_core.nn.mamba, "mamba", globs={})
-    assert len(example.examples) == 13
+    assert len(example.examples) == 12
     result = doctest.DocTestRunner().run(example, clear_globs=False)
     assert result.failed == 0
     return example.globs
@@ -24,9 +24,9 @@ def video(names: dict[str, Any]) -> torch.Tensor:
     """The example's last lines again, with the names as they are now."""
     examples = doctest.DocTestParser().get_examples(vtr_core.nn.mamba.__doc__ or "")
     lines = [
-        example.source for example in examples if example.source.startswith(("scaled", "tokens", "frames", "video"))
+        example.source for example in examples if example.source.startswith(("scaled", "frames", "video"))
     ]
-    assert len(lines) == 4
+    assert len(lines) == 3
     exec("".join(lines), names)
     return names["video"]
 

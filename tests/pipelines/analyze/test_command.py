@@ -243,7 +243,7 @@ def test_bad_requests_are_errors(sets: dict[str, Manifest], save: Callable[..., 
         _causality(save("latent", model__num_concepts=None), sets, tmp_path)
     with pytest.raises(DatasetError, match="not a concept table"):
         _causality(checkpoint, sets, tmp_path, "--concepts", str(tmp_path / "none"))
-    with pytest.raises(ConfigError, match="analyses: causality, complementarity"):
+    with pytest.raises(ConfigError, match="did you mean causality"):
         main(["causation"])
 
 

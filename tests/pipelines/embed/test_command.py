@@ -109,7 +109,7 @@ def test_evaluation_reads_them(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'runs.db'}")
     monkeypatch.chdir(tmp_path)
     computed = evaluate(EvaluateFlags(checkpoint, (data.uri,)))
-    monkeypatch.setattr("pipelines.evaluate.retrieval.embed_rows", None)
+    monkeypatch.setattr("pipelines.evaluate.stored.embed_rows", None)
     read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
     assert read[0].metrics() == computed[0].metrics()
 

@@ -50,7 +50,7 @@ def test_without_the_backward_scan_a_frame_knows_those_before_it_alone() -> None
     model = _model()
     forward = _model(learner=MambaLearner(layers=2, state=4, scan="none"))
     forward.load_state_dict({key: value for key, value in model.state_dict().items() if key in forward.state_dict()})
-    forward._one_direction = False  # the order of the tokens stays that of the trained model
+    forward._kept_last = False  # the order of the tokens stays that of the trained model
     before = _video(model)
     with knock_outs(model)["backward"]():
         assert torch.equal(_video(model), _video(forward))
