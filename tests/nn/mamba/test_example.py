@@ -23,9 +23,7 @@ def names() -> dict[str, Any]:
 def video(names: dict[str, Any]) -> torch.Tensor:
     """The example's last lines again, with the names as they are now."""
     examples = doctest.DocTestParser().get_examples(vtr_core.nn.mamba.__doc__ or "")
-    lines = [
-        example.source for example in examples if example.source.startswith(("scaled", "frames", "video"))
-    ]
+    lines = [example.source for example in examples if example.source.startswith(("scaled", "frames", "video"))]
     assert len(lines) == 3
     exec("".join(lines), names)
     return names["video"]
