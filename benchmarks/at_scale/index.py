@@ -23,7 +23,7 @@ from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
-from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.search.joint import JointItems
 from vtr_core.retrieval.search.nearest import nearest
 from vtr_core.retrieval.search.search import best
@@ -54,10 +54,19 @@ def generated(clips: int, dim: int) -> VideoIndex:
     for first in range(0, clips, 65_536):
         part = generator.standard_normal((min(65_536, clips - first), dim), np.float32)
         vectors[first : first + len(part)] = part / np.linalg.norm(part, axis=1, keepdims=True)
-    names = pa.array([f"clip{number:09d}" for number in range(clips)])
-    times = pa.array(np.zeros(clips))
-    items = Items(pa.table({"item_id": names, "video_id": names, "start": times, "end": times, "caption": names}))
-    record = IndexRecord(
+    shard = Shard.of({"video": vectors, "has_video": np.ones(clips, bool)}, made_items(clips))
+    return VideoIndex.of(made_record(clips, dim, "exact"), shard)
+
+
+def made_items(clips: int) -> Items:
+    """Ids with as many captions."""
+    names, times = pa.array([f"clip{number:09d}" for number in range(clips)]), pa.array(np.zeros(clips))
+    return Items(pa.table({"item_id": names, "video_id": names, "start": times, "end": times, "caption": names}))
+
+
+def made_record(clips: int, dim: int, backend: Backend) -> IndexRecord:
+    """The record of an index of one joint space."""
+    return IndexRecord(
         kind="joint",
         checkpoint="generated",
         model_fingerprint="0" * 64,
@@ -66,13 +75,13 @@ def generated(clips: int, dim: int) -> VideoIndex:
         data_fingerprint="0" * 64,
         num_items=clips,
         sizes={"video": dim},
-        similarity="dot",
+        similarity="cosine",
         latent_weight=0.5,
+        backend=backend,
     )
-    return VideoIndex.of(record, Shard.of({"video": vectors, "has_video": np.ones(clips, bool)}, items))
 
 
-def _peak_kb() -> int:
+def peak_kb() -> int:
     """Peak memory of this process in KiB; that of getrusage would count its parent's too."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
@@ -80,11 +89,11 @@ def _peak_kb() -> int:
 
 def searched(place: str, flags: Flags) -> dict[str, Any]:
     """Times and memory of opening and searching."""
-    idle = _peak_kb()
+    idle = peak_kb()
     began = time.perf_counter()
     index = load_index(locate(place))
     opened = time.perf_counter() - began
-    after_opening = _peak_kb()
+    after_opening = peak_kb()
     asked = np.random.default_rng(1).integers(len(index.items), size=flags.queries)
     (shard,) = index.shards
     vectors = shard.tensors["video"]
@@ -113,7 +122,7 @@ def searched(place: str, flags: Flags) -> dict[str, Any]:
         "found_itself": right / flags.queries,
         "idle_gb": idle / 2**20,
         "opened_gb": after_opening / 2**20,
-        "searched_gb": _peak_kb() / 2**20,
+        "searched_gb": peak_kb() / 2**20,
     }
 
 

@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 from benchmarks.at_scale import candidates
+from benchmarks.at_scale.index import made_items, made_record, peak_kb
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
-from vtr_core.retrieval.index.items import Items
-from vtr_core.retrieval.index.record import Backend, IndexRecord
+from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.index.shards import new_shard
 from vtr_core.retrieval.search.joint_searcher import JointShard
 from vtr_core.storage import locate
@@ -64,31 +63,13 @@ def write(kind: Backend, folder: Path) -> dict[str, Any]:
     clips = np.load(folder / "clips.npy", mmap_mode="r")
     rows, dim = clips.shape
     began = time.perf_counter()
-    names, times = pa.array([f"clip{number:09d}" for number in range(rows)]), pa.array(np.zeros(rows))
-    items = Items(pa.table({"item_id": names, "video_id": names, "start": times, "end": times, "caption": names}))
     tensors = {"video": np.asarray(clips), "has_video": np.ones(rows, bool)}
-    shard = new_shard(tensors, items, kind)
-    index = VideoIndex.of(_record(kind, rows, dim), shard)
+    shard = new_shard(tensors, made_items(rows), kind)
+    index = VideoIndex.of(made_record(rows, dim, kind), shard)
     record = save_index(locate(str(folder / f"ours-{kind}")), index)
     seconds = time.perf_counter() - began
     size = sum(file.bytes for file in record.files)
     return {"build_s": seconds, "build_cpu_s": time.process_time(), "bytes": size, "build_peak_gb": _peak_gb()}
-
-
-def _record(kind: Backend, rows: int, dim: int) -> IndexRecord:
-    return IndexRecord(
-        kind="joint",
-        checkpoint="generated",
-        model_fingerprint="0" * 64,
-        preset="generated",
-        data="generated",
-        data_fingerprint="0" * 64,
-        num_items=rows,
-        sizes={"video": dim},
-        similarity="cosine",
-        latent_weight=0.5,
-        backend=kind,
-    )
 
 
 def search(kind: Backend, folder: Path) -> dict[str, Any]:
@@ -113,8 +94,7 @@ def search(kind: Backend, folder: Path) -> dict[str, Any]:
 
 
 def _peak_gb() -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
+    return peak_kb() / 2**20
 
 
 def measured(flags: Flags, folder: Path) -> dict[str, dict[str, Any]]:

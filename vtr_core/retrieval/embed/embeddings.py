@@ -1,7 +1,6 @@
 """Stored embeddings of a data set: Parquet shards, and a manifest that is written last."""
 
-import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,54 +8,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core import storage
-from vtr_core.config.record import record
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.binary_columns import as_rows, fixed_size_binary
 from vtr_core.errors import DatasetError
-from vtr_core.fingerprint import fingerprint, short
+from vtr_core.fingerprint import short
 from vtr_core.retrieval.embed.clips import EmbeddedRows
-from vtr_core.storage import Location, is_file_name, locate
+from vtr_core.retrieval.embed.stored_set import StoredSet, StoredShard, damaged, load_set, read_shard, write_shard
+from vtr_core.retrieval.embed.tables import TABLE
+from vtr_core.storage import Location, locate
 
 FILE = "embeddings.json"
-VERSION = 1
 _KEYS = ("clip_key", "video_key")
 _VECTOR = np.dtype(np.float32)
 
 
-@dataclass(frozen=True)
-class EmbeddingShard:
-    """A Parquet file of embedded rows."""
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingSet(StoredSet):
+    """The content of `embeddings.json`: the rows of a data set as vectors."""
 
-    file: str
-    rows: int
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class EmbeddingSet:
-    """The content of `embeddings.json`: the rows of a data set, in file order, as one model embeds them."""
-
-    checkpoint: str
-    model_fingerprint: str
-    data: str
-    data_fingerprint: str
     similarity: str
     """Of the vectors; of a dual encoder's concept scores, while its latent vectors are compared by cosine."""
     dims: dict[str, int]
     """Dimensions by modality, or by space of a dual encoder."""
-    shards: tuple[EmbeddingShard, ...]
-    version: int = VERSION
-
-    @property
-    def rows(self) -> int:
-        """The number of rows in all shards."""
-        return sum(shard.rows for shard in self.shards)
-
-    def to_json(self) -> dict[str, Any]:
-        """The set with its fingerprint."""
-        value = {**asdict(self), "shards": [asdict(shard) for shard in self.shards]}
-        return {**value, "fingerprint": fingerprint(value)}
 
     def check(self, found: str, manifest: Manifest, uri: str) -> None:
         """DatasetError unless the set, at `uri`, is of `manifest` by the model with the fingerprint `found`."""
@@ -77,37 +50,24 @@ def load_embeddings(uri: str) -> EmbeddingSet:
     location = locate(uri)
     storage.check_readable(location)
     if not storage.exists(location / FILE):
-        if storage.exists(location / "table.json"):
+        if storage.exists(location / TABLE):
             raise DatasetError(f"{uri} holds a table by vtr embed --write, no vectors; run vtr embed to another --out")
         what = "are not complete; repeat the vtr embed command" if storage.exists(location / "_embed") else "have none"
         raise DatasetError(
             f"{uri} holds no embeddings: they {what}, or make them with vtr embed <checkpoint> --data <URI> --out {uri}"
         )
-    value = storage.read_json(location / FILE)
-    try:
-        if value["version"] != VERSION:
-            raise ValueError(f"it is of version {value['version']}, this code reads {VERSION}")
-        shards = tuple(record(EmbeddingShard, shard) for shard in value["shards"])
-        found = record(EmbeddingSet, {**value, "shards": shards})
-        if value.get("fingerprint") != found.to_json()["fingerprint"]:
-            raise ValueError("it does not match its fingerprint")
-        if not all(is_file_name(shard.file) for shard in shards) or not shards or not found.dims:
-            raise ValueError("its files are not those of embeddings")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _damaged(location / FILE, error) from error
+    found = load_set(EmbeddingSet, location / FILE)
+    if not found.dims:
+        raise damaged(location / FILE, "its files are not those of embeddings")
     return found
 
 
-def write_rows(rows: EmbeddedRows, location: Location) -> EmbeddingShard:
+def write_rows(rows: EmbeddedRows, location: Location) -> StoredShard:
     """Write a shard, atomically."""
     columns = {"clip_key": rows.clip_key, "video_key": rows.video_key}
     columns |= {name: fixed_size_binary(vectors.astype(_VECTOR)) for name, vectors in rows.vectors.items()}
     columns |= {f"has_{name}": present for name, present in rows.present.items()}
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink, compression="none", use_dictionary=False, write_statistics=False)
-    content = bytes(sink.getvalue())
-    storage.write_bytes(location, content)
-    return EmbeddingShard(location.name, len(rows.clip_key), len(content), hashlib.sha256(content).hexdigest())
+    return write_shard(pa.table(columns), location, compression="none", use_dictionary=False, write_statistics=False)
 
 
 def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
@@ -123,7 +83,7 @@ def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
     )
     first = 0
     for shard in found.shards:
-        part = _read_rows(locate(uri) / shard.file, shard, found.dims)
+        part = _read_rows(locate(uri), shard, found.dims)
         place = slice(first, first + shard.rows)
         for name in found.dims:
             whole.vectors[name][place], whole.present[name][place] = part.vectors[name], part.present[name]
@@ -132,12 +92,8 @@ def read_embeddings(found: EmbeddingSet, uri: str) -> EmbeddedRows:
     return whole
 
 
-def _read_rows(location: Location, shard: EmbeddingShard, dims: dict[str, int]) -> EmbeddedRows:
-    if not storage.exists(location):
-        raise DatasetError(f"{location} is missing though {FILE} lists it; run vtr embed again")
-    content = storage.read_bytes(location)
-    if hashlib.sha256(content).hexdigest() != shard.sha256:
-        raise _damaged(location, "its sha256 differs")
+def _read_rows(folder: Location, shard: StoredShard, dims: dict[str, int]) -> EmbeddedRows:
+    content = read_shard(folder, shard, FILE)
     try:
         table = pq.read_table(pa.BufferReader(content))
         column = {name: table.column(name).combine_chunks() for name in table.column_names}
@@ -151,13 +107,9 @@ def _read_rows(location: Location, shard: EmbeddingShard, dims: dict[str, int]) 
         }:
             raise ValueError("its vectors have other shapes")
     except Exception as error:  # whatever the parser meets in a file that someone else made
-        raise _damaged(location, error) from error
+        raise damaged(folder / shard.file, error) from error
     return rows
 
 
 def _one(column: Any) -> Any:
     return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-
-
-def _damaged(location: Location, fault: object) -> DatasetError:
-    return DatasetError(f"{location} is damaged ({fault}); run vtr embed again")

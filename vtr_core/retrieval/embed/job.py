@@ -9,10 +9,11 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.fingerprint import fingerprint
-from vtr_core.retrieval.embed.embeddings import FILE, EmbeddingSet, EmbeddingShard, load_embeddings, write_rows
+from vtr_core.retrieval.embed.embeddings import FILE, EmbeddingSet, load_embeddings, write_rows
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.embed.outputs import VECTORS, OutputSettings, check_settings, output_of
 from vtr_core.retrieval.embed.rows import embed_rows
+from vtr_core.retrieval.embed.stored_set import StoredShard
 from vtr_core.retrieval.embed.tables import TABLE, TableSet, load_table_set, write_table
 from vtr_core.storage import Location
 from vtr_core.systems.loaded_model import TrainedModel
@@ -134,7 +135,7 @@ def do(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> int:
     return shard.rows
 
 
-def _written(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> tuple[EmbeddingShard, dict[str, int]]:
+def _written(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> tuple[StoredShard, dict[str, int]]:
     """The shard, and the dimensions of its vectors."""
     if plan.output != VECTORS:
         table = output_of(loaded, plan.output).table(loaded, plan.manifest, task.places, plan.settings)
@@ -147,7 +148,7 @@ def _written(plan: EmbedPlan, loaded: TrainedModel, task: EmbedTask) -> tuple[Em
 class _Done:
     """The record of a finished task."""
 
-    shard: EmbeddingShard
+    shard: StoredShard
     dims: dict[str, int]
 
 
@@ -188,7 +189,7 @@ def _read(plan: EmbedPlan, task: EmbedTask) -> _Done:
     place = plan.record(task)
     try:
         value = storage.read_json(place)
-        found = record(_Done, {**value, "shard": record(EmbeddingShard, value["shard"])})
+        found = record(_Done, {**value, "shard": record(StoredShard, value["shard"])})
         if found.shard.file != task.file:
             raise ValueError(f"it is not of {task.file}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -55,59 +55,58 @@ def muse_clip_msrvtt() -> TrainConfig:
 
 def clip4clip_msvd() -> TrainConfig:
     """CLIP4Clip on MSVD: every epoch has one of the about 41 captions of each of the 1,200 training videos."""
-    return _trained_on(clip4clip_msrvtt(), "clip4clip-msvd", captions=48_774, videos=1_200)
+    return _trained_on(clip4clip_msrvtt(), "clip4clip-msvd", captions=41)
 
 
 def muse_clip_msvd() -> TrainConfig:
     """MUSE's block on MSVD."""
-    return _trained_on(muse_clip_msrvtt(), "muse-clip-msvd", captions=48_774, videos=1_200)
+    return _trained_on(muse_clip_msrvtt(), "muse-clip-msvd", captions=41)
 
 
 def clip4clip_lsmdc() -> TrainConfig:
     """CLIP4Clip on LSMDC's about 101,000 training clips, with one caption each."""
-    return _trained_on(clip4clip_msrvtt(), "clip4clip-lsmdc", captions=101_000, videos=101_000)
+    return _trained_on(clip4clip_msrvtt(), "clip4clip-lsmdc", captions=1)
 
 
 def muse_clip_lsmdc() -> TrainConfig:
     """MUSE's block on LSMDC."""
-    return _trained_on(muse_clip_msrvtt(), "muse-clip-lsmdc", captions=101_000, videos=101_000)
+    return _trained_on(muse_clip_msrvtt(), "muse-clip-lsmdc", captions=1)
 
 
 def clip4clip_didemo() -> TrainConfig:
     """CLIP4Clip on DiDeMo's 8,395 training videos: all sentences of a video as one paragraph."""
-    return _paragraphs(clip4clip_msrvtt(), "clip4clip-didemo", videos=8_395)
+    return _paragraphs(clip4clip_msrvtt(), "clip4clip-didemo")
 
 
 def muse_clip_didemo() -> TrainConfig:
     """MUSE's block on DiDeMo."""
-    return _paragraphs(muse_clip_msrvtt(), "muse-clip-didemo", videos=8_395)
+    return _paragraphs(muse_clip_msrvtt(), "muse-clip-didemo")
 
 
 def clip4clip_activitynet() -> TrainConfig:
     """CLIP4Clip on ActivityNet Captions' 10,009 training videos: paragraph retrieval."""
-    return _paragraphs(clip4clip_msrvtt(), "clip4clip-activitynet", videos=10_009)
+    return _paragraphs(clip4clip_msrvtt(), "clip4clip-activitynet")
 
 
 def muse_clip_activitynet() -> TrainConfig:
     """MUSE's block on ActivityNet Captions."""
-    return _paragraphs(muse_clip_msrvtt(), "muse-clip-activitynet", videos=10_009)
+    return _paragraphs(muse_clip_msrvtt(), "muse-clip-activitynet")
 
 
-def _trained_on(base: TrainConfig, name: str, captions: int, videos: int) -> TrainConfig:
-    """Five passes over all `captions`, of which an epoch sees one a video."""
-    a_video = round(captions / videos)
+def _trained_on(base: TrainConfig, name: str, captions: int) -> TrainConfig:
+    """Five passes over the `captions` of each video, of which an epoch sees one."""
     changes: Changes = {
         "preset": name,
-        "training.epochs": _PASSES * a_video,
-        "training.validate_every": a_video,
+        "training.epochs": _PASSES * captions,
+        "training.validate_every": captions,
     }
     return override(base, changes)
 
 
-def _paragraphs(base: TrainConfig, name: str, videos: int) -> TrainConfig:
+def _paragraphs(base: TrainConfig, name: str) -> TrainConfig:
     """64 frames and 64 words, with a paragraph per video."""
     changes: Changes = {"batch.max_frames": 64, "model.inputs.max_words": 64, "evaluation.batch_rows": 8}
-    return override(_trained_on(base, name, captions=videos, videos=videos), changes)
+    return override(_trained_on(base, name, captions=1), changes)
 
 
 def clip4clip_tiny() -> TrainConfig:
