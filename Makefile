@@ -62,7 +62,8 @@ install-mamba: install
 demo: install
 	$(BIN)/vtr demo
 
-# Each process has a Ray of its own; a file's tests stay together.
+# Each process has a Ray of its own; a file's tests stay together. Tests start some hundred processes: compiled once, not by each.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
 
 test: $(DEV)

@@ -18,18 +18,18 @@ from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core.data.ingest.ingest import do
 from vtr_core.errors import InputError, VtrError
 
-CASES = 100
 COMMANDS = 15
 
 
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 100), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("name", WORLDS)
-def test_adapter(name: str, tmp_path: Path) -> None:
+def test_adapter(name: str, seeds: range, tmp_path: Path) -> None:
     world, tally = WORLDS[name], Tally()
     (tmp_path / "valid").mkdir()
     world.write(tmp_path / "valid")
     ingest(world.source(tmp_path / "valid"), tmp_path / "out", strict=True)
     with memory_limit():
-        for seed in range(CASES):
+        for seed in seeds:
             random = Random(f"{name} {seed}")
             root = _copy(tmp_path, seed)
             done = damage(root, random)
@@ -37,7 +37,7 @@ def test_adapter(name: str, tmp_path: Path) -> None:
             tally.run(f"{seed} {done.what} {done.file}", partial(ingest, source, out, strict), str(root))
             assert sorted(path.name for path in root.parent.iterdir()) in (["in"], ["in", "out"])
             clear(root.parent)
-    tally.check(CASES)
+    tally.check(len(seeds))
 
 
 @pytest.mark.parametrize("name", WORLDS)

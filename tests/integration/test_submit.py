@@ -127,6 +127,7 @@ def test_a_submitted_training(workers: str, head: Head, world: Path, own_trackin
     assert f"there is a job {job_id} on this cluster" in again.stderr
 
 
+@pytest.mark.long
 def test_a_failed_jobs_exit_code(head: Head) -> None:
     done = head.vtr("--", "evaluate", "none", "--data", "nothing")
     assert done.returncode == 2
@@ -137,11 +138,20 @@ def test_a_failed_jobs_exit_code(head: Head) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"RAY_AUTH_TOKEN": "f" * 32}, "does not accept this token"),
-        ({"RAY_AUTH_MODE": "disabled"}, "asks for a token; set RAY_AUTH_MODE=token"),
-        ({"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"}, "RAY_AUTH_TOKEN_PATH=/none cannot be read"),
+        pytest.param({"RAY_AUTH_TOKEN": "f" * 32}, "does not accept this token", id="wrong"),
+        pytest.param(
+            {"RAY_AUTH_MODE": "disabled"},
+            "asks for a token; set RAY_AUTH_MODE=token",
+            id="none",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            {"RAY_AUTH_TOKEN": "", "RAY_AUTH_TOKEN_PATH": "/none"},
+            "RAY_AUTH_TOKEN_PATH=/none cannot be read",
+            id="lost file",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["wrong", "none", "lost file"],
 )
 def test_without_the_token_nothing_is_submitted(head: Head, changed: dict[str, str], message: str) -> None:
     done = head.vtr("--", "evaluate", "none", "--data", "nothing", **changed)

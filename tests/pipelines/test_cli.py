@@ -198,9 +198,9 @@ def test_a_fault_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     "words",
     [
-        ["ingest", "pairs", "--out", "x", "--table", "none.csv"],
+        pytest.param(["ingest", "pairs", "--out", "x", "--table", "none.csv"], marks=pytest.mark.long),
         ["train", "capsule-howto", "--data", "d"],
-        ["evaluate", "none", "--data", "d"],
+        pytest.param(["evaluate", "none", "--data", "d"], marks=pytest.mark.long),
     ],
     ids=" ".join,
 )

@@ -39,6 +39,9 @@ MODELS["fully_connected"] = FullyConnectedConfig(hidden_dim=20, **SHARED)
 MODELS["gated_unit"] = FullyConnectedConfig(layers="gated_unit", **SHARED)
 MODELS["self_attention_baseline"] = SelfAttentionBaselineConfig(num_tokens=4, attention_dim=6, num_heads=2, **SHARED)
 
+QUICK = ("capsule_net, self_attention", "fully_connected", "self_attention_baseline")
+"""Those of a hundred steps that `make test` has time for."""
+
 
 def _model(name, **changes):
     torch.manual_seed(0)
@@ -164,7 +167,9 @@ def test_precision_follows_the_parameters_and_autocast(name):
     torch.testing.assert_close(half, model(clips()).vectors["video"], atol=0.1, rtol=0.1)
 
 
-@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MODELS]
+)
 def test_it_learns_to_match_its_batch(name):
     model, batch = _model(name, normalize=True), clips()
     optimizer = torch.optim.Adam(model.parameters(), 1e-2)

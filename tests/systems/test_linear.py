@@ -52,6 +52,7 @@ def test_its_folder_is_small() -> None:
     assert sum(len(file.read_text().splitlines()) for file in (ROOT / "tests/systems/linear").glob("*.py")) <= 300
 
 
+@pytest.mark.long
 def test_it_is_trained_evaluated_indexed_and_searched(env: Mapping[str, str], tmp_path: Path) -> None:
     data = toy_dataset(tmp_path / "data", clips_of=[3] * 24)[0].uri
     run, index = str(tmp_path / "r"), str(tmp_path / "i")

@@ -37,6 +37,8 @@ KINDS: dict[str, tuple[str, str, dict[str, str]]] = {
     "vp9": ("webm", "libvpx-vp9", {"g": "15", "cpu-used": "8", "deadline": "realtime"}),
     "no key frames": ("mkv", "libx264", {"x264-params": "keyint=infinite"}),
 }
+QUICK = (("regular", "open groups"), ("variable", "mp4"), ("variable", "vp9"))
+"""Those that `make test` has time for."""
 
 
 def moving(path: Path, codec: str, options: dict[str, str], times: Sequence[float]) -> Path:
@@ -87,8 +89,14 @@ def compare(path: Path, streams: Sequence[Stream]) -> tuple[End, list[End]]:
     return end, [one for one in ends if isinstance(one, End)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("times", ["regular", "variable"])
+@pytest.mark.parametrize(
+    ("times", "kind"),
+    [
+        (times, kind) if (times, kind) in QUICK else pytest.param(times, kind, marks=pytest.mark.long)
+        for times in ("regular", "variable")
+        for kind in KINDS
+    ],
+)
 def test_spans_give_what_one_pass_gives(kind: str, times: str, tmp_path: Path) -> None:
     suffix, codec, options = KINDS[kind]
     moments = variable() if times == "variable" else [k / RATE for k in range(SECONDS * RATE)]

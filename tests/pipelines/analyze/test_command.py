@@ -119,6 +119,7 @@ def _table(folder: Path, sets: dict[str, Manifest], names: tuple[str, ...] = CON
     return save_concept_table(str(folder), head, parts).uri
 
 
+@pytest.mark.long
 def test_detectors_are_judged_by_the_concept_table(
     sets: dict[str, Manifest], save: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
