@@ -3,6 +3,7 @@
 python -m benchmarks.extract --videos FOLDER                 videos of one's own
 python -m benchmarks.extract --films 20 --repeats 1          a look at it
 python -m benchmarks.extract --peers Curator FOLDER          beside a checkout of another (benchmarks/peers/extractors)
+taskset --cpu-list 0 python -m benchmarks.extract …          all with one thread, on one core
 Writes extract.json and extract.md. All ways are run in turns, each round all of them. Others run with this Python,
 which needs torchvision, OpenCV and what else they import, and ffmpeg. Peak memory is of the process and its decoders.
 """
@@ -24,6 +25,7 @@ from typing import Any
 import torch
 
 from benchmarks.machine import processor, versions
+from benchmarks.peers.extraction_page import markdown
 from pipelines.arguments import parse
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.data.worlds.shapes import FRAME_RATE, SECONDS, film, frames
@@ -147,6 +149,7 @@ def one_round(
     if ray:
         found["ray_s"] = on_ray(uris, chosen, cores)
         found["ray_share_of_limit"] = limit / cores / found["ray_s"]
+        found |= _start(found["ray_s"], on_ray(uris[: len(uris) // 2], chosen, cores), limit / cores)
     seen = [one for one in chosen if one.recipe.modality == "video"]
     if peers:
         ours = whole(uris, seen, cores)
@@ -159,6 +162,12 @@ def one_round(
             f"{name}_times_processor": took["processor"] / ours.processor,
         }
     return found
+
+
+def _start(all_s: float, half_s: float, limit_s: float) -> dict[str, float]:
+    """What Ray Data takes for any number of videos, and its share of the limit without that; halves are alike."""
+    growth = max(all_s - half_s, 1e-9)
+    return {"ray_half_s": half_s, "ray_start_s": half_s - growth, "ray_share_of_many": limit_s / 2 / growth}
 
 
 def compare(
@@ -214,62 +223,6 @@ def _now() -> Spent:
 def _since(begun: Spent) -> Spent:
     now = _now()
     return Spent(now.clock - begun.clock, now.processor - begun.processor)
-
-
-def markdown(figures: Mapping[str, Any]) -> str:
-    """The figures as a page."""
-    found, memory = figures["found"], figures["memory"]
-    rays = ""
-    if "ray_s" in found:
-        rays = f"| extraction by Ray Data, on the clock, start of its actors included | {found['ray_s']:.1f} |\n"
-    held = "\n".join(f"| {what} | {one['process']:.2f} | {one['decoder']:.2f} |" for what, one in memory.items())
-    by_ray = f", by Ray Data **{found['ray_share_of_limit']:.2f}**" if rays else ""
-    return f"""# Extraction beside its limit, and beside others
-
-{figures["videos"]} videos, {", ".join(figures["recipes"])}, {figures["processor"]}; av \
-{figures["versions"]["av"]}, torch {figures["versions"]["torch"]}; medians of {figures["repeats"]} rounds, load \
-{found["load"]:.1f} in the middle of them. `{figures["command"]}`
-
-| | seconds |
-|---|---:|
-| decoding alone, one thread, processor time | {found["decoding_s"]:.1f} |
-| networks alone, one thread, processor time | {found["networks_s"]:.1f} |
-| extraction in one process with its decoders, on the clock | {found["extraction_s"]:.1f} |
-| the same, processor time | {found["extraction_processor_s"]:.1f} |
-{rays}
-The limit is both alone, perfectly overlapped on all cores. Extraction reaches **{found["share_of_limit"]:.2f}** of it \
-on the clock{by_ray}, and spends **{found["share_of_processor"]:.2f}** of its processor time on nothing else. On a \
-machine that does other work the first is of what was left of it: a load of {figures["cores"]} is this work alone, and \
-of a busier machine only processor times are to be believed.
-{_peers_table(found, figures["peers"])}
-| peak memory, GB | process | decoder, its start as a copy of the process included |
-|---|---:|---:|
-{held}
-"""
-
-
-def _peers_table(found: Mapping[str, float], peers: Sequence[str]) -> str:
-    if not peers:
-        return "\nOther extractors were not compared.\n"
-    rows = "\n".join(
-        f"| {name} | {found[f'{name}_s']:.1f} | {found[f'{name}_processor_s']:.1f} | {found[f'{name}_times']:.2f} | "
-        f"{found[f'{name}_times_processor']:.2f} |"
-        for name in peers
-    )
-    best = min(found[f"{name}_times_processor"] for name in peers)
-    return f"""
-Others, files of their own checkouts with the same network in their place for one, pictures alone, a frame a second:
-
-| | seconds on the clock | of processors | times ours, clock | times ours, processors |
-|---|---:|---:|---:|---:|
-| this project | {found["ours_s"]:.1f} | {found["ours_processor_s"]:.1f} | 1 | 1 |
-{rows}
-
-Per second of processor time it is **{best:.2f}** times as fast as the best of them (the goal was 2). That flatters it \
-where the machine is busy: their networks have a thread for each core, whose waiting for each other counts as \
-processor time, and this project's have one. By hand, bound to one core with one thread, two films of 30 s took \
-Curator 3.0 s of processor time and this project 2.5: **1.2 times**, for the network takes most of either.
-"""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, load
 from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights import packaged
+from vtr_core.backbones.weights_files import packaged
 
 CORES = len(os.sched_getaffinity(0))
 Extract = Callable[[Sequence[str], Path], int]

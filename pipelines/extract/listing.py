@@ -2,7 +2,7 @@
 
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.backbones.weights import packaged
+from vtr_core.backbones.weights_files import packaged
 from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream, Stream

@@ -13,7 +13,7 @@ from tests.reference.video import frame_times, shown_at
 from vtr_core.backbones.imagenet_lite import NORMALIZATION, classifier
 from vtr_core.backbones.pixels import to_floats
 from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights import packaged
+from vtr_core.backbones.weights_files import packaged
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.pictures import picture

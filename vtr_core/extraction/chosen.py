@@ -6,7 +6,7 @@ from typing import Any
 
 from vtr_core.backbones.recipe import Modality, Recipe
 from vtr_core.backbones.recipes import recipe
-from vtr_core.backbones.weights import file_sha256, weights_file
+from vtr_core.backbones.weights_files import file_sha256, weights_file
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
 from vtr_core.video.decoders import Decoder

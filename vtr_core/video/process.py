@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class DecodingProcess:
         self._how = how
         self._child: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._closing = threading.Lock()
 
     def decode(self, uri: str, streams: Sequence[Stream], span: Span | None = None) -> Iterator[Chunk | End]:
         """As `decoding.decode`, within the limits; VideoFault also where they are exceeded.
@@ -85,13 +87,15 @@ class DecodingProcess:
         return None if self._child is None else self._child.pid
 
     def close(self) -> None:
-        """End the process."""
-        if self._child is not None:
-            assert self._connection is not None
-            self._child.kill()
-            self._child.communicate()
-            self._connection.close()
-        self._child = self._connection = None
+        """End the process; any thread may, also while another one waits for the decoder and then ends it too."""
+        with self._closing:
+            child, connection = self._child, self._connection
+            self._child = self._connection = None
+            if child is not None:
+                assert connection is not None
+                child.kill()
+                child.communicate()
+                connection.close()
 
     def __enter__(self) -> "DecodingProcess":
         return self
