@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pipelines.explain.flags import PAGE, VALUES, ExplainQueriesFlags, given_queries
+from pipelines.explain.video_files import video_files
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Examp
     from pipelines.report.logged_run import log_run
     from vtr_core import storage
     from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.extraction.clip_frames import ClipFrames, ClipSpan
     from vtr_core.retrieval.explain.frames import check_frames, read_pictures
     from vtr_core.retrieval.explain.page import render_examples
     from vtr_core.run.inputs import usable_data
@@ -33,10 +35,13 @@ def explain_examples(flags: ExplainQueriesFlags, first: "LoadedModel") -> "Examp
     out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
     check_frames(frames)
     manifest = usable_data(first.config.model, flags.data)
+    videos = video_files(flags.videos, manifest)
     check_writable(out)
     report = _report(flags, first, manifest)
-    shown = [hit.item_id for query in report.queries for answer in query.answers for hit in answer.hits]
-    page = render_examples(report, read_pictures(frames, shown, Thumbnails(manifest)))
+    hits = [hit for query in report.queries for answer in query.answers for hit in answer.hits]
+    spans = [ClipSpan(hit.item_id, hit.video_id, hit.start or 0.0, hit.end or 0.0) for hit in hits]
+    cut = ClipFrames(Thumbnails(manifest), videos, spans)
+    page = render_examples(report, read_pictures(frames, [hit.item_id for hit in hits], cut))
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
     _print(report, (out / PAGE).uri)

@@ -48,6 +48,8 @@ class ExplainQueriesFlags:
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     keyframes: str | None = None
     """Folder of pictures, <video or clip id>.jpg or .png (default: the data set's thumbnails, where it has them)."""
+    videos: str | None = None
+    """Video files by video id, a folder, glob, list or table, for key frames of clips without a picture."""
     serve: bool = False
     """Serve a page in which queries can be typed and the transform adjusted."""
     host: str = "127.0.0.1"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse
 from pipelines.explain.flags import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries
+from pipelines.explain.video_files import video_files
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Re
     from vtr_core.train.checkpoint.load import load_model
 
     manifest = usable(flags.data, require_videos)
+    video_files(flags.videos, manifest)
     loaded = loaded or load_model(flags.checkpoint, device())
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)

@@ -14,6 +14,7 @@ from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -243,14 +244,17 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
     """The results of the finished runs in a folder."""
     figures: dict[str, dict[str, tuple[float, ...]]] = {}
     chance: dict[str, float] = {}
+    similarities: dict[str, str] = {}
     for variant in variants:
         found: dict[str, list[float]] = {}
         for values in _finished(out, variant, test_sets, seeds):
             for name, value in values["figures"].items():
                 found.setdefault(name, []).append(value)
             chance |= values["chance"]
+            if "similarity_judged_by" in values:
+                similarities[variant] = str(Protocol.from_flat(values))
         figures[variant] = {name: tuple(values) for name, values in found.items()}
-    return Results(figures, chance)
+    return Results(figures, chance, similarities=similarities)
 
 
 def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
