@@ -5,16 +5,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse
-from pipelines.explain.flags import ExplainQueriesFlags, Ready
+from pipelines.explain.flags import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries
+from pipelines.explain.video_files import video_files
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.retrieval.explain.values import ExplainOptions, ExplainReport
     from vtr_core.tracking.run import TrackedRun
-
-
-PAGE, VALUES = "explanations.html", "explanations.json"
+    from vtr_core.train.checkpoint.load import LoadedModel
 
 
 def main(argv: Sequence[str]) -> None:
@@ -26,15 +25,33 @@ def main(argv: Sequence[str]) -> None:
 
         serve(ready(flags), flags)
     else:
-        explain_queries(flags)
+        _explain(flags)
+
+
+def _explain(flags: ExplainQueriesFlags) -> None:
+    """The page that the kind of the first model has: explanations by concepts, or retrieved examples."""
+    from pipelines.evaluation_inputs import device
+    from pipelines.explain.examples import explain_examples
+    from vtr_core.retrieval.embed.joint_space import JointSpace
+    from vtr_core.retrieval.spaces import spaces_of
+    from vtr_core.train.checkpoint.load import load_model
+
+    given_queries(flags)  # faults of queries are named before a model is loaded
+    loaded = load_model(flags.checkpoint, device())
+    if isinstance(spaces_of(loaded, "vtr explain"), JointSpace):
+        explain_examples(flags, loaded)
+    else:
+        explain_queries(flags, loaded)
 
 
 def _check(flags: ExplainQueriesFlags) -> None:
-    if flags.against is not None and (flags.serve or flags.transform is not None):
+    if flags.against and (flags.serve or flags.transform is not None):
         raise ConfigError(
-            "vtr explain: two models are compared as they were trained, on a page; leave out --serve and --transform, "
-            "or the second checkpoint"
+            "vtr explain: models are compared as they were trained, on a page; leave out --serve and --transform, "
+            "or all checkpoints but one"
         )
+    if len(flags.against) >= MOST_MODELS:
+        raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")
     if flags.serve:
         if flags.out is not None or flags.queries is not None:
             raise ConfigError(
@@ -48,8 +65,11 @@ def _check(flags: ExplainQueriesFlags) -> None:
         raise ConfigError("vtr explain: give --query TEXT… or --queries FILE")
 
 
-def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
-    """Answer the queries, write the page and its JSON, and log both as a run of the experiment."""
+def explain_queries(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> "ExplainReport":
+    """Answer the queries, write the page and its JSON, and log both as a run of the experiment.
+
+    loaded: the model of the first checkpoint, where it is loaded already.
+    """
     from pipelines.evaluation_inputs import short_names
     from pipelines.report.links import print_link
     from pipelines.report.logged_run import log_run
@@ -63,15 +83,15 @@ def explain_queries(flags: ExplainQueriesFlags) -> "ExplainReport":
 
     assert flags.out is not None
     options = ExplainOptions(hits=flags.k, tags=flags.tags)
-    given = _given(flags)
+    given = given_queries(flags)
     out, frames = locate(flags.out), None if flags.keyframes is None else locate(flags.keyframes)
     check_writable(out)
     check_frames(frames)
-    found = ready(flags)
+    found = ready(flags, loaded)
     report = _report(found, given, options)
-    if flags.against is not None:
-        other = ready(replace(flags, checkpoint=flags.against))
-        report = side_by_side(report, _report(other, given, options))
+    if flags.against:
+        others = (_report(ready(replace(flags, checkpoint=one)), given, options) for one in flags.against)
+        report = side_by_side([report, *others])
     shown = [hit.video_id for query in report.queries for answer in query.answers for hit in answer.hits]
     page = render_explanations(report, read_pictures(frames, shown, Thumbnails(found.manifest)))
     storage.write_bytes(out / PAGE, page.encode())
@@ -93,8 +113,8 @@ def _report(found: Ready, given: "Sequence[tuple[str, str | None]]", options: "E
     return explain_report(found.described, found.videos, asked, queries, found.scoring, found.improved, options)
 
 
-def ready(flags: ExplainQueriesFlags) -> Ready:
-    """Load the checkpoint and embed the data set."""
+def ready(flags: ExplainQueriesFlags, loaded: "LoadedModel | None" = None) -> Ready:
+    """Load the checkpoint, unless it is given, and embed the data set."""
     from pipelines.evaluation_inputs import device
     from vtr_core.analysis.transforms import Transform, read_transform
     from vtr_core.data.records.required_kind import require_videos
@@ -105,7 +125,8 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     from vtr_core.train.checkpoint.load import load_model
 
     manifest = usable(flags.data, require_videos)
-    loaded = load_model(flags.checkpoint, device())
+    video_files(flags.videos, manifest)
+    loaded = loaded or load_model(flags.checkpoint, device())
     spaces = dual_spaces_of(loaded, "an explanation by concepts")
     spaces.check(loaded.config, manifest)
     kind = spaces.concept_similarity(loaded.config)
@@ -119,25 +140,6 @@ def ready(flags: ExplainQueriesFlags) -> Ready:
     return Ready(
         loaded, spaces, manifest, videos, (embedded.captions, embedded.caption_video), scoring, improved, described
     )
-
-
-def _given(flags: ExplainQueriesFlags) -> list[tuple[str, str | None]]:
-    from vtr_core import storage
-    from vtr_core.errors import InputError
-    from vtr_core.retrieval.explain.queries import parse_queries
-    from vtr_core.storage import locate
-
-    if flags.queries is None:
-        if not all(text.strip() for text in flags.query):
-            raise ConfigError("vtr explain: a query is empty; say what the video shows")
-        return [(text.strip(), None) for text in flags.query]
-    try:
-        content = storage.read_bytes(locate(flags.queries))
-    except FileNotFoundError as error:
-        raise InputError(f"--queries {flags.queries} does not exist") from error
-    except OSError as error:
-        raise InputError(f"--queries {flags.queries} cannot be read ({error})") from error
-    return parse_queries(content, flags.queries)
 
 
 def _print(report: "ExplainReport", page: str) -> None:

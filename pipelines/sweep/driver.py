@@ -5,12 +5,7 @@ are lost or repeated, and it loses ASHA's state. The state of a trial is its run
 `trials.json`; Tune gets the unfinished trials.
 """
 
-import os
 import signal
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from ray import tune
@@ -18,23 +13,15 @@ from ray.tune import Callback
 
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialTable
 from pipelines.sweep.trainable import TrialTrainable, trial_bundle
+from pipelines.sweep.tune_trials import fit_trials
 from tune_spaces.optuna_points import OptunaPoints
 from tune_spaces.points import SchedulerKind, planned_points
 from tune_spaces.schedulers import build_scheduler, tell_earlier
-from vtr_core import ray_private, storage
 from vtr_core.errors import ClusterError, Interrupted
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.space import Point, Space
 from vtr_core.train.fleet.placement import placement, room
 from vtr_core.train.trainer import check_resources, uses_gpu
-
-_SETTINGS = {
-    "RAY_AIR_NEW_OUTPUT": "0",  # no tables of Tune's beside our lines
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a failed trial reports its reason without an objective
-    "TUNE_GLOBAL_CHECKPOINT_S": "86400",
-    ray_private.SYNC_WARNING: "0",
-}
 
 
 def concurrent_trials(config: TrainConfig, most: int | None) -> int:
@@ -59,7 +46,6 @@ def run_trials(
     folder: SweepFolder, record: SweepRecord, base: TrainConfig, space: Space, table: TrialTable, callback: Callback
 ) -> None:
     """Run the unfinished trials; Interrupted after Ctrl-C or SIGTERM."""
-    os.environ.update({name: value for name, value in _SETTINGS.items() if name not in os.environ})
     todo = _planned(record, space, table)
     ended = [row for row in table.rows if row.state in ENDED]
     left = record.num_samples - len(ended) if record.search == "optuna" else len(todo)
@@ -75,33 +61,9 @@ def run_trials(
         search = _optuna(record, space, table)
     else:
         config["trial"] = tune.grid_search([{"number": number, "point": dict(point)} for number, point in todo])
+    at_once = concurrent_trials(base, record.max_concurrent)
     scratch = folder.location / "tune"
-    tuner = tune.Tuner(
-        TrialTrainable,
-        param_space=config,
-        tune_config=tune.TuneConfig(
-            scheduler=scheduler,
-            search_alg=search,
-            num_samples=left if search is not None else 1,
-            max_concurrent_trials=concurrent_trials(base, record.max_concurrent),
-            trial_name_creator=_name,
-            trial_dirname_creator=_name,
-            reuse_actors=False,
-        ),
-        run_config=tune.RunConfig(
-            name=uuid.uuid4().hex,
-            storage_path=scratch.uri if scratch.is_local else scratch.path,
-            storage_filesystem=None if scratch.is_local else scratch.filesystem,
-            failure_config=tune.FailureConfig(max_failures=0),
-            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # a trial writes its own checkpoints
-            callbacks=[callback],
-            verbose=0,
-        ),
-    )
-    ray_private.only_errors(ray_private.TALKATIVE_IN_SWEEPS)
-    with _terminable() as received:
-        tuner.fit()
-    storage.delete_folder(scratch)
+    received = fit_trials(TrialTrainable, config, at_once, scratch, callback, scheduler, search, left)
     if received or any(row.state in ("waiting", "running") for row in table.rows):
         raise Interrupted(received[0] if received else signal.SIGINT)
 
@@ -123,26 +85,3 @@ def _optuna(record: SweepRecord, space: Space, table: TrialTable) -> OptunaPoint
         known=[(row.point, row.objective) for row in ended if row.objective is not None],
         first=1 + max((row.number for row in table.rows), default=-1),
     )
-
-
-def _name(trial: Any) -> str:
-    return f"trial-{trial.config['trial']['number']:03d}"
-
-
-@contextmanager
-def _terminable() -> Iterator[list[int]]:
-    """Context in which SIGTERM acts on Tune like SIGINT: trials end and Tune returns. Yields the received signals.
-
-    Tune handles SIGINT itself and does not report it to the caller.
-    """
-    received: list[int] = []
-
-    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        received.append(number)
-        signal.raise_signal(signal.SIGINT)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield received
-    finally:
-        signal.signal(signal.SIGTERM, before)

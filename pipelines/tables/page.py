@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipelines.arguments import check_counts
 from pipelines.report.links import print_link
 from pipelines.tables.flags import PaperTablesFlags
 from pipelines.tables.runs import Sweep, TestSet, check_sets
@@ -43,8 +44,17 @@ def sweep(paper: Paper, flags: PaperTablesFlags, test_sets: Sequence[TestSet]) -
         prog = f"vtr tables {paper.name}"
         raise ConfigError(f"{prog} --data needs something to evaluate on: sets as name=URI, which {prog} --help lists")
     assert flags.data is not None
+    check_counts(f"vtr tables {paper.name}", seeds=flags.seeds, max_concurrent=flags.max_concurrent)
     check_sets(flags.preset, flags.data, flags.validation, test_sets)
-    return Sweep(flags.out, flags.data, flags.validation, test_sets, flags.seeds, flags.experiment)
+    return Sweep(
+        flags.out,
+        flags.data,
+        flags.validation,
+        test_sets,
+        flags.seeds,
+        flags.experiment,
+        max_concurrent=flags.max_concurrent,
+    )
 
 
 def write_page(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
@@ -11,13 +12,16 @@ from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
 from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.evaluate.retrieval import metric_values
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.tables.table import Results
+from vtr_core.train.checkpoint.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,6 @@ def parse_test_set(word: str, kind: str) -> TestSet:
 
 def check_sets(base: str, data: str, validation: str | None, test_sets: Sequence[TestSet]) -> None:
     """DatasetError unless every data set is complete and has the features of a model of the preset `base`."""
-    from vtr_core.data.manifest import training_sets
     from vtr_core.data.records.required_kind import require_steps
     from vtr_core.data.shards.checks import usable
     from vtr_core.run.inputs import usable_data, with_inputs
@@ -71,32 +74,76 @@ class Sweep:
     experiment: str
     measure: Callable[[str, TestSet, str, int], dict[str, Any]] | None = None
     """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
+    max_concurrent: int = 1
+    """Trainings at the same time, as far as there is room."""
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`.
 
         RunConflict, before anything is trained, where a row of the folder was made with other settings.
         """
-        configs = {name: override(preset(f"{base}-{name}" if name else base), changes) for name in variants}
+        self.run_all({name: override(preset(f"{base}-{name}" if name else base), changes) for name in variants})
+
+    def run_all(self, configs: Mapping[str, TrainConfig]) -> None:
+        """`run` the configuration of every variant; trainings side by side where `max_concurrent` allows it."""
         for variant, config in configs.items():
             self._check_settings(variant, config)
+        trained = self._side_by_side(configs) if self.max_concurrent > 1 else {}
         for variant, config in configs.items():
-            self.run(variant, config)
+            self.run(variant, config, trained)
+
+    def _side_by_side(self, configs: Mapping[str, TrainConfig]) -> dict[str, str]:
+        """The checkpoints of all trainings whose figures are missing, by run folder."""
+        from pipelines.tables.side_by_side import RowRun, train_side_by_side
+
+        rows = []
+        for variant, config in configs.items():
+            for seed in range(self.seeds):
+                folder = run_folder(self.out, variant, seed)
+                if self._missing(folder):
+                    seeded = override(config, {"seed": seed})
+                    storage.write_json(locate(settings_file(folder)), settings_of(seeded))
+                    rows.append(RowRun(f"{variant or 'base'}-{seed}", seeded, self._flags(folder)))
+        return train_side_by_side(rows, self.max_concurrent, locate(self.out) / "tune") if rows else {}
+
+    def _missing(self, folder: str) -> list[TestSet]:
+        """The test sets of which a run has no figures yet."""
+        return [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
+
+    def _flags(self, folder: str) -> TrainFlags:
+        return TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
 
     def _check_settings(self, variant: str, config: TrainConfig) -> None:
         for seed in range(self.seeds):
-            check_settings(run_folder(self.out, variant, seed), override(config, {"seed": seed}))
+            folder = run_folder(self.out, variant, seed)
+            check_settings(folder, override(config, {"seed": seed}))
+            self._check_data(folder)
 
-    def run(self, variant: str, config: TrainConfig) -> None:
-        """Train and evaluate `config` with every seed; finished parts of earlier calls are reused."""
+    def _check_data(self, folder: str) -> None:
+        """RunConflict where a run was trained on other data, or has figures of another test set of the same name."""
+        if storage.exists(locate(folder) / "run.json"):
+            trained = RunFolder.at(folder).read()[0]
+            if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
+                raise _other_data(folder, "was trained on", trained.data)
+        for one in self.test_sets:
+            place = locate(figures_file(folder, one))
+            made_of = storage.read_json(place)["uri"] if storage.exists(place) else one.uri
+            if locate(made_of).uri != locate(one.uri).uri:
+                raise _other_data(folder, f"has figures for {one.name} of", made_of)
+
+    def run(self, variant: str, config: TrainConfig, trained: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Train and evaluate `config` with every seed; finished parts of earlier calls are reused.
+
+        trained: checkpoints of finished runs, by run folder.
+        """
         self._check_settings(variant, config)
         for seed in range(self.seeds):
             folder = run_folder(self.out, variant, seed)
-            missing = [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
+            missing = self._missing(folder)
             if not missing:
                 continue
             print(f"\n=== {config.preset}, seed {seed}", flush=True)
-            checkpoint = self.train(override(config, {"seed": seed}), folder)
+            checkpoint = trained.get(folder) or self.train(override(config, {"seed": seed}), folder)
             for one in missing:
                 found = (
                     self._evaluate(checkpoint, one)
@@ -110,8 +157,7 @@ class Sweep:
         storage.write_json(locate(settings_file(folder)), settings_of(config))
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
-        flags = TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
-        return train(config, flags).checkpoint
+        return train(config, self._flags(folder)).checkpoint
 
     def _evaluate(self, checkpoint: str, one: TestSet) -> dict[str, Any]:
         match one.kind:
@@ -143,6 +189,10 @@ def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: 
             f"{where} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
             "settings another --out"
         )
+
+
+def _other_data(folder: str, what: str, uri: str) -> RunConflict:
+    return RunConflict(f"{folder} {what} {uri}; give that data set, or these another --out")
 
 
 def _differing(old: Any, new: Any, name: str) -> Iterator[str]:
@@ -194,14 +244,17 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
     """The results of the finished runs in a folder."""
     figures: dict[str, dict[str, tuple[float, ...]]] = {}
     chance: dict[str, float] = {}
+    similarities: dict[str, str] = {}
     for variant in variants:
         found: dict[str, list[float]] = {}
         for values in _finished(out, variant, test_sets, seeds):
             for name, value in values["figures"].items():
                 found.setdefault(name, []).append(value)
             chance |= values["chance"]
+            if "similarity_judged_by" in values:
+                similarities[variant] = str(Protocol.from_flat(values))
         figures[variant] = {name: tuple(values) for name, values in found.items()}
-    return Results(figures, chance)
+    return Results(figures, chance, similarities=similarities)
 
 
 def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:

@@ -127,8 +127,19 @@ def _starting_point(argv: Sequence[str]) -> tuple[TrainConfig, str, Sequence[str
     return config, "vtr train --config FILE", argv[1 if equals else 2 :]
 
 
-def train(config: TrainConfig, flags: TrainFlags) -> Finished:
-    """Start a new run."""
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that nothing speaks against, and of which nothing is written."""
+
+    folder: "RunFolder"
+    record: "RunRecord"
+    config: TrainConfig
+    intention: list[str]
+    """What the run will do, in lines."""
+
+
+def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
+    """A new run, checked: its data sets, model, memory and folder; RunConflict where the folder is another run's."""
     from pipelines.train.intention import activations, intention, require_memory
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
@@ -139,7 +150,6 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
     from vtr_core.tracking.run import default_tracking_uri
     from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
     from vtr_core.train.concept_labels import usable_concepts
-    from vtr_core.train.fleet.lease import Lease
 
     check_name(flags.register)
     require_trackers(flags.also)
@@ -167,11 +177,19 @@ def train(config: TrainConfig, flags: TrainFlags) -> Finished:
         also=list(flags.also),
     )
     kept = activations(config, data, concepts, shapes)
-    print("\n".join(intention(config, data, validation, plan, shapes, kept)), flush=True)
-    _connect(config, flags.worker_logs)
-    with Lease.take(folder.location) as lease:
-        folder.claim(record, config)
-        return _run(folder, record, config, lease, flags.register, flags.profile)
+    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, kept))
+
+
+def train(config: TrainConfig, flags: TrainFlags) -> Finished:
+    """Start a new run."""
+    from vtr_core.train.fleet.lease import Lease
+
+    planned = plan_run(config, flags)
+    print("\n".join(planned.intention), flush=True)
+    _connect(planned.config, flags.worker_logs)
+    with Lease.take(planned.folder.location) as lease:
+        planned.folder.claim(planned.record, planned.config)
+        return _run(planned.folder, planned.record, planned.config, lease, flags.register, flags.profile)
 
 
 def resume(

@@ -24,10 +24,11 @@ def dual_checkpoint(folder: Path, data: Manifest, changes: dict[str, object] | N
     return _saved(folder, data, "hybrid-msrvtt-tiny", sizes, names, seed)
 
 
-def capsule_checkpoint(folder: Path, data: Manifest, similarity: str = "dot") -> str:
-    """A capsule network for `data`."""
-    sizes = {"model.num_capsules": 4, "model.embedding_dim": 4, "model.words.hidden_dim": 4}
-    return _saved(folder, data, "capsule-howto-tiny", {**sizes, "evaluation.similarity": similarity}, None, 0)
+def capsule_checkpoint(folder: Path, data: Manifest, similarity: str = "dot", variant: str = "") -> str:
+    """A capsule network for `data`, or a variant of it."""
+    capsules = {} if variant else {"model.num_capsules": 4}
+    sizes = {**capsules, "model.embedding_dim": 4, "model.words.hidden_dim": 4, "evaluation.similarity": similarity}
+    return _saved(folder, data, "-".join(filter(None, ("capsule-howto-tiny", variant))), sizes, None, 0)
 
 
 def captioner_checkpoint(folder: Path, data: Manifest) -> str:

@@ -66,7 +66,7 @@ WORK = (
     "pipelines.embed.command.embed",
     "pipelines.evaluate.localization.evaluate",
     "pipelines.evaluate.retrieval.evaluate",
-    "pipelines.explain.queries.explain_queries",
+    "pipelines.explain.queries._explain",
     "pipelines.explain.queries.ready",
     "pipelines.explain.server.serve",
     "pipelines.export.command.export",

@@ -13,6 +13,6 @@ def test_it_names_the_models_that_have_it_and_what_there_is_for_this_one() -> No
     loaded = LoadedModel(nn.Identity(), preset("muse-msrvtt"), Vocabulary(()), {}, Progress(), "runs/x")
     error = lacking(loaded, "vtr verify", lambda system: system.implementation().decide is not None)
     assert str(error) == (
-        "runs/x is of a 'muse' model, for which there are vtr evaluate, vtr index and vtr search; "
+        "runs/x is of a 'muse' model, for which there are vtr evaluate, vtr index, vtr search and vtr explain; "
         "vtr verify needs one of 'siamese', such as vtr train siamese-att makes"
     )

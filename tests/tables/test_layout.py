@@ -76,3 +76,10 @@ def test_ours_of_the_paper_is_the_same_in_all_tables() -> None:
         one.number: next(r.paper for r in one.rows if r.title in ("Ours", "Shared")) for one in (table(5), table(6))
     }
     assert ours[5] == ours[6] == table(1).rows[-1].paper
+
+
+def test_rows_say_what_they_were_compared_by() -> None:
+    said = {"": "judged by neg_euclidean", "video": "judged by neg_euclidean", "mil-nce": "judged by dot"}
+    page = markdown(table(1), Results(similarities=said))
+    assert "- Ours, video, Ours, video and audio: judged by neg_euclidean." in page
+    assert "- MIL-NCE*: judged by dot." in page

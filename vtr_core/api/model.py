@@ -102,8 +102,8 @@ class Model:
         """Every query's score with every item, higher is more similar, as evaluation compares them.
 
         Texts are the queries of a dual encoder, and its videos the items: where it has both spaces their scores are
-        rescaled as `evaluation.normalise` says, by default over all queries and items that are given. The vectors of
-        several modalities of an item are added.
+        rescaled as `evaluation.normalise` says, by default over all queries and items that are given. The similarities
+        to several modalities of an item are averaged.
         """
         match spaces_of(self.loaded, "similarity"):
             case DualSpaces() as spaces:

@@ -1,6 +1,6 @@
 """The torch part of a system: an `Implementation`, imported when a model is built, trained or used."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import nn
 
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.retrieval.embed.outputs import Output
@@ -20,6 +21,7 @@ from vtr_core.systems.descriptions import Descriptions
 from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.pair_decision import PairDecision
+from vtr_core.systems.responses import Responses
 from vtr_core.systems.signature import Signature
 from vtr_core.systems.task import Task
 
@@ -29,7 +31,7 @@ def _no_events(*_: Any) -> Mapping[str, Mapping[str, str]]:
 
 
 def _nothing(*_: Any) -> None:
-    """Fresh weights stay as they are."""
+    """Nothing is done, and None returned."""
 
 
 def _unknown(*_: Any) -> bool:
@@ -70,6 +72,10 @@ class Implementation:
     """Puts given weights into a new model before training; it is not called for a model that a checkpoint restores."""
     compiles: Callable[[Any], bool] = _unknown
     """Whether a test shows that models of a configuration train alike when compiled: what `training.compile auto` asks.
+    """
+    responses: Callable[[TrainedModel, Manifest, Sequence[str], Collection[str]], Responses | None] = _nothing
+    """How strongly a model's units respond to texts and to items of a data set, by id, for explanations; None for a
+    model without units to show.
     """
     knock_outs: Callable[[nn.Module], KnockOuts] = _no_knock_outs
     """The mechanisms that `vtr evaluate --knock-out` can switch off."""

@@ -63,7 +63,7 @@ class System:
     implementation: "Callable[[], Implementation]"
     """Imports and returns its torch part."""
     presets: Callable[[], Presets]
-    used_by: str = "vtr evaluate, vtr index and vtr search"
+    used_by: str = "vtr evaluate, vtr index, vtr search and vtr explain"
     """The commands that its models support, for the error of an unsupported one."""
     evaluation: str = "retrieval"
     """The default task of `vtr evaluate --task` for its models."""

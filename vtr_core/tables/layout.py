@@ -116,9 +116,20 @@ def _remarks(table: Table, results: Results) -> Iterator[str]:
             yield f"- {row.title}: not run. {results.not_run[row.variant]}"
         if row.note:
             yield f"- {row.title}: {row.note}."
+    yield from _similarities(table, results)
     others = [row.title for row in table.rows if row.variant is None]
     if others:
         yield f"- Figures of the paper only, not of this project's systems: {', '.join(others)}."
+
+
+def _similarities(table: Table, results: Results) -> Iterator[str]:
+    """The similarities of the rows, those of the same together."""
+    rows: dict[str, list[str]] = {}
+    for row in table.rows:
+        if row.variant is not None and row.variant in results.similarities:
+            rows.setdefault(results.similarities[row.variant], []).append(row.title)
+    for said, titles in rows.items():
+        yield f"- {', '.join(titles)}: {said}."
 
 
 def _line(cells: Sequence[str]) -> str:

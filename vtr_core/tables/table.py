@@ -81,3 +81,5 @@ class Results:
     """By data set, the reason for missing results."""
     not_run: Mapping[str, str] = field(default_factory=dict)
     """By variant, why its rows were not run."""
+    similarities: Mapping[str, str] = field(default_factory=dict)
+    """By variant, what its embeddings were compared by in training, at the choice of checkpoints and in its figures."""

@@ -90,7 +90,7 @@ def test_it_is_served(data: Manifest, checkpoint: str) -> None:
 def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_path: Path) -> None:
     other = dual_checkpoint(tmp_path / "other", data, {"model.latent_dim": None}, seed=1)
     out = tmp_path / "out"
-    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), out=str(out), k=2, against=other)
+    flags = ExplainQueriesFlags(checkpoint, data.uri, query=(QUERY,), out=str(out), k=2, against=(other,))
     report = explain_queries(flags)
     assert [system.title for system in report.systems] == ["A: hybrid-msrvtt-tiny", "B: hybrid-msrvtt-tiny"]
     alone = explain_queries(ExplainQueriesFlags(other, data.uri, query=(QUERY,), out=str(tmp_path / "b"), k=2))
@@ -125,7 +125,7 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out and --queries"),
         (["{c}", "--data", "{d}", "--serve", "--port", "99999"], "give another --port"),
         (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
-        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "needs one of 'hybrid_encoder'"),
+        (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "this model reads clips/1"),
         (["none", "--data", "{d}", "--query", "video", "--out", "o"], "is not a checkpoint"),
     ],
 )

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 
 from pipelines.tables import runs as table_runs
-from pipelines.tables.runs import Sweep, run_folder, settings_file, settings_of
+from pipelines.tables.runs import Sweep, figures_file, run_folder, settings_file, settings_of
+from pipelines.tables.side_by_side import RowRun
+from tests.builders.toy import toy_dataset
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
 from vtr_core.run.presets import preset
-from vtr_core.storage import locate
+from vtr_core.storage import Location, locate
+from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 
 BASE = "capsule-howto-tiny"
 
@@ -47,3 +50,54 @@ def test_what_is_recorded_is_the_whole_configuration(tmp_path: Path, monkeypatch
     saved = storage.read_json(locate(settings_file(run_folder(str(tmp_path), "", 0))))
     assert saved == settings_of(override(preset(BASE), {"optimizer.learning_rate": 1e-4, "seed": 0}))
     assert saved["evaluation"]["similarity"] == "dot"
+
+
+def test_side_by_side_only_what_is_missing_is_trained_and_then_evaluated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All configurations are checked and recorded first; checkpoints of the trainings are those that are evaluated."""
+    given: list[str] = []
+
+    def side_by_side(rows: list[RowRun], most: int, scratch: Location) -> dict[str, str]:
+        assert (most, scratch.name) == (2, "tune")
+        assert all(storage.exists(locate(settings_file(row.folder))) for row in rows)
+        assert [row.config.seed for row in rows] == [int(row.name[-1]) for row in rows]
+        given.extend(row.name for row in rows)
+        return {row.folder: f"checkpoint of {row.name}" for row in rows}
+
+    monkeypatch.setattr("pipelines.tables.side_by_side.train_side_by_side", side_by_side)
+    evaluated: list[str] = []
+
+    def measure(checkpoint: str, one: table_runs.TestSet, folder: str, seed: int) -> dict[str, object]:
+        evaluated.append(checkpoint)
+        return {"uri": one.uri, "figures": {"mine/t2v/r1": 1.0}, "chance": {}}
+
+    sets = [table_runs.TestSet("mine", "data/test", "retrieval")]
+    done = run_folder(str(tmp_path), "not-shared", 0)
+    storage.write_json(locate(figures_file(done, sets[0])), {"uri": "data/test", "figures": {}, "chance": {}})
+    runs = Sweep(str(tmp_path), "data", None, sets, 2, "vtr-tables", measure, max_concurrent=2)
+    runs.run_variants(BASE, ["", "not-shared"], {})
+    assert given == ["base-0", "base-1", "not-shared-1"]
+    assert evaluated == [f"checkpoint of {name}" for name in given]
+    runs.run_variants(BASE, ["", "not-shared"], {})  # nothing is left
+    assert len(given) == 3
+
+
+def test_figures_of_another_test_set_of_the_same_name_are_refused(tmp_path: Path) -> None:
+    one = table_runs.TestSet("mine", "data/test", "retrieval")
+    place = figures_file(run_folder(str(tmp_path), "", 0), one)
+    storage.write_json(locate(place), {"uri": "other/test", "figures": {}, "chance": {}})
+    runs = Sweep(str(tmp_path), "data", None, [one], 1, "vtr-tables")
+    with pytest.raises(RunConflict, match="has figures for mine of other/test; give that data set, or these another"):
+        runs.run_variants(BASE, [""], {})
+
+
+def test_runs_of_other_training_data_are_refused(tmp_path: Path) -> None:
+    data, other = (toy_dataset(tmp_path / name, clips_of=clips)[0] for name, clips in (("a", [1, 2]), ("b", [2, 3])))
+    folder = RunFolder.at(run_folder(str(tmp_path / "out"), "", 0))
+    folder.claim(RunRecord(other.uri, None, other.fingerprint, "", "vtr"), preset(BASE))
+    runs = Sweep(
+        str(tmp_path / "out"), data.uri, None, [table_runs.TestSet("mine", "data/test", "retrieval")], 1, "vtr-tables"
+    )
+    with pytest.raises(RunConflict, match=f"was trained on {other.uri}"):
+        runs.run_variants(BASE, [""], {})

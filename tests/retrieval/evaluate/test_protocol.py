@@ -13,3 +13,8 @@ def test_the_losses_similarity_is_named() -> None:
     trained = {name: Protocol.of(preset(f"capsule-howto{name}"), "dot").trained_with for name in ("", "-max-margin")}
     assert trained == {"": "dot", "-max-margin": "cosine"}
     assert Protocol.of(preset("capsule-msrvtt"), "dot").trained_with == "cosine"
+
+
+def test_it_is_read_back_from_a_tables_figures() -> None:
+    said = Protocol("cosine", "dot", "neg_euclidean")
+    assert Protocol.from_flat({"uri": "data/test", **said.flat()}) == said

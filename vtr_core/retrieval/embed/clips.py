@@ -101,7 +101,7 @@ def embed_columns(model: nn.Module, features: Mapping[str, int], chunks: Iterabl
     parts = []
     with evaluating(model):
         for columns in chunks:
-            batch = clip_batch(_with_absent(columns, features), list(features)).to(device)
+            batch = clip_batch(with_absent(columns, features), list(features)).to(device)
             parts.append(_to_rows(model(batch), columns))
     return concatenate(parts)
 
@@ -124,7 +124,7 @@ def _keys(rows: int) -> Columns:
     return {key: np.zeros(rows, np.int64) for key in KEYS}
 
 
-def _with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:
+def with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:
     """`columns` with zeros and no presence for the features that the data set lacks."""
     rows = len(columns["tokens"])
     absent = {name: np.zeros((rows, dim), FEATURE_DTYPE) for name, dim in features.items() if name not in columns}

@@ -1,6 +1,8 @@
 """The similarities that a retrieval figure depends on."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from vtr_core.config.losses.contrastive import ContrastiveLossConfig
 from vtr_core.run.config import TrainConfig
@@ -30,6 +32,11 @@ class Protocol:
     def flat(self) -> dict[str, str]:
         """By name, for a run's parameters and JSON: `similarity_trained_with`, …."""
         return {f"similarity_{name}": value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_flat(cls, values: Mapping[str, Any]) -> "Protocol":
+        """The inverse of `flat`, among other values."""
+        return cls(**{field.name: values[f"similarity_{field.name}"] for field in fields(cls)})
 
     def __str__(self) -> str:
         return f"trained with {self.trained_with}, checkpoint chosen by {self.chosen_by}, judged by {self.judged_by}"

@@ -3,10 +3,10 @@
 import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from vtr_core import storage
 from vtr_core.data.records.thumbnail import Thumbnail
-from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import InputError
 from vtr_core.fingerprint import key64
 from vtr_core.storage import Location, is_file_name
@@ -19,6 +19,15 @@ _KINDS = {
     "jpeg": ("image/jpeg", b"\xff\xd8\xff"),
     "png": ("image/png", b"\x89PNG"),
 }
+
+
+@runtime_checkable
+class KeyFrames(Protocol):
+    """Key frames by the ids of items, such as a data set's `Thumbnails`."""
+
+    def find(self, ids: Iterable[str]) -> Mapping[str, Thumbnail]:
+        """Those that there are."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ def check_frames(folder: Location | None) -> None:
 
 
 def read_pictures(
-    folder: Location | None, item_ids: Iterable[str], thumbnails: Thumbnails | None = None
+    folder: Location | None, item_ids: Iterable[str], thumbnails: KeyFrames | None = None
 ) -> dict[str, Picture]:
     """The picture of each video or clip, numbered from 0.
 

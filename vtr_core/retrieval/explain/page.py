@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import jinja2
 
+from vtr_core.retrieval.explain.example_values import ExampleReport
 from vtr_core.retrieval.explain.frames import Picture
 from vtr_core.retrieval.explain.hits import percent
 from vtr_core.retrieval.explain.tag_cloud import sized
@@ -12,6 +13,7 @@ from vtr_core.retrieval.explain.values import ExplainReport, described
 from vtr_core.time_span import time_span
 
 TEMPLATE, EXPLORER, HITS = "explanations.html", "explorer.html", "hits.html"
+EXAMPLES = "examples.html"
 SEARCH, INTERFACE = "search.html", "interface.html"
 
 
@@ -21,6 +23,11 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
     pictures: by video id, one for every hit.
     """
     return page_environment().get_template(TEMPLATE).render(report=report, pictures=pictures)
+
+
+def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> str:
+    """The retrieved examples of models as HTML, everything escaped. pictures: by item id, one for every hit."""
+    return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures)
 
 
 def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:

@@ -117,20 +117,31 @@ def explain_report(
     )
 
 
-def side_by_side(first: ExplainReport, second: ExplainReport) -> ExplainReport:
-    """The answers of two models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
+def side_by_side(reports: Sequence[ExplainReport]) -> ExplainReport:
+    """The answers of several models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
 
     The page's description of concepts, spaces and weights is the first model's.
     """
-    titles = [f"{name}: {report.preset}" for name, report in (("A", first), ("B", second))]
-    systems = [replace(report.systems[0], title=t) for t, report in zip(titles, (first, second), strict=True)]
+    first = reports[0]
+    presets = [report.preset for report in reports]
+    titles = model_titles(presets)
     queries = [
-        replace(one, answers=(one.answers[0], other.answers[0]))
-        for one, other in zip(first.queries, second.queries, strict=True)
+        replace(alike[0], answers=tuple(one.answers[0] for one in alike))
+        for alike in zip(*(report.queries for report in reports), strict=True)
     ]
-    checkpoint = f"A {first.checkpoint} · B {second.checkpoint}"
-    preset = first.preset if first.preset == second.preset else f"{first.preset} and {second.preset}"
-    return replace(first, checkpoint=checkpoint, preset=preset, systems=tuple(systems), queries=tuple(queries))
+    return replace(
+        first,
+        checkpoint=" · ".join(f"{title[0]} {report.checkpoint}" for title, report in zip(titles, reports, strict=True)),
+        preset=" and ".join(dict.fromkeys(presets)),
+        systems=tuple(replace(one.systems[0], title=title) for title, one in zip(titles, reports, strict=True)),
+        queries=tuple(queries),
+    )
+
+
+def model_titles(presets: Sequence[str]) -> list[str]:
+    """A title for each model of a page: a letter, where there are several, and its preset."""
+    letters = [f"{chr(ord('A') + number)}: " for number in range(len(presets))] if len(presets) > 1 else [""]
+    return [f"{letter}{preset}" for letter, preset in zip(letters, presets, strict=True)]
 
 
 def _system(title: str, transform: Transform, answers: Sequence[Answer]) -> System:

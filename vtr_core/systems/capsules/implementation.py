@@ -1,5 +1,6 @@
 """`Implementation` of the capsule network and its baselines."""
 
+from vtr_core.systems.capsules.activations.responses import responses
 from vtr_core.systems.capsules.activations.rows import ACTIVATIONS
 from vtr_core.systems.capsules.build import build
 from vtr_core.systems.capsules.config import CapsuleNetConfig, JointSpaceSettings
@@ -22,6 +23,7 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     retrieval=CLIP_SPACE,
     outputs={"activations": ACTIVATIONS},
+    responses=responses,
     compiles=_compiles,
     knock_outs=knock_outs,
 )

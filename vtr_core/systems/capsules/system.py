@@ -63,7 +63,7 @@ def _standardizes(model: JointSpaceSettings) -> bool:
 CAPSULES = System(
     name="capsules",
     configs=(CapsuleNetConfig, FullyConnectedConfig, SelfAttentionBaselineConfig),
-    used_by="vtr evaluate, vtr index, vtr search and vtr explain --capsules",
+    used_by="vtr evaluate, vtr index, vtr search and vtr explain",
     reads="clips",
     implementation=_implementation,
     tables=(Subcommand("capsules", "the multimodal capsule network, Tables 1 to 6", _tables),),

@@ -1,16 +1,18 @@
 """`vtr explain CHECKPOINT --capsules`: a page on what each capsule of a trained model responds to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.explain.video_files import video_files
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.data.records.thumbnail import Thumbnail
+    from vtr_core.data.sources.videos.inventory import Inventory
     from vtr_core.systems.capsules.activations.report import ActivationReport, ReportOptions
     from vtr_core.tracking.run import TrackedRun
     from vtr_core.train.checkpoint.load import LoadedModel
@@ -44,6 +46,8 @@ class ExplainFlags:
     """Clips sampled per data set for the concepts; the top clips are those of the whole data set."""
     seed: int = 0
     """Random seed of that sample."""
+    videos: str | None = None
+    """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
     experiment: str = "vtr"
     """MLflow experiment."""
 
@@ -73,12 +77,13 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     options = _options(flags)
     check_writable(locate(flags.out))
     manifests = [usable(uri, require_clips) for uri in flags.data]
+    videos = video_files(flags.videos, manifests[0])
     loaded = load_model(flags.checkpoint, device())
     capsule_model(loaded.model, loaded.config.model.kind)
     for manifest in manifests:
         check_features(manifest, loaded.config.model.inputs.features)
     report = _report(loaded, manifests, options)
-    page = render_page(report, [_thumbnails(report, place, one) for place, one in enumerate(manifests)])
+    page = render_page(report, [_frames(report, place, one, videos) for place, one in enumerate(manifests)])
     out = locate(flags.out)
     storage.write_bytes(out / PAGE, page.encode())
     storage.write_json(out / VALUES, report.to_json())
@@ -89,13 +94,17 @@ def explain(flags: ExplainFlags) -> "ActivationReport":
     return report
 
 
-def _thumbnails(report: "ActivationReport", place: int, manifest: "Manifest") -> "dict[str, Thumbnail]":
-    """Thumbnails of the shown clips of one data set."""
+def _frames(
+    report: "ActivationReport", place: int, manifest: "Manifest", videos: "Inventory | None"
+) -> "Mapping[str, Thumbnail]":
+    """Key frames of the shown clips of one data set: its thumbnails, else from the video files."""
     from vtr_core.data.shards.thumbnails import Thumbnails
+    from vtr_core.extraction.clip_frames import ClipFrames, ClipSpan
 
     parts = [part for capsule in report.capsules for part in capsule.modalities]
     cells = [cell for part in parts for cell in part.cells if cell.dataset == place]
-    return Thumbnails(manifest).find(clip.clip_id for cell in cells for clip in cell.clips)
+    spans = [ClipSpan(clip.clip_id, clip.video_id, clip.start, clip.end) for cell in cells for clip in cell.clips]
+    return ClipFrames(Thumbnails(manifest), videos, spans).find(span.item_id for span in spans)
 
 
 def _options(flags: ExplainFlags) -> "ReportOptions":

@@ -46,10 +46,9 @@ def tables(flags: GmcTablesFlags, changes: Mapping[str, Any]) -> str:
     chosen = chosen_tables(PAPER, flags)
     variants = variants_of(chosen)
     if flags.data is not None:
-        runs = sweep(PAPER, flags, test_sets)
-        for variant in variants:
-            name = f"{flags.preset}-{variant}" if variant else flags.preset
-            runs.run(variant, override(preset(name), _own(changes, name)))
+        names = {variant: f"{flags.preset}-{variant}" if variant else flags.preset for variant in variants}
+        configs = {variant: override(preset(name), _own(changes, name)) for variant, name in names.items()}
+        sweep(PAPER, flags, test_sets).run_all(configs)
     results = read_results(flags.out, variants, test_sets, flags.seeds)
     missing = {name: _missing(name, flags) for name in PAPER.data_sets if name not in {one.name for one in test_sets}}
     results = replace(results, missing=missing, chance=_baseline(flags, test_sets))

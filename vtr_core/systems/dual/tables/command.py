@@ -12,6 +12,7 @@ from vtr_core.systems.dual.tables.trainings import FUSED, SINGLE, TAGGERS, TRAIN
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import Sweep, TestSet
+    from vtr_core.run.config import TrainConfig
     from vtr_core.systems.dual.tables.avs import AvsYear
     from vtr_core.systems.dual.tables.measure import Sets
 
@@ -84,17 +85,20 @@ def _run(
     flags: TablesFlags, changes: Mapping[str, Any], wanted: Sequence[str], folders: Mapping[str, str]
 ) -> dict[str, str]:
     """Trains and evaluates the rows whose data is given; for the others returns the reason, by variant."""
-    not_run = {}
+    not_run: dict[str, str] = {}
+    by_folder: dict[str, dict[str, TrainConfig]] = {}
     for variant in wanted:
         source = SINGLE if variant == FUSED else variant
         tagger = TRAININGS[source].tagger or ""
         if tagger not in folders:
             not_run[variant] = _how_to(tagger, flags.preset)
-            continue
-        sweep = _sweep(flags, folders[tagger])
-        sweep.run(source, TRAININGS[source].config(flags.preset, changes))
-        if variant == FUSED:
-            _fuse(flags, folders[tagger])
+        else:
+            configs = by_folder.setdefault(folders[tagger], {})
+            configs[source] = TRAININGS[source].config(flags.preset, changes)
+    for folder, configs in by_folder.items():
+        _sweep(flags, folder).run_all(configs)
+    if FUSED in wanted and FUSED not in not_run:
+        _fuse(flags, folders[TRAININGS[SINGLE].tagger or ""])
     return not_run
 
 
@@ -113,7 +117,9 @@ def _sweep(flags: TablesFlags, folder: str) -> "Sweep":
         return {"uri": sets.test, "figures": flat(found, one.name), "chance": {}}
 
     test = [TestSet(SET, sets.test, "thesis"), *_avs_set(flags)]
-    return Sweep(flags.out, folder, None, test, flags.seeds, flags.experiment, measured)
+    return Sweep(
+        flags.out, folder, None, test, flags.seeds, flags.experiment, measured, max_concurrent=flags.max_concurrent
+    )
 
 
 def _years(flags: TablesFlags) -> "list[AvsYear]":

@@ -58,7 +58,9 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
         sweep(PAPER, flags, test_sets).run_variants(flags.preset, trained, changes)
     found = read_results(flags.out, trained, test_sets, flags.seeds)
     figures = {variant: found.figures[other] for variant, other in alike.items()}
-    results = _with_benchmark(replace(found, figures=figures, missing=_missing(flags, test_sets)), flags.benchmark)
+    said = {variant: found.similarities[other] for variant, other in alike.items() if other in found.similarities}
+    found = replace(found, figures=figures, similarities=said, missing=_missing(flags, test_sets))
+    results = _with_benchmark(found, flags.benchmark)
     return write_page(PAPER, flags, changes, chosen, results, test_sets)
 
 
