@@ -30,6 +30,8 @@ NOT_WALKED = {
     "hub:": "somebody's account; tests/storage/test_hub.py",
     "import weights": "a published file; tests/backbones/test_script_archive.py",
     "import lavender": "a published file; tests/systems/captioning/commands/test_lavender.py",
+    "import bert": "a published file; tests/systems/captioning/commands/test_bert.py",
+    "caption-swin": "clips with pictures; tests/integration/test_video_captioning.py",
     "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",
     "runs/captions-begun": "the same",
     "--write ": "models that the walk does not train; tests/pipelines/embed/test_outputs.py",
