@@ -32,6 +32,7 @@ NOT_WALKED = {
     "import lavender": "a published file; tests/systems/captioning/commands/test_lavender.py",
     "import bert": "a published file; tests/systems/captioning/commands/test_bert.py",
     "caption-swin": "clips with pictures; tests/integration/test_video_captioning.py",
+    "ingest captions": "a table of one's own; tests/data/sources/test_captions.py",
     "caption-pretrain": "a second training; tests/systems/captioning/test_pretraining.py",
     "runs/captions-begun": "the same",
     "--write ": "models that the walk does not train; tests/pipelines/embed/test_outputs.py",
