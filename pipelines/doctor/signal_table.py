@@ -76,7 +76,7 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
     from vtr_core.train.first_batch import first_batch
 
     manifest = usable_data(config.model, data_set(data, "train"))
-    each = config.batch.clips_per_video if system_of(config.model).reads == "images" else 1
+    each = config.batch.clips_per_video if system_of(config.model).records(config.model) == "images" else 1
     videos = min(ROWS // each, manifest.videos)
     config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})
     config = with_inputs(config, manifest)

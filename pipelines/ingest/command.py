@@ -35,6 +35,10 @@ whole videos with the features of a BigFile (feature.bin, shape.txt, id.txt), as
   tgif      TGIF: the release's table of sentences and its lists of splits
   trecvid   TRECVID's test collections (IACC.3, V3C1), and TV2016TRAIN
 
+captions alone, for caption-pretrain:
+
+  captions  a table of captions without videos
+
 whole videos with patch tokens, for MUSE:
 
   clip_frames  computed by an open_clip model from folders of JPEG or PNG frames (needs the extra clip)

@@ -15,11 +15,11 @@ from vtr_core.backbones.imagenet_lite import classifier
 from vtr_core.backbones.imagenet_lite import load as load_lite
 from vtr_core.backbones.recipes import RECIPES, recipe
 from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32X4D, ResNet, ResNetShape
-from vtr_core.backbones.swin import VideoSwin
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.backbones.weights_files import packaged
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.extraction.chosen import Chosen
+from vtr_core.nn.swin.video_swin import VideoSwin
 
 CLASSES = 2048 * 1000 + 1000
 """Parameters of ImageNet's last layer, which features leave out."""

@@ -8,17 +8,11 @@ import torch
 
 from vtr_core.backbones import swin
 from vtr_core.backbones.clip import TokenExtractor
-from vtr_core.backbones.swin import (
-    SwinExtractor,
-    VideoSwin,
-    fitting,
-    relative_positions,
-    shift_mask,
-    unwindowed,
-    windows,
-)
+from vtr_core.backbones.swin import SwinExtractor
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.errors import CheckpointError
+from vtr_core.nn.swin.video_swin import VideoSwin
+from vtr_core.nn.swin.windows import fitting, relative_positions, shift_mask, unwindowed, windows
 
 
 def small() -> VideoSwin:

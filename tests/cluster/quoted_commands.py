@@ -87,6 +87,7 @@ WORK = (
     "vtr_core.systems.capsules.tables.command.tables",
     "vtr_core.systems.captioning.commands.evaluate.evaluate",
     "vtr_core.systems.captioning.commands.lavender.import_lavender",
+    "vtr_core.systems.captioning.commands.bert.import_bert",
     "vtr_core.systems.captioning.tables.command.tables",
     "vtr_core.systems.clip4clip.commands.import_clip4clip.import_clip4clip",
     "vtr_core.systems.dual.analyze.causality.analyze.analyze",

@@ -18,6 +18,7 @@ from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.all import SOURCES, WHOLE_VIDEOS
 from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
+from vtr_core.data.sources.captions import Captions
 from vtr_core.data.sources.clip.tokens import ClipTokens
 from vtr_core.data.sources.crosstask.crosstask import CrossTask
 from vtr_core.data.sources.howto100m.howto100m import HowTo100M
@@ -127,6 +128,10 @@ def _pairs(root: Path, suffix: str) -> None:
             table.write_text("\n".join(map(json.dumps, PAIRS)) + "\n")
         case _:
             pq.write_table(pa.Table.from_pylist(PAIRS), table)
+
+
+def _captions(root: Path) -> None:
+    (root / "table.csv").write_text("id,caption,split\nv1,cut the onion,a\nv1,stir it,a\nv2,fold it,b\n,bake,a\n")
 
 
 def _youcook2(root: Path) -> None:
@@ -283,6 +288,14 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         ),
         "clip_tokens_npz": _world(
             "clip_tokens", ClipTokens, lambda root: _clip_tokens(root, "npz"), _clip_tokens_settings
+        ),
+        "captions_csv": _world(
+            "captions",
+            Captions,
+            _captions,
+            lambda root: {"table": str(root / "table.csv")},
+            "--records",
+            "videos",
         ),
         "pairs_csv": _world("pairs", Pairs, lambda root: _pairs(root, "csv"), _pairs_settings("csv", fps=(1.0, 1.0))),
         "pairs_jsonl": _world("pairs", Pairs, lambda root: _pairs(root, "jsonl"), _pairs_settings("jsonl")),

@@ -21,11 +21,12 @@ from vtr_core.systems.siamese.presets import SIAMESE_BASES, SIAMESE_VARIANTS
 
 QUICK = ("hybrid-msrvtt-tiny", "siamese-att-tiny", "caption-msrvtt-tiny", "muse-msrvtt-tiny", "clip4clip-tiny")
 DUAL = tuple(name for name in DUAL_BASES if name != "hybrid-msrvtt-published")
+CAPTIONING = tuple(name for name in CAPTION_BASES if name != "caption-swin-msrvtt")
 BASES = (
-    *(*CAPSULE_BASES, *DUAL, *MUSE_BASES, *SIAMESE_BASES, *CAPTION_BASES),
+    *(*CAPSULE_BASES, *DUAL, *MUSE_BASES, *SIAMESE_BASES, *CAPTIONING),
     *("clip4clip-tiny", "muse-clip-tiny"),
 )
-"""Presets of CLIP4Clip at published sizes begin with given weights, whose signal is that of their training."""
+"""Presets of CLIP4Clip and Video Swin at published sizes begin with given weights, whose signal is that of training."""
 LARGE = "muse-msrvtt"
 """Its 2,040 tokens a row take seconds each."""
 
@@ -109,7 +110,8 @@ def unexpected(name: str, kind: FeatureKind, rows: int) -> list[str]:
 
 def kinds(name: str) -> tuple[FeatureKind, ...]:
     """Of features; images and frames have one."""
-    return ("standardized",) if system_of(preset(name).model).reads in ("images", "frames") else tuple(KINDS)
+    model = preset(name).model
+    return ("standardized",) if system_of(model).records(model) in ("images", "frames") else tuple(KINDS)
 
 
 def looks(names: tuple[str, ...]) -> list[tuple[str, FeatureKind]]:

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor
 
+from vtr_core.nn.swin.clips import DEVIATION, MEAN
+
 
 @dataclass(frozen=True)
 class Normalization:
@@ -19,7 +21,7 @@ class Normalization:
 
 
 _AT_ONCE_CPU, _AT_ONCE_GPU = 4, 32
-IMAGENET = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+IMAGENET = Normalization(MEAN, DEVIATION)
 
 
 def to_floats(

@@ -74,12 +74,12 @@ def _result(figures: CardFigures) -> dict[str, Any]:
 
 
 def _about(loaded: LoadedModel) -> str:
-    system, config = system_of(loaded.config.model), loaded.config
+    config, records = loaded.config, system_of(loaded.config.model).records(loaded.config.model)
     count = sum(parameter.numel() for parameter in loaded.model.parameters())
     features = ", ".join(f"`{name}` ({dim} values)" for name, dim in config.model.inputs.features.items())
     said = [
         f"A `{config.model.kind}` of the preset `{config.preset}`, after {loaded.progress.step:,} steps.",
-        f"It has {count:,} parameters and reads {system.reads}{f' with the features {features}' if features else ''}.",
+        f"It has {count:,} parameters and reads {records}{f' with the features {features}' if features else ''}.",
     ]
     if len(loaded.vocabulary):
         concepts = f" and {len(loaded.concepts):,} concepts" if loaded.concepts else ""
@@ -120,7 +120,8 @@ def _validated(loaded: LoadedModel) -> str:
 
 
 def _use(loaded: LoadedModel) -> str:
-    feature, reads = next(iter(loaded.config.model.inputs.features), "video"), system_of(loaded.config.model).reads
+    model = loaded.config.model
+    feature, reads = next(iter(model.inputs.features), "video"), system_of(model).records(model)
     shape = "(frames, values)" if reads == "videos" else "(values,)"
     return "\n".join(
         [

@@ -23,7 +23,7 @@ _REQUIRE = MappingProxyType(
 
 def usable_data(model: ModelConfig, uri: str, on_bad_shard: OnBadShard = "fail") -> Manifest:
     """The manifest of a data set of the records that the model reads; see `usable`."""
-    return usable(uri, _REQUIRE[system_of(model).reads], on_bad_shard)
+    return usable(uri, _REQUIRE[system_of(model).records(model)], on_bad_shard)
 
 
 def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
@@ -37,8 +37,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system = system_of(config.model)
     system.check_data(manifest)
     check_captions(config, manifest)
-    changes = _features_and_words(config.model, manifest) if system.inputs is None else system.inputs(manifest)
-    return override(config, changes)
+    return override(config, system.inputs(manifest) or _features_and_words(config.model, manifest))
 
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:

@@ -54,17 +54,18 @@ class MadeBatch:
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
     """A random batch: every row is a different clip or video; for images, four rows of each subject."""
     system, generator = system_of(config.model), np.random.default_rng(seed)
+    records = system.records(config.model)
     features = dict(system.usual_features(config.model))
     inputs = {"features": features, "num_words": NUM_WORDS}
-    videos, each = (rows // 4, 4) if system.reads == "images" else (rows, 1)
+    videos, each = (rows // 4, 4) if records == "images" else (rows, 1)
     changes: dict[str, Any] = {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1}
-    if system.reads != "images":
+    if records != "images":
         changes |= {f"model.inputs.{name}": value for name, value in inputs.items()}
     if system.granularity(config.loss) is not None:  # so that both of its terms count, and not the first alone
         changes |= {"loss.granularity_margin.freeze_bias": False}
     config = override(config, changes)
     statistics: dict[str, FeatureStatistics] = {}
-    match system.reads:
+    match records:
         case "clips":
             columns, statistics = _clips(config, features, kind, rows, generator)
         case "videos":
@@ -74,7 +75,7 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
         case "frames":
             columns = _frames(config, rows, generator)
         case _:
-            assert_never(system.reads)
+            assert_never(records)
     return MadeBatch(config, columns, statistics, _concepts(config, columns), _information(config, columns, generator))
 
 

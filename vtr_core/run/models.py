@@ -53,9 +53,9 @@ def trained_vectors(model: ModelConfig) -> str | None:
 
 def reads_videos(model: ModelConfig) -> bool:
     """Whether the model reads whole videos with their frames, as opposed to clips."""
-    return system_of(model).reads == "videos"
+    return system_of(model).records(model) == "videos"
 
 
 def reads_images(model: ModelConfig) -> bool:
     """Whether the model reads images of subjects."""
-    return system_of(model).reads == "images"
+    return system_of(model).records(model) == "images"

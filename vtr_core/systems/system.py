@@ -59,7 +59,7 @@ class System:
     configs: tuple[type[Settings], ...]
     """The configurations of its models, each with its own `kind`."""
     reads: RecordKind
-    """The kind of records that it is trained on."""
+    """The kind of records that its models are trained on."""
     implementation: "Callable[[], Implementation]"
     """Imports and returns its torch part."""
     presets: Callable[[], Presets]
@@ -85,7 +85,9 @@ class System:
     """ConfigError for incompatible parts of a configuration, beyond model and loss."""
     check_data: "Callable[[Manifest], None]" = _nothing
     """DatasetError for data that it cannot be trained on."""
-    inputs: "Callable[[Manifest], dict[str, Any]] | None" = None
+    reads_instead: Callable[[Any], RecordKind | None] = _nothing
+    """The kind of records that a model is trained on, where it is another than `reads`."""
+    inputs: "Callable[[Manifest], dict[str, Any] | None]" = _nothing
     """The settings determined by the training data, by dotted name; None: features and words."""
     trained_vectors: Callable[[Any], str | None] = _nothing
     """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
@@ -104,6 +106,10 @@ class System:
 
     takes: Callable[[Any], Sequence[str]] = _all
     """The features that a model takes, of those of the training data; () for all."""
+
+    def records(self, model: Any) -> RecordKind:
+        """The kind of records that a model is trained on."""
+        return self.reads_instead(model) or self.reads
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.losses.objectives.temperature import Temperature
-from vtr_core.nn.clip.clip import Clip
+from vtr_core.nn.backbone import Backbone
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
+from vtr_core.nn.swin.video_swin import WindowAttention
 from vtr_core.train.bert_adam import BertAdam
 
 _LEARNERS = (Pyramid, TemporalScale, GatedResiduals)
@@ -25,10 +26,10 @@ _CONFIGURED = ("weight_decay", "rate_factor", "fused")
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     """Adam or BERT's, with decoupled weight decay on matrices where it is not 0, in groups with a `rate_factor` each.
 
-    Biases, norms, word vectors and the decays A of state space models have no weight decay. Factors of the learning
-    rate: `learner_factor` for modules that learn over given tokens, `temperature_factor` for a learned temperature, and
-    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
-    which passes over weights, gradients and moments once.
+    Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
+    decay. Factors of the learning rate: `learner_factor` for modules that learn over given tokens, `temperature_factor`
+    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone.
+    Adam's step is torch's fused one, which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
     learners = _within(model, _LEARNERS)
@@ -70,8 +71,8 @@ def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[fl
     if config.backbone_factor == 1 and config.layer_decay == 1:
         return []
     found: dict[float, list[nn.Parameter]] = {}
-    for backbone in (module for module in model.modules() if isinstance(module, Clip)):
-        layers = backbone.layers()
+    for backbone in (module for module in model.modules() if isinstance(module, Backbone)):
+        layers = backbone.layers_by_depth()
         for number, layer in enumerate(layers, start=1):
             factor = config.backbone_factor * config.layer_decay ** (len(layers) - number)
             found.setdefault(factor, []).extend(layer)
@@ -124,6 +125,8 @@ def _without_decay(module: nn.Module) -> Sequence[Tensor]:
             return [module.weight]
         case MambaMixer():
             return module.decays()
+        case WindowAttention():
+            return [module.relative_position_bias_table]
         case _:
             return []
 

@@ -47,6 +47,17 @@ def test_fresh_learners_are_the_identity_to_the_bit(name):
 
 
 @pytest.mark.parametrize("name", list(LEARNERS))
+def test_without_residual_connections_layers_replace_their_tokens(name):
+    torch.manual_seed(0)
+    learner = build_learner(DIM, ALL[name], 0.1, residual=False).double()
+    tokens = expected = _tokens()
+    for layer in learner.layers:
+        assert layer.scale is None
+        expected = layer.gate(layer.mixer(layer.norm(expected), None))
+    assert torch.equal(learner(tokens), expected)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
 def test_masked_tokens_are_as_if_they_were_not_there(name):
     learner, tokens = _learner(name), _tokens()
     found = learner(tokens, MASK)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tests.reference import clip as slow
 from vtr_core.config.override import override
+from vtr_core.data.batches.crops import Crops
 from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
 from vtr_core.nn.clip.clip import Clip
@@ -18,7 +19,6 @@ from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.run.presets import preset
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip, FrameTransformer
-from vtr_core.systems.clip4clip.pictures import training_batch
 from vtr_core.systems.clip4clip.pretrained import load_pretrained
 
 WORDS, SIDE, FRAMES = 7, 16, 3
@@ -268,13 +268,13 @@ def columns(stored: int, step: int) -> dict[str, np.ndarray]:
 
 def test_crops_are_the_centre_or_the_same_random_place_on_any_worker() -> None:
     whole = columns(20, 3)
-    (centre,) = {training_batch(whole, config(**{"model.stored_size": 20}), 0).frames[..., 0, 0].sum().item()}
+    (centre,) = {Crops(20, SIDE, False, 0).batch(whole).frames[..., 0, 0].sum().item()}
     assert centre == whole["frames"].reshape(4, 2, 20, 20, 3)[:, :, 2, 2].sum()
-    random = config(**{"model.stored_size": 20, "model.random_crop": True})
-    found = training_batch(whole, random, 0).frames
+    random = Crops(20, SIDE, True, 0)
+    found = random.batch(whole).frames
     half = {name: values if name == "step" else values[2:] for name, values in whole.items()}
-    assert torch.equal(training_batch(half, random, 0).frames, found[2:])
-    assert not torch.equal(training_batch({**whole, "step": np.array([4])}, random, 0).frames, found)
+    assert torch.equal(random.batch(half).frames, found[2:])
+    assert not torch.equal(random.batch({**whole, "step": np.array([4])}).frames, found)
     clip = torch.from_numpy(whole["frames"].reshape(4, 2, 20, 20, 3)).permute(0, 1, 4, 2, 3)
     places = [(i, j) for i in range(5) for j in range(5)]
     for row in range(4):

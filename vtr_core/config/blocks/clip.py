@@ -1,10 +1,9 @@
 """CLIP's two transformers, of pictures and of captions, and how they are trained."""
 
-from typing import Any, Literal
+from pydantic import model_validator
 
-from pydantic import field_validator, model_validator
-
-from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
+from vtr_core.config.blocks.frozen import FrozenLayers
+from vtr_core.config.settings import PositiveInt, Settings
 
 
 class TransformerSize(Settings):
@@ -34,7 +33,7 @@ class ClipConfig(Settings):
     """Maximum number of tokens of a caption, with those of its start and its end."""
     embedding_dim: PositiveInt = 512
     """Dimension of the space of pictures and captions."""
-    freeze: NonNegativeInt | Literal["all"] = 0
+    freeze: FrozenLayers = 0
     """Number of first layers of both transformers that are not trained, with the embeddings below them; all: nothing of
     CLIP is trained."""
     recompute: bool = False
@@ -47,13 +46,6 @@ class ClipConfig(Settings):
     def grid(self) -> int:
         """Patches per side of a picture."""
         return self.image_size // self.patch
-
-    @field_validator("freeze", mode="before")
-    @classmethod
-    def _layers_or_all(cls, value: Any) -> Any:
-        if value != "all" and not str(value).isdecimal():
-            raise ValueError("give the number of first layers that are not trained, or all")
-        return value
 
     @model_validator(mode="after")
     def _patches_fit(self) -> "ClipConfig":

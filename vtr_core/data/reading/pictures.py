@@ -77,6 +77,7 @@ class PictureRows:
     frames: UInt8[np.ndarray, "clips frames height width 3"]
     """Padded with zeros to the longest."""
     kept: Int64[np.ndarray, " clips"]
+    clip_id: tuple[str, ...]
     clip_key: Int64[np.ndarray, " clips"]
     video_key: Int64[np.ndarray, " clips"]
     captions: tuple[str, ...]
@@ -94,17 +95,20 @@ def picture_rows(
     Raises SchemaMismatch for other data sets, DamagedShard for a row group or frame that cannot be read.
     """
     schema = require_frames(manifest.schema, manifest.uri)
-    reader = RowGroupReader(manifest, [*training_columns(schema), "captions"])
+    reader = RowGroupReader(manifest, [*training_columns(schema), "captions", "clip_id"])
     for number, place in enumerate(places):
         stored = StoredClips(number, reader.read_arrow(place), schema)
         rows = len(stored.columns["clip_key"])
         for first in range(0, rows, max_clips):
             clips = [stored.clip(row, max_frames) for row in range(first, min(first + max_clips, rows))]
             texts = stored.columns["captions"][first : first + max_clips].flatten().to_pylist()
-            yield _together(clips, texts, manifest, place)
+            names = stored.columns["clip_id"][first : first + max_clips].to_pylist()
+            yield _together(clips, names, texts, manifest, place)
 
 
-def _together(clips: Sequence[StoredClip], texts: list[str], manifest: Manifest, place: RowGroup) -> PictureRows:
+def _together(
+    clips: Sequence[StoredClip], names: Sequence[str], texts: Sequence[str], manifest: Manifest, place: RowGroup
+) -> PictureRows:
     schema = require_frames(manifest.schema, manifest.uri)
     kept = np.array([len(clip.frames) for clip in clips], np.int64)
     frames = np.zeros((len(clips), int(kept.max()), schema.height, schema.width, 3), np.uint8)
@@ -116,6 +120,7 @@ def _together(clips: Sequence[StoredClip], texts: list[str], manifest: Manifest,
     return PictureRows(
         frames=frames,
         kept=kept,
+        clip_id=tuple(names),
         clip_key=np.array([clip.clip_key for clip in clips], np.int64),
         video_key=np.array([clip.video_key for clip in clips], np.int64),
         captions=tuple(texts),

@@ -7,6 +7,7 @@ from vtr_core.data.sources.activitynet.activitynet import ActivityNet, ActivityN
 from vtr_core.data.sources.bigfile.collection import BigFileVideos
 from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.bigfile.trecvid import Trecvid
+from vtr_core.data.sources.captions import Captions
 from vtr_core.data.sources.clip.frames import ClipFrames
 from vtr_core.data.sources.clip.tokens import ClipTokens
 from vtr_core.data.sources.crosstask.crosstask import CrossTask
@@ -31,6 +32,7 @@ SOURCES: Mapping[str, type[Source]] = MappingProxyType(
     {
         "activitynet": ActivityNet,
         "bigfile": BigFileVideos,
+        "captions": Captions,
         "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "crosstask": CrossTask,
@@ -56,6 +58,7 @@ WHOLE_VIDEOS: Mapping[str, type[Source]] = MappingProxyType(
     {
         "activitynet": ActivityNetVideos,
         "bigfile": BigFileVideos,
+        "captions": Captions,
         "clip_frames": ClipFrames,
         "clip_tokens": ClipTokens,
         "didemo": DiDeMoVideos,

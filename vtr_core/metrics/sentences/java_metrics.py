@@ -10,7 +10,7 @@ def java_missing() -> str | None:
     if find_spec("pycocoevalcap") is None:
         return "pycocoevalcap is not installed: pip install 'vtr-ray[captioning]'"
     if shutil.which("java") is None:
-        return "there is no java on the PATH"
+        return "there is no java on the PATH, and METEOR 1.5 is a Java program: install a Java runtime, 8 or later"
     return None
 
 

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from vtr_core.config.blocks.clip import ClipConfig
 from vtr_core.errors import ConfigError
+from vtr_core.nn.backbone import Backbone
 from vtr_core.nn.clip.transformer import Transformer, initialize
 
 NUM_SPECIAL = 2
@@ -43,7 +44,7 @@ class VisionTransformer(nn.Module):
         return self.ln_post(self.transformer(tokens)) @ self.proj
 
 
-class Clip(nn.Module):
+class Clip(Backbone):
     """The two transformers; a caption's embedding is that of its end token, [EOT].
 
     Captions are rows of ids from 1 to `num_words`, padded with 0; the published id of a token is one less.
@@ -65,7 +66,7 @@ class Clip(nn.Module):
         initialize(self.transformer, width)
         hidden = torch.ones(config.context, config.context, dtype=torch.bool).triu(1)
         self.register_buffer("_hidden", hidden, persistent=False)
-        self._freeze()
+        self.freeze_layers(config.freeze)
 
     def encode_text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:
         """The [EOT] of each caption in the joint space. Raises ConfigError for captions longer than the context."""
@@ -89,7 +90,7 @@ class Clip(nn.Module):
         framed = torch.cat([words.new_full((rows, 1), start), words, words.new_zeros((rows, 1))], dim=1)
         return framed.scatter(1, known.sum(dim=1, keepdim=True) + 1, end)
 
-    def layers(self) -> list[list[nn.Parameter]]:
+    def layers_by_depth(self) -> list[list[nn.Parameter]]:
         """The parameters by depth: embeddings (0), transformer layers, projections; of images and text together."""
         deepest = max(self.config.vision.layers, self.config.text.layers)
         found: list[list[nn.Parameter]] = [[] for _ in range(deepest + 2)]
@@ -102,13 +103,6 @@ class Clip(nn.Module):
         if inside:
             return int(rest.split(".")[0]) + 1
         return deepest + 1 if name.rpartition(".")[0] in _LAST or name in _LAST else 0
-
-    def _freeze(self) -> None:
-        freeze = self.config.freeze
-        layers = self.layers()
-        count = len(layers) if freeze == "all" else freeze + 1 if freeze else 0
-        for parameter in (one for layer in layers[:count] for one in layer):
-            parameter.requires_grad_(False)
 
 
 _LAST = ("visual.ln_post", "visual.proj", "ln_final", "text_projection")

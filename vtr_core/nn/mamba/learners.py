@@ -23,21 +23,25 @@ from vtr_core.nn.mamba.scan import scan_backend
 
 
 def build_learner(
-    dim: int, config: LearnerConfig, initial_gate: float | None = 0.0, norm: NormPlace = "before"
+    dim: int,
+    config: LearnerConfig,
+    initial_gate: float | None = 0.0,
+    norm: NormPlace = "before",
+    residual: bool = True,
 ) -> GatedResiduals:
-    """The learner that `config` names, over tokens of `dim`; see `GatedResiduals` for its gates and norms.
+    """The learner that `config` names, over tokens of `dim`; see `GatedResiduals` for its gates, norms and residuals.
 
     Raises ConfigError where attention heads do not divide `dim`.
     """
     match config:
         case MambaLearner():
-            return ResMamba(dim, config, initial_gate, norm)
+            return ResMamba(dim, config, initial_gate, norm, residual)
         case TransformerLearner() | FlashLearner():
-            return GatedResiduals(dim, [SelfAttention(dim, config) for _ in range(config.layers)], initial_gate, norm)
+            attention = [SelfAttention(dim, config) for _ in range(config.layers)]
+            return GatedResiduals(dim, attention, initial_gate, norm, residual)
         case MambaOutLearner():
-            return GatedResiduals(
-                dim, [GatedConvolution(dim, config) for _ in range(config.layers)], initial_gate, norm
-            )
+            convolutions = [GatedConvolution(dim, config) for _ in range(config.layers)]
+            return GatedResiduals(dim, convolutions, initial_gate, norm, residual)
         case NoLearner():
             return GatedResiduals(dim, [])
         case _:

@@ -20,15 +20,21 @@ class GatedResiduals(nn.Module):
     bit for bit, and only g has a nonzero gradient until it has moved. The module can replace any aggregator of (batch,
     tokens, dim). A mixer is called with each row's valid tokens first and a mask of them, or None.
     initial_gate: None leaves g out, as the published code does, which initialises W and b by torch's default.
+    residual: False computes x ← W mixer(LayerNorm(x)) + b, without g, as in the paper's Table 11.
     norm: LayerNorm before the mixer, as above and in the published code, or after it, W LayerNorm(mixer(x)) + b, as in
     the paper's Eq. 7.
     """
 
     def __init__(
-        self, dim: int, mixers: Sequence[nn.Module], initial_gate: float | None = 0.0, norm: NormPlace = "before"
+        self,
+        dim: int,
+        mixers: Sequence[nn.Module],
+        initial_gate: float | None = 0.0,
+        norm: NormPlace = "before",
+        residual: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(GatedResidual(dim, mixer, initial_gate, norm) for mixer in mixers)
+        self.layers = nn.ModuleList(GatedResidual(dim, mixer, initial_gate, norm, residual) for mixer in mixers)
 
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None = None
@@ -55,20 +61,27 @@ class ResMamba(GatedResiduals):
     """Gated residual layers of Mamba, MUSE's video learner."""
 
     def __init__(
-        self, dim: int, config: MambaLearner, initial_gate: float | None = 0.0, norm: NormPlace = "before"
+        self,
+        dim: int,
+        config: MambaLearner,
+        initial_gate: float | None = 0.0,
+        norm: NormPlace = "before",
+        residual: bool = True,
     ) -> None:
-        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate, norm)
+        super().__init__(dim, [MambaMixer(dim, config) for _ in range(config.layers)], initial_gate, norm, residual)
 
 
 class GatedResidual(nn.Module):
     """One of the layers of `GatedResiduals`."""
 
-    def __init__(self, dim: int, mixer: nn.Module, initial_gate: float | None, norm: NormPlace) -> None:
+    def __init__(
+        self, dim: int, mixer: nn.Module, initial_gate: float | None, norm: NormPlace, residual: bool = True
+    ) -> None:
         super().__init__()
-        self._norm_place = norm
+        self._norm_place, self._residual = norm, residual
         self.norm, self.mixer, self.gate = nn.LayerNorm(dim), mixer, nn.Linear(dim, dim)
         self.scale: nn.Parameter | None
-        if initial_gate is None:
+        if initial_gate is None or not residual:
             self.register_parameter("scale", None)
         else:
             self.scale = nn.Parameter(torch.full((dim,), float(initial_gate)))
@@ -76,8 +89,10 @@ class GatedResidual(nn.Module):
     def forward(
         self, tokens: Float[Tensor, "batch tokens dim"], mask: Bool[Tensor, "batch tokens"] | None
     ) -> Float[Tensor, "batch tokens dim"]:
-        """The tokens plus the layer's residual."""
+        """The tokens plus the layer's residual; without `residual` what would be added."""
         before = self._norm_place == "before"
         mixed = self.mixer(self.norm(tokens) if before else tokens, mask)
         added = self.gate(mixed if before else self.norm(mixed))
+        if not self._residual:
+            return added
         return tokens + (added if self.scale is None else self.scale * added)

@@ -7,10 +7,10 @@ import pyarrow as pa
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
-from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.retrieval.embed.outputs import Output, OutputSettings
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.evaluation import caption_videos, require_captioner
+from vtr_core.systems.captioning.inputs.rows import check_data
 from vtr_core.systems.loaded_model import TrainedModel
 
 
@@ -21,7 +21,7 @@ def _decoding(loaded: TrainedModel, settings: OutputSettings) -> DecodingConfig:
 
 def _check(loaded: TrainedModel, manifest: Manifest, settings: OutputSettings) -> None:
     assert isinstance(loaded.config.model, CaptionerConfig)
-    check_frames(manifest, loaded.config.model)
+    check_data(manifest, loaded.config.model)
     _decoding(loaded, settings)
 
 

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat
+from pydantic import Field, NonNegativeFloat, model_validator
 
+from vtr_core.config.blocks.swin import SwinConfig
 from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
 from vtr_core.config.settings import PositiveInt, Settings
@@ -34,6 +35,14 @@ class CaptionerConfig(Settings):
     """Side of the grid of places of a frame: the feature has grid · grid rows for each frame, row by row of the grid,
     as `video-swin` has 7 × 7 for each of 16 pairs of frames (None: one row). Each place has a position embedding;
     `batch.max_frames` counts rows: 784."""
+    backbone: SwinConfig | None = None
+    """A network over frames as pictures, trained with the captioner: data are frames instead of features, and the
+    places that come out of it are tokens (None: `feature` is read)."""
+    stored_size: PositiveInt = 224
+    """With a backbone: width and height of the data set's frames in pixels (set to those of the training data)."""
+    random_crop: bool = False
+    """With a backbone: in training, a random place instead of the centre of frames that are stored larger than
+    `backbone.image_size`; the same place for all frames of a clip."""
     video_tokens: PositiveInt | None = None
     """Maximum number of video tokens, with a grid for each of its places; longer videos are average-pooled over
     neighbouring frames (None: a token per row)."""
@@ -61,7 +70,25 @@ class CaptionerConfig(Settings):
     @property
     def columns(self) -> tuple[str, ...]:
         """The feature columns that the model reads."""
-        return (self.feature,)
+        return (self.feature,) if self.backbone is None else ()
+
+    @property
+    def side(self) -> int | None:
+        """Side of the grid of a frame's places that are tokens; None where a frame is one token."""
+        return self.grid if self.backbone is None else self.backbone.grid
+
+    @model_validator(mode="after")
+    def _backbone_fits(self) -> "CaptionerConfig":
+        if self.backbone is None:
+            return self
+        if self.grid is not None or self.standardize:
+            raise ValueError("grid and standardize are for features; leave them out with a backbone")
+        if self.stored_size < self.backbone.image_size:
+            raise ValueError(
+                f"frames of {self.stored_size} pixels are smaller than backbone.image_size = "
+                f"{self.backbone.image_size}; extract them with --frame-size {self.backbone.image_size}"
+            )
+        return self
 
 
 class CaptioningLossConfig(Settings):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from vtr_core.nn.transformer import KeyValues
@@ -26,11 +26,13 @@ class _Beams:
 @torch.no_grad()
 def generate(
     model: Captioner,
-    frames: Float[Tensor, "videos frames dim"],
+    frames: Shaped[Tensor, "videos frames *values"],
     mask: Bool[Tensor, "videos frames"],
     decoding: DecodingConfig,
 ) -> list[list[int]]:
     """The word ids of a caption for every video, without the end token; at least `min_words` of them.
+
+    frames: as `Captioner.video_tokens` takes them.
 
     Every word is predicted at a [MASK] appended to the words so far; [MASK] itself, padding, and words that would
     repeat an n-gram (`block_ngrams`) are excluded. The `beams` best hypotheses by log p / length^α are kept, the length

@@ -6,10 +6,10 @@ from vtr_core.config.override import override
 from vtr_core.data.captions.video_captions import video_captions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
-from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.run.inputs import usable_data
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
+from vtr_core.systems.captioning.inputs.rows import check_data
 from vtr_core.systems.captioning.page import examples, render_captions
 from vtr_core.systems.descriptions import CaptionedVideos, Descriptions
 from vtr_core.systems.loaded_model import TrainedModel
@@ -29,7 +29,7 @@ def describable(loaded: TrainedModel, uri: str) -> Manifest:
     """The manifest of a data set of whole videos that has the captioner's feature."""
     assert isinstance(loaded.config.model, CaptionerConfig)
     manifest = usable_data(loaded.config.model, uri)
-    check_frames(manifest, loaded.config.model)
+    check_data(manifest, loaded.config.model)
     return manifest
 
 

@@ -7,15 +7,15 @@ from torch import nn
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
-from vtr_core.data.reading.frames import MAX_VIDEOS, video_rows
 from vtr_core.data.records.frames import PaddedFrames
 from vtr_core.errors import CheckpointError, DatasetError
 from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, caption_metrics
 from vtr_core.retrieval.embed.evaluating import evaluating
-from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.run.config import TrainConfig
-from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
+from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.inputs.rows import captioner_rows, check_data
+from vtr_core.systems.captioning.inputs.table import as_given
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.text.tokens.vocabulary import Vocabulary, words_of
@@ -39,26 +39,20 @@ def caption_videos(
     places: Sequence[RowGroup],
     decoding: DecodingConfig | None = None,
 ) -> CaptionedVideos:
-    """A caption for every video in `places`, also for videos without frames.
+    """A caption for every video in `places`, also for videos without frames; for every clip of a data set of frames.
 
-    decoding: default: the model's settings. The model is left unchanged. Raises DatasetError for a data set without its
-    features.
+    decoding: default: the model's settings. The model is left unchanged. Raises DatasetError for a data set without
+    what the model reads.
     """
-    assert isinstance(config.model, CaptionerConfig)
-    check_frames(manifest, config.model)
-    found, feature = CaptionedVideos(), config.model.feature
-    device, decoding = model.bias.device, decoding or config.model.decoding
+    check_data(manifest, model.config)
+    found, device = CaptionedVideos(), model.bias.device
     with evaluating(model):
-        for videos in video_rows(
-            manifest, places, config.batch.max_frames, min(MAX_VIDEOS, config.evaluation.batch_rows)
-        ):
-            frames, mask = videos.frames[feature].to(device), videos.mask[feature].to(device)
-            texts = _sentences(generate(model, frames, mask, decoding), vocabulary)
-            found.hypotheses.update(zip(videos.video_id, texts, strict=True))
-            found.seen.update(zip(videos.video_id, videos.present[feature].tolist(), strict=True))
-            for place, name in enumerate(videos.video_id):
-                own = (videos.caption_video == place).nonzero()[0]
-                found.references[name] = tuple(videos.captions[i] for i in own.tolist())
+        for rows in captioner_rows(config, manifest, places):
+            frames, mask = rows.frames.to(device), rows.mask.to(device)
+            said = generate(model, frames, mask, decoding or model.config.decoding)
+            found.hypotheses.update(zip(rows.names, _sentences(said, vocabulary), strict=True))
+            found.seen.update(zip(rows.names, rows.mask.any(dim=1).tolist(), strict=True))
+            found.references.update(zip(rows.names, rows.references, strict=True))
     return found
 
 
@@ -66,13 +60,12 @@ def caption_frames(
     model: Captioner, config: TrainConfig, vocabulary: Vocabulary, videos: PaddedFrames
 ) -> list[str | None]:
     """A caption for each video, None where it has no frames; the model is left unchanged."""
-    assert isinstance(config.model, CaptionerConfig)
     device, count, found = model.bias.device, config.evaluation.batch_rows, list[str | None]()
     with evaluating(model):
         for first in range(0, len(videos.kept), count):
             rows = slice(first, first + count)
             frames, mask = torch.from_numpy(videos.values[rows]), torch.from_numpy(videos.mask[rows])
-            said = generate(model, frames.to(device), mask.to(device), config.model.decoding)
+            said = generate(model, as_given(frames, model.config).to(device), mask.to(device), model.config.decoding)
             texts = _sentences(said, vocabulary)
             found += [text if kept else None for text, kept in zip(texts, videos.kept[rows], strict=True)]
     return found

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
+from torch import nn
 
+from vtr_core.backbones.swin import load_swin
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
@@ -30,6 +32,14 @@ def _build(
     return model
 
 
+def _pretrained(model: nn.Module) -> None:
+    """Load the weights of the backbone, if there are any. CheckpointError for a file of another network."""
+    assert isinstance(model, Captioner)
+    if model.config.backbone is not None and model.config.backbone.weights is not None:
+        assert model.backbone is not None
+        load_swin(model.backbone, model.config.backbone.weights)
+
+
 def _task(
     config: TrainConfig,
     rank: int,
@@ -47,4 +57,5 @@ IMPLEMENTATION = Implementation(
     signature=signature,
     describe=describe_data,
     outputs={"captions": CAPTIONS},
+    pretrained=_pretrained,
 )

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from vtr_core.data.batches.frames import FrameBatch
+from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
@@ -16,6 +17,7 @@ from vtr_core.nn.fan_in import fan_in_linear
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.nn.standardization import Standardization
+from vtr_core.nn.swin.video_swin import build_swin
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
 from vtr_core.systems.captioning.config import CaptionerConfig
 
@@ -35,6 +37,8 @@ class Captioned:
     """The sum of −log p over the masked tokens of each row."""
     masked: Int64[Tensor, " batch"]
     """The number of masked tokens of each row."""
+    present: Bool[Tensor, " batch"]
+    """Whether a row has frames."""
     videos: Sequences | None
     captions: Sequences | None
 
@@ -56,6 +60,7 @@ class Captioner(nn.Module):
         self.config = config
         dim, num_words = config.hidden_dim, config.inputs.num_words
         self.end, self.mask = num_words + 1, num_words + 2
+        self.backbone = None if config.backbone is None else build_swin(config.backbone)
         self.standardization = Standardization(_frame_dim(config)) if config.standardize else None
         bert = config.layout == "bert"
         linear = nn.Linear(_frame_dim(config), dim)
@@ -63,7 +68,7 @@ class Captioner(nn.Module):
         self.words = nn.Embedding(num_words + 3, dim, padding_idx=0)
         self.places = nn.Parameter(torch.randn(config.max_tokens, dim) * _PLACE_SPREAD)
         self.times = nn.Linear(1, dim)
-        self.grid = None if config.grid is None else nn.Parameter(torch.randn(config.grid**2, dim) * _PLACE_SPREAD)
+        self.grid = None if config.side is None else nn.Parameter(torch.randn(config.side**2, dim) * _PLACE_SPREAD)
         self.blocks = nn.ModuleList(
             TransformerBlock(dim, config.heads, config.mlp_dim, config.dropout, bert) for _ in range(config.layers)
         )
@@ -77,7 +82,7 @@ class Captioner(nn.Module):
         keep_size(self.times, wanted=_SPREAD)
 
     def forward(
-        self, batch: FrameBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
+        self, batch: FrameBatch | PictureBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
     ) -> Captioned:
         """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
 
@@ -86,7 +91,7 @@ class Captioner(nn.Module):
         """
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
-        frames, known = self.video_tokens(batch.frames[self.config.feature], batch.mask[self.config.feature])
+        frames, known = self.video_tokens(*_given(batch, self.config.feature))
         text = self.text_tokens(tokens.masked_fill(masked, self.mask))
         both = self._through(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]))
         logits = self.logits(both[:, frames.shape[1] :])
@@ -95,7 +100,7 @@ class Captioner(nn.Module):
         if contrasted:
             videos = Sequences(both[:, : frames.shape[1]], known)
             captions = self.caption(tokens)
-        return Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), videos, captions)
+        return Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1), videos, captions)
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
         """Sets the statistics of the training data, for a model that standardises frames."""
@@ -117,11 +122,16 @@ class Captioner(nn.Module):
         return Sequences(self._through(self.text_tokens(tokens), seen), mask)
 
     def video_tokens(
-        self, frames: Float[Tensor, "rows frames dim"], mask: Bool[Tensor, "rows frames"]
+        self, frames: Shaped[Tensor, "rows frames *values"], mask: Bool[Tensor, "rows frames"]
     ) -> tuple[Float[Tensor, "rows tokens hidden"], Bool[Tensor, "rows tokens"]]:
         """Frames, average-pooled where there are more than `video_tokens`, as tokens with time embeddings, time in [0,
         1], and with a grid those of its places.
+
+        frames: vectors (rows, frames, dim), or with a backbone pixels (rows, frames, 3, height, width) uint8.
         """
+        if self.backbone is not None:
+            assert self.config.backbone is not None
+            frames, mask = self.backbone.places(frames, mask, self.config.backbone.frames)
         values = frames.to(self.words.weight.dtype)
         if self.standardization is not None:
             values = self.standardization(values)
@@ -225,7 +235,18 @@ def _normed(tokens: Float[Tensor, "*rows hidden"], norm: nn.LayerNorm | None) ->
     return normed
 
 
+def _given(
+    batch: FrameBatch | PictureBatch, feature: str
+) -> tuple[Shaped[Tensor, "batch frames *values"], Bool[Tensor, "batch frames"]]:
+    """The frames of a batch with their mask: vectors of a feature, or pixels."""
+    if isinstance(batch, PictureBatch):
+        return batch.frames, batch.mask
+    return batch.frames[feature], batch.mask[feature]
+
+
 def _frame_dim(config: CaptionerConfig) -> int:
+    if config.backbone is not None:
+        return config.backbone.dim
     features = config.inputs.features
     if config.feature not in features:
         held = ", ".join(features) or "none"

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vtr_core.config.batch import BatchConfig
+from vtr_core.config.blocks.swin import SwinConfig
 from vtr_core.config.evaluation import EvaluationConfig
 from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
 from vtr_core.config.optimizer import OptimizerConfig
@@ -48,6 +49,42 @@ def caption_msvd() -> TrainConfig:
             "training.validate_every": captions,
         },
     )
+
+
+def caption_swin_msrvtt() -> TrainConfig:
+    """Video Swin-B and a transformer of BERT-base's size, trained together from frames (Gu and Yao 2023).
+
+    32 frames of 224 × 224 pixels; the published learning rate, which is for `--model.backbone.weights FILE` and for
+    weights of BERT or LAVENDER by `--init`. Activations of Video Swin are recomputed in the backward pass.
+    """
+    swin = SwinConfig(recompute=True)
+    return override(
+        caption_msrvtt(),
+        {
+            "preset": "caption-swin-msrvtt",
+            "model.layout": "bert",
+            "model.standardize": False,
+            "model.backbone": swin.model_dump(),
+            "batch.max_frames": swin.frames,
+            "optimizer.learning_rate": 1e-5,
+            "evaluation.batch_rows": 8,
+        },
+    )
+
+
+def caption_swin_tiny() -> TrainConfig:
+    """A Video Swin of two stages from random weights on 8 pictures of 32 × 32, for two CPU cores."""
+    swin = SwinConfig(image_size=32, frames=8, width=32, depths=(2, 2), heads=(2, 4))
+    changes: Changes = {
+        "preset": "caption-swin-tiny",
+        "model.standardize": False,
+        "model.video_tokens": None,
+        "model.backbone": swin.model_dump(),
+        "model.stored_size": 32,
+        "batch.videos": 32,
+        "batch.max_frames": swin.frames,
+    }
+    return override(caption_msrvtt_tiny(), changes)
 
 
 def caption_pretrain() -> TrainConfig:
@@ -102,8 +139,10 @@ CAPTION_BASES: Mapping[str, Callable[[], TrainConfig]] = MappingProxyType(
     {
         "caption-msrvtt": caption_msrvtt,
         "caption-msvd": caption_msvd,
+        "caption-swin-msrvtt": caption_swin_msrvtt,
         "caption-pretrain": caption_pretrain,
         "caption-msrvtt-tiny": caption_msrvtt_tiny,
+        "caption-swin-tiny": caption_swin_tiny,
         "caption-pretrain-tiny": caption_pretrain_tiny,
     }
 )
@@ -113,7 +152,7 @@ CAPTION_VARIANTS: Mapping[str, Changes] = MappingProxyType(
         "margin": {"loss.fusion": False},
         "fusion": {"loss.granularity_margin": None},
         "published": {"optimizer.learning_rate": 1e-5, "model.standardize": False},
-        "spatial": {"model.feature": "video_swin", "model.grid": 7, "batch.max_frames": 784},
+        "spatial": {"model.backbone": None, "model.feature": "video_swin", "model.grid": 7, "batch.max_frames": 784},
     }
 )
 """Table 2: L_gen alone; with L_mcl and L_b; with L_bfc; the base itself has all of them. `published` has the paper's

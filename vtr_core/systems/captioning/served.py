@@ -5,18 +5,18 @@ import pandas as pd
 from vtr_core.retrieval.embed.frame import CAPTION
 from vtr_core.retrieval.embed.frame_sequences import frames_of
 from vtr_core.systems.captioning.evaluation import caption_frames
+from vtr_core.systems.captioning.inputs.table import column
 from vtr_core.systems.captioning.model import Captioner
 from vtr_core.systems.loaded_model import TrainedModel
 
 
 def predict(loaded: TrainedModel, table: pd.DataFrame) -> pd.DataFrame:
-    """In: the column of the model's feature, a list of frame vectors for each video; out: `caption`.
+    """In: the column of the model's feature, a list of frame vectors for each video, or with a backbone `frames`, of
+    each frame its pixels; out: `caption`.
 
     None for a video without frames.
     """
     assert isinstance(loaded.model, Captioner)
-    feature = loaded.model.config.feature
-    dim = loaded.config.model.inputs.features[feature]
-    videos = frames_of(table, feature, dim, loaded.config.batch.max_frames)
+    videos = frames_of(table, *column(loaded.model.config), loaded.config.batch.max_frames)
     texts = caption_frames(loaded.model, loaded.config, loaded.vocabulary, videos)
     return pd.DataFrame({CAPTION: texts}, index=table.index, dtype=object)

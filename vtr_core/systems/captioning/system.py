@@ -1,12 +1,13 @@
 """`System` of the captioner: whole videos, and the sentences generated for them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vtr_core.errors import ConfigError
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.picture_inputs import picture_inputs
 from vtr_core.systems.subcommands import Evaluation, Subcommand
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import Presets, RecordKind, System, margin_setting
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -47,6 +48,12 @@ def _lavender(argv: Sequence[str]) -> None:
     main(argv)
 
 
+def _bert(argv: Sequence[str]) -> None:
+    from vtr_core.systems.captioning.commands.bert import main
+
+    main(argv)
+
+
 def _tables(argv: Sequence[str]) -> None:
     from vtr_core.systems.captioning.tables.command import main
 
@@ -60,6 +67,11 @@ def _check(config: "TrainConfig") -> None:
         raise ConfigError(
             f"batch.max_frames = {rows} rows are no whole frames of model.grid = {model.grid}: {places} rows each; "
             f"give a multiple of {places}, {16 * places} for 16 frames"
+        )
+    if isinstance(model, CaptionerConfig) and model.backbone is not None and rows != model.backbone.frames:
+        raise ConfigError(
+            f"batch.max_frames = {rows} frames are read of a clip, and model.backbone.frames = {model.backbone.frames} "
+            "are seen; give both the same number"
         )
     if config.batch.micro_rows is not None:
         raise ConfigError(
@@ -80,8 +92,21 @@ def _standardizes(model: CaptionerConfig) -> bool:
     return model.standardize
 
 
+def _reads_frames(model: CaptionerConfig) -> RecordKind | None:
+    return None if model.backbone is None else "frames"
+
+
+def _inputs(manifest: "Manifest") -> dict[str, Any] | None:
+    """The vocabulary and the size of the frames of a data set of frames."""
+    from vtr_core.data.records.schema import FrameSchema
+
+    return picture_inputs(manifest) if isinstance(manifest.schema, FrameSchema) else None
+
+
 def _usual_features(model: CaptionerConfig) -> "Mapping[str, int]":
-    """ResNet-152's features of frames, or with a grid Video Swin's of places."""
+    """ResNet-152's features of frames, or with a grid Video Swin's of places; none with a backbone."""
+    if model.backbone is not None:
+        return {}
     return {model.feature: 2048 if model.grid is None else 1024}
 
 
@@ -102,11 +127,16 @@ CAPTIONING = System(
         ),
     ),
     tables=(Subcommand("gmc", "video captioning with granularity bias as the margin, Tables 1 and 2", _tables),),
-    imports=(Subcommand("lavender", "LAVENDER's weights as a captioner for a data set's words", _lavender),),
+    imports=(
+        Subcommand("lavender", "LAVENDER's weights as a captioner for a data set's words", _lavender),
+        Subcommand("bert", "BERT's weights as the language part of a captioner for a data set's words", _bert),
+    ),
     presets=_presets,
     check=_check,
     check_data=_check_data,
     standardizes=_standardizes,
     usual_features=_usual_features,
+    reads_instead=_reads_frames,
+    inputs=_inputs,
     granularity=margin_setting,
 )

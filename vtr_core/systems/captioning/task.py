@@ -1,11 +1,16 @@
 """Training of a captioner: masked language modelling, contrastive losses, generated captions as validation."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Bool, Float, Float32
 from torch import Tensor, nn
 
+from vtr_core.data.batches.crops import Crops
 from vtr_core.data.batches.frames import FrameBatch, frame_batch
+from vtr_core.data.batches.pictures import PictureBatch
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
@@ -44,13 +49,14 @@ class CaptioningTask:
         assert (information is None) == (config.loss.granularity_margin is None), "a margin needs information"
         self._config, self._model, self._loss = config, config.model, config.loss
         self._rank, self._world = rank, world
+        self._batch = _batches(config.model, config.seed)
         self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, information)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """The generation loss of this worker's part and its share of the contrastive losses, summed over all
         workers.
         """
-        batch = frame_batch(columns, [self._model.feature]).to(device)
+        batch = self._batch(columns).to(device)
         hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
         output = model(batch, hidden, self._loss.contrasts)
         assert isinstance(output, Captioned)
@@ -58,7 +64,8 @@ class CaptioningTask:
         found, compared = GranularityLosses(), Compared()
         if self._loss.contrasts:
             scores = self._scores(output)
-            found, compared = self._contrasts(scores, batch, step), self._compared(output, scores)
+            present = batch.text_present & output.present
+            found, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
         terms = {"gen": output.loss.sum() / masked, **found.by_term}
         sums = sum_shares(torch.stack(list(terms.values())))
         metrics = {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
@@ -82,11 +89,12 @@ class CaptioningTask:
         some = at_least_float32(scores[:MOST_ROWS].detach())
         return Compared(vectors, {"video_text": lambda: some / self._loss.score.temperature})
 
-    def _contrasts(self, scores: Float[Tensor, "batch batch"], batch: FrameBatch, step: int) -> GranularityLosses:
-        """The contrastive terms of this worker's rows."""
-        present = gather_flags(batch.text_present & batch.present[self._model.feature])
+    def _contrasts(
+        self, scores: Float[Tensor, "batch batch"], present: Bool[Tensor, " rows"], keys: RowKeys, step: int
+    ) -> GranularityLosses:
+        """The contrastive terms of this worker's rows; those with frames and words are `present`."""
         share = Share(self._rank, self._world)
-        return self.objective.contrast(scores, present, gather_keys(batch.keys), step, share)
+        return self.objective.contrast(scores, gather_flags(present), gather_keys(keys), step, share)
 
     def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
         """This worker's part of the batch's random numbers that select masked tokens."""
@@ -106,3 +114,10 @@ class CaptioningTask:
         shared = gather_objects(values)[0]
         assert shared is not None
         return shared
+
+
+def _batches(model: CaptionerConfig, seed: int) -> Callable[[Columns], FrameBatch | PictureBatch]:
+    """From columns of the training stream to what the model reads."""
+    if model.backbone is None:
+        return lambda columns: frame_batch(columns, [model.feature])
+    return Crops(model.stored_size, model.backbone.image_size, model.random_crop, seed).batch

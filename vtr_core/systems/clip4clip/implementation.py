@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from vtr_core.data.batches.crops import Crops
 from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
@@ -17,7 +18,6 @@ from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig, MuseFrames
 from vtr_core.systems.clip4clip.model import Clip4Clip
-from vtr_core.systems.clip4clip.pictures import training_batch
 from vtr_core.systems.clip4clip.pretrained import load_pretrained
 from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words, encode_pictures
 from vtr_core.systems.implementation import Implementation
@@ -45,7 +45,8 @@ def _task(
 ) -> RetrievalTask:
     model = config.model
     assert isinstance(model, Clip4ClipConfig)
-    return RetrievalTask(config, rank, world, lambda columns: training_batch(columns, model, config.seed), information)
+    crops = Crops(model.stored_size, model.backbone.image_size, model.random_crop, config.seed)
+    return RetrievalTask(config, rank, world, crops.batch, information)
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:

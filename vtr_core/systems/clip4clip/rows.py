@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float32, UInt8
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from vtr_core.data.batches.crops import centre
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.pictures import PictureRows, picture_rows, taken_frames
@@ -22,7 +23,6 @@ from vtr_core.retrieval.embed.tokens import encode
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.clip4clip.config import Clip4ClipConfig
 from vtr_core.systems.clip4clip.model import Clip4Clip
-from vtr_core.systems.clip4clip.pictures import centre
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.text.tokens.vocabulary import Vocabulary
 

@@ -64,6 +64,8 @@ class MuseConfig(Settings):
     norm: NormPlace = "before"
     """The LayerNorm of each layer: before the learner, as in the published code, or after it, as in the paper's Eq.
     7."""
+    residual: bool = True
+    """Each layer's output is added to its input; False: it replaces it, without a gate (Table 11)."""
     compat: Compat = "none"
     """`muse_official`: the pyramid keeps its random initial weights, and gates are drawn instead of 0, as in the
     published code, where the model is therefore no mean pooling at the start.

@@ -37,7 +37,8 @@ class Muse(nn.Module):
         published = config.compat == "muse_official"
         self.pyramid = None if config.grid is None else Pyramid(self.dim, config.grid, config.scales)
         self.temporal = nn.ModuleList(TemporalScale(self.dim, width) for width in config.temporal_scales)
-        self.learner = build_learner(self.dim, config.learner, None if published else config.initial_gate, config.norm)
+        gate = None if published else config.initial_gate
+        self.learner = build_learner(self.dim, config.learner, gate, config.norm, config.residual)
         self.words = _words(config, self.dim)
         if published and self.pyramid is not None:
             self.pyramid.requires_grad_(False)

@@ -143,6 +143,11 @@ def _layers(layers: int, model: MuseConfig) -> Changes:  # noqa: ARG001
     return {"model.learner.layers": layers}
 
 
+def _no_residual(model: MuseConfig) -> Changes:  # noqa: ARG001
+    """Table 11: layers without residual connections."""
+    return {"model.residual": False}
+
+
 def _published(model: MuseConfig) -> Changes:  # noqa: ARG001
     """The published code's training: a pyramid with fixed random weights, torch's initial weights, CLIP4Clip's
     optimiser and a thousandth of its learning rate for τ.
@@ -168,6 +173,7 @@ MUSE_VARIANTS: Mapping[str, Callable[[MuseConfig], Changes]] = MappingProxyType(
         "spatial": _spatial,
         **{f"scales-{count}": partial(_scales, count) for count in (1, 2, 3, 4, 5)},
         **{f"layers-{layers}": partial(_layers, layers) for layers in (1, 2, 4, 8, 16)},
+        "no-residual": _no_residual,
         "published": _published,
     }
 )

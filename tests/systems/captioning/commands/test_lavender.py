@@ -13,7 +13,8 @@ from tests.reference import lavender as slow
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import CheckpointError, InputError
-from vtr_core.systems.captioning.commands.lavender_weights import captioner_weights, pieces_of
+from vtr_core.systems.captioning.commands.lavender_weights import captioner_weights
+from vtr_core.systems.captioning.commands.pieces import pieces_of
 from vtr_core.systems.captioning.model import Captioner, sequence_mask
 from vtr_core.train.checkpoint.initial import fitting
 from vtr_core.train.checkpoint.load import load_model

@@ -106,17 +106,15 @@ def _weights(
     flags: LavenderFlags, state: "dict[str, Tensor]", config: "TrainConfig", words: "Vocabulary"
 ) -> "dict[str, Tensor]":
     """The captioner's weights; CheckpointError where one has another shape than the data set asks for."""
-    from vtr_core.errors import CheckpointError, InputError
+    from vtr_core.errors import CheckpointError
     from vtr_core.run.build import check_model
-    from vtr_core.systems.captioning.commands.lavender_weights import captioner_weights, pieces_of
+    from vtr_core.systems.captioning.commands.lavender_weights import captioner_weights
+    from vtr_core.systems.captioning.commands.pieces import word_rows
     from vtr_core.systems.captioning.config import CaptionerConfig
 
     model = config.model
     assert isinstance(model, CaptionerConfig)
-    if words.pairs is not None or words.tags is not None:
-        raise InputError(f"{flags.data} has words with tags or CLIP's pieces of words; make it with plain words")
-    pieces = _lines(flags.pieces)
-    rows = pieces_of([*words.words, "[SEP]", "[MASK]"], pieces)
+    rows = word_rows(words, flags.pieces, flags.data)
     found = captioner_weights(state, rows, model.max_tokens, model.grid)
     expected = check_model(model)
     for name in sorted(expected.keys() | found.keys()):
@@ -127,14 +125,3 @@ def _weights(
                 "set the features that the weights were trained on"
             )
     return found
-
-
-def _lines(file: str) -> list[str]:
-    from vtr_core import storage
-    from vtr_core.errors import InputError
-    from vtr_core.storage import locate
-
-    try:
-        return storage.read_bytes(locate(file)).decode().split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read as text ({error}); give BERT's vocab.txt") from error

@@ -12,12 +12,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vtr_core.errors import CheckpointError, InputError
+from vtr_core.errors import CheckpointError
 
 State = Mapping[str, Tensor]
 _TEXT, _SCORES, _LAYERS = "enc_txt.emb_txt.", "fc_mtm.predictions.", "trsfr.layer."
-_NORMS = {"word_norm": f"{_TEXT}LayerNorm", "video_norm": "enc_img.norm", "head.2": f"{_SCORES}transform.LayerNorm"}
-_LINEAR = {"frames.0": "enc_img.fc", "head.0": f"{_SCORES}transform.dense"}
+_WORDS = {
+    "word_norm": f"{_TEXT}LayerNorm",
+    "head.0": f"{_SCORES}transform.dense",
+    "head.2": f"{_SCORES}transform.LayerNorm",
+}
+_FRAMES = {"frames.0": "enc_img.fc", "video_norm": "enc_img.norm"}
 _BLOCK = {
     "out": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
@@ -32,7 +36,7 @@ def num_layers(state: State) -> int:
     """The number of transformer layers of a file; CheckpointError where there is none."""
     found = {int(name.removeprefix(_LAYERS).split(".")[0]) for name in state if name.startswith(_LAYERS)}
     if not found:
-        raise CheckpointError(f"the file lacks {_LAYERS}0; give a checkpoint of LAVENDER")
+        raise CheckpointError(f"the file lacks {_LAYERS}0; give a checkpoint of LAVENDER, or of BERT to import bert")
     return max(found) + 1
 
 
@@ -44,16 +48,8 @@ def captioner_weights(
     rows: for each word of the vocabulary, then the end of captions and [MASK], the file's pieces of words that it
     consists of, whose mean it is.
     """
-    found = {
-        "words.weight": _padded(_means(_take(state, f"{_TEXT}word_embeddings.weight"), rows)),
-        "bias": _padded(_means(_take(state, f"{_SCORES}bias"), rows)),
-        "places": _places(state, max_tokens),
-        **_times(_take(state, "enc_img.emb_len").flatten(0, 2)),
-    }
-    for ours, theirs in {**_NORMS, **_LINEAR}.items():
-        found |= {f"{ours}.{kind}": _take(state, f"{theirs}.{kind}") for kind in _BOTH}
-    for layer in range(num_layers(state)):
-        found |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
+    found = language_weights(state, rows, max_tokens) | _times(_take(state, "enc_img.emb_len").flatten(0, 2))
+    found |= _pairs(state, _FRAMES)
     if grid is not None:
         places = _take(state, "enc_img.emb_pos").flatten(0, 2)
         if len(places) < 1 + grid**2:
@@ -64,29 +60,22 @@ def captioner_weights(
     return {name: value.float().contiguous() for name, value in found.items()}
 
 
-def pieces_of(words: Sequence[str], pieces: Sequence[str]) -> list[list[int]]:
-    """Each word as rows of the longest pieces from its start on, those after the first with ## (Wu et al. 2016).
+def language_weights(state: State, rows: Sequence[Sequence[int]], max_tokens: int) -> dict[str, Tensor]:
+    """Those of `captioner_weights` that read and score words: all but what reads frames."""
+    found = {
+        "words.weight": _padded(_means(_take(state, f"{_TEXT}word_embeddings.weight"), rows)),
+        "bias": _padded(_means(_take(state, f"{_SCORES}bias"), rows)),
+        "places": _places(state, max_tokens),
+        **_pairs(state, _WORDS),
+    }
+    for layer in range(num_layers(state)):
+        found |= _block(state, f"blocks.{layer}.", f"{_LAYERS}{layer}.")
+    return {name: value.float().contiguous() for name, value in found.items()}
 
-    The row of [UNK] for a word that the pieces do not make. InputError where the pieces lack a special one.
-    """
-    row = {piece: place for place, piece in enumerate(pieces)}
-    lacking = [piece for piece in ("[UNK]", "[SEP]", "[MASK]") if piece not in row]
-    if lacking:
-        raise InputError(f"the pieces of words lack {', '.join(lacking)}; give BERT's vocab.txt")
-    return [_cut(word, row) or [row["[UNK]"]] for word in words]
 
-
-def _cut(word: str, row: Mapping[str, int]) -> list[int]:
-    found, first = list[int](), 0
-    while first < len(word):
-        prefix = "##" if first else ""
-        ends = (end for end in range(len(word), first, -1) if prefix + word[first:end] in row)
-        end = next(ends, None)
-        if end is None:
-            return []
-        found.append(row[prefix + word[first:end]])
-        first = end
-    return found
+def _pairs(state: State, names: Mapping[str, str]) -> dict[str, Tensor]:
+    """Weights and biases of layers by their names here and there."""
+    return {f"{own}.{kind}": _take(state, f"{their}.{kind}") for own, their in names.items() for kind in _BOTH}
 
 
 def _block(state: State, ours: str, theirs: str) -> dict[str, Tensor]:
@@ -124,5 +113,5 @@ def _padded(values: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 def _take(state: State, name: str) -> Tensor:
     if name not in state:
-        raise CheckpointError(f"the file lacks {name}; give a checkpoint of LAVENDER")
+        raise CheckpointError(f"the file lacks {name} (LAVENDER's name of it); give the published checkpoint")
     return state[name]

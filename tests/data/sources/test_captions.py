@@ -1,0 +1,54 @@
+"""A table of captions without videos: what is grouped, split and dropped, and a captioner that reads it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.worlds import ingest
+from vtr_core.config.override import override
+from vtr_core.data.captions.video_captions import video_captions
+from vtr_core.data.manifest import Manifest, splits
+from vtr_core.data.sources.captions import Captions
+from vtr_core.data.sources.source import Drops
+from vtr_core.errors import InputError
+from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.presets import preset
+
+TABLE = """id,caption,split
+a,a dog runs,train
+a,the dog is fast,train
+,two birds,train
+b,...,train
+a,a dog sleeps,val
+c,a cat,val
+"""
+
+
+def source(folder: Path, text: str = TABLE) -> Captions:
+    folder.mkdir(exist_ok=True)
+    (folder / "table.csv").write_text(text)
+    return Captions(table=str(folder / "table.csv"))
+
+
+def test_rows_of_an_id_belong_together_and_the_others_are_their_own(tmp_path: Path) -> None:
+    drops = Drops()
+    videos = source(tmp_path).videos(drops)
+    assert [(one.video_id, one.content, one.split) for one in videos] == [
+        ("a", ("a dog runs", "the dog is fast"), "train"),
+        ("row3", ("two birds",), "train"),
+        ("c", ("a cat",), "val"),
+    ]
+    assert dict(drops.counts) == {"empty_caption": 1, "split_conflict": 1}
+    with pytest.raises(InputError, match="needs caption"):
+        source(tmp_path, "id,text\na,b\n").videos(Drops())
+
+
+def test_a_captioner_takes_the_data_set(tmp_path: Path) -> None:
+    ingest(source(tmp_path / "in"), tmp_path / "out", strict=False)
+    training = splits(str(tmp_path / "out"))["train"]
+    config = preset("caption-pretrain-tiny")
+    manifest = usable_data(config.model, training)
+    model = with_inputs(override(config, {}), manifest).model
+    assert model.inputs.features == {"video": 1}
+    found = {one.video_id: one.captions for one in video_captions(Manifest.load(training))}
+    assert found == {"a": ("a dog runs", "the dog is fast"), "row3": ("two birds",)}

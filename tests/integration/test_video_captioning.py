@@ -1,0 +1,87 @@
+"""A captioner with its backbone, from video files: frames, training, resumption, workers, evaluation, captions."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipelines.cli import run
+from pipelines.demo.films import render
+from pipelines.train.command import TrainFlags, resume, train
+from tests.drills.runs import assert_equal_weights, cut_short, losses, weights
+from vtr_core.config.override import override
+from vtr_core.run.config import TrainConfig
+from vtr_core.run.presets import preset
+
+pytestmark = pytest.mark.integration
+FILMS, STEPS = 32, 8
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of frames of rendered films, as `vtr extract` makes it."""
+    folder = tmp_path_factory.mktemp("films")
+    table = render(folder / "videos", FILMS, 0)
+    words = ["--captions", str(table), "--records", "frames", "--frame-size", "36", "--frame-rate", "1"]
+    run("extract", [str(folder / "videos"), *words, "--out", str(folder / "data"), "--workers", "0"])
+    return folder / "data" / "test"
+
+
+def config(workers: int = 0, **changes: object) -> TrainConfig:
+    small = {
+        "batch.videos": 16,
+        "training.epochs": STEPS * 16 // FILMS,
+        "training.log_every": 1,
+        "training.keep_checkpoints": STEPS,
+        "training.validate_every": 1,
+        "model.random_crop": True,
+        "model.dropout": 0.0,
+        "loss.granularity_margin.reading": "idf",  # a film has one caption
+        "optimizer.warmup_steps": 0,
+        "optimizer.backbone_factor": 0.5,
+        "optimizer.layer_decay": 0.9,
+        "scaling.workers": workers,
+    }
+    return override(preset("caption-swin-tiny"), {**small, **changes})
+
+
+@pytest.mark.long
+def test_it_is_trained_resumed_evaluated_and_describes(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    finished = train(config(), TrainFlags(data=str(films), validation=str(films), out=str(out)))
+    found = losses(out)
+    assert len(found) == STEPS
+    assert sum(found[-3:]) < sum(found[:3])
+    cut = cut_short(out, tmp_path / "cut", kept=2)
+    resume(str(cut))
+    assert_equal_weights(out, cut, STEPS)
+    before, after = weights(out, 2), weights(out, STEPS)
+    changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert {"backbone", "frames", "words", "blocks", "grid"} <= changed
+
+    run("evaluate", [finished.checkpoint, "--task", "captioning", "--data", str(films), "--no-meteor"])
+    run("caption", [finished.checkpoint, "--data", str(films), "--out", str(tmp_path / "captions")])
+    said = capsys.readouterr().out
+    assert "CIDEr" in said
+    assert len((tmp_path / "captions" / "captions.jsonl").read_text().splitlines()) == FILMS
+
+
+@pytest.mark.long
+def test_two_workers_train_what_the_process_itself_does(films: Path, tmp_path: Path, local_ray: None) -> None:
+    for workers in (0, 2):
+        train(config(workers), TrainFlags(data=str(films), out=str(tmp_path / str(workers))))
+    assert losses(tmp_path / "2") == pytest.approx(losses(tmp_path / "0"), rel=2e-4)
+
+
+@pytest.mark.long
+def test_a_frozen_backbone_trains_the_captioner_alone(films: Path, tmp_path: Path) -> None:
+    train(
+        config(**{"model.backbone.freeze": "all", "model.backbone.recompute": True}),
+        TrainFlags(data=str(films), out=str(tmp_path / "run")),
+    )
+    before, after = weights(tmp_path / "run", 2), weights(tmp_path / "run", STEPS)
+    changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert "backbone" not in changed
+    assert "blocks" in changed

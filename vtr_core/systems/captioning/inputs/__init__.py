@@ -1,0 +1,1 @@
+"""What a captioner reads of a data set, and of a table."""
