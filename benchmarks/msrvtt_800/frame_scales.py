@@ -3,7 +3,7 @@
 Two measurements on whole videos: how much of the frames' energy lies between videos and at each scale of time within
 them, and how well a linear map finds captions from the means of 1, 2, 4, 8 and 16 windows of a video.
 
-    python -m benchmarks.frame_scales --data ../shared/data
+    python -m benchmarks.msrvtt_800.frame_scales --data ../shared/data
 """
 
 import json
@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from benchmarks.caption_pretraining import msrvtt_videos
+from benchmarks.msrvtt_800.caption_pretraining import msrvtt_videos
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
@@ -31,7 +31,7 @@ from vtr_core.data.reading.frames import video_rows
 WINDOWS = (1, 2, 4, 8, 16)
 _ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 _LSA, _FRAMES = 400, 64
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Videos:
 
 def main(argv: Sequence[str]) -> None:
     """Measure, print and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.frame_scales")
+    flags = parse(Flags, argv, "python -m benchmarks.msrvtt_800.frame_scales")
     data = msrvtt_videos(Path(flags.data), Path(flags.work) / "videos")
     sets = {name: _read(Manifest.load(data[name])) for name in ("train", "val", "test")}
     found = {"energy": energy(sets["train"]), "recall": recalls(sets), "machine": processor()}
@@ -150,7 +150,7 @@ def _page(found: Mapping[str, Any]) -> str:
         *(f"| {name} | {value:.1f} |" for name, value in found["recall"].items()),
         "",
         f"On {found['machine']}; {', '.join(f'{k} {v}' for k, v in found['versions'].items())}; "
-        "`python -m benchmarks.frame_scales --data ../shared/data`.",
+        "`python -m benchmarks.msrvtt_800.frame_scales --data ../shared/data`.",
         "",
     ]
     return "\n".join(lines)

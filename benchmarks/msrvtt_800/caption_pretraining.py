@@ -4,7 +4,7 @@
 800 do not have, and those of the 800's training videos; `caption-msrvtt-tiny`, L_gen alone, begins with it or from
 random weights, with the same seed and steps.
 
-    python -m benchmarks.caption_pretraining --data ../shared/data
+    python -m benchmarks.msrvtt_800.caption_pretraining --data ../shared/data
 """
 
 import csv
@@ -37,7 +37,7 @@ from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
 from vtr_core.train.checkpoint.load import load_model
 
 NAME = "caption-pretraining"
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 METRICS = {"bleu1": "B@1", "bleu4": "B@4", "rouge_l": "ROUGE-L", "cider": "CIDEr"}
 SCRATCH, BEGUN = "from random weights", "pre-trained"
 
@@ -60,13 +60,13 @@ class Flags:
 
 def main(argv: Sequence[str]) -> None:
     """Train what is missing, and write the figures to benchmarks/results."""
-    flags = parse(Flags, argv, "python -m benchmarks.caption_pretraining")
+    flags = parse(Flags, argv, "python -m benchmarks.msrvtt_800.caption_pretraining")
     torch.set_num_threads(1)
     work = Path(flags.work)
     data = msrvtt_videos(Path(flags.data), work / "videos")
     read = _captions(Path(flags.data), work / "captions", data["train"])
     runs = [_seed(flags, work / f"seed-{seed}", data, read, seed) for seed in range(flags.seeds)]
-    command = " ".join(["python -m benchmarks.caption_pretraining", *argv])
+    command = " ".join(["python -m benchmarks.msrvtt_800.caption_pretraining", *argv])
     found = {"steps": flags.steps, "epochs": flags.epochs, "runs": runs, "command": command}
     found |= {"machine": processor(), "versions": versions("torch"), "load": os.getloadavg()[2]}
     found["captions"] = Manifest.load(read).rows
@@ -88,14 +88,14 @@ def msrvtt_videos(data: Path, out: Path) -> Mapping[str, str]:
 def _captions(data: Path, work: Path, vocabulary: str) -> str:
     """The data set of captions alone, in the words of another."""
     out = work / "set"
-    if not splits(str(out)):
+    if not out.exists():
         text = allowed_text(msrvtt(data), 0)
         work.mkdir(parents=True, exist_ok=True)
         with (work / "captions.csv").open("w", newline="") as file:
             csv.writer(file).writerows([("caption",), *((one,) for one in dict.fromkeys((*text.train, *text.more)))])
         flags = IngestFlags(out=str(out), vocabulary=vocabulary, max_words=32, videos_per_shard=4096, workers=0)
         ingest(Captions(table=str(work / "captions.csv")), flags)
-    return next(iter(splits(str(out)).values()))
+    return str(out)
 
 
 def _seed(flags: Flags, folder: Path, data: Mapping[str, str], read: str, seed: int) -> dict[str, dict[str, float]]:
