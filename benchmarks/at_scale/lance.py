@@ -24,6 +24,7 @@ from benchmarks.at_scale import candidates
 from benchmarks.at_scale.index import made_items, made_record, peak_kb
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
+from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.index.shards import new_shard
@@ -32,7 +33,7 @@ from vtr_core.storage import locate
 
 RESULTS = Path(__file__).parent.parent / "results"
 ROOT = Path(__file__).parent.parent.parent
-K, CANDIDATES = 10, 200
+K = 10
 KINDS: tuple[Backend, ...] = ("exact", "ivf-pq", "hnsw")
 OURS, LANCE = "benchmarks.at_scale.lance", "benchmarks.peers.lance_table"
 
@@ -80,7 +81,7 @@ def search(kind: Backend, folder: Path) -> dict[str, Any]:
     index = load_index(locate(str(folder / f"ours-{kind}")))
     opened = time.perf_counter() - began
     stored: Shard = index.shards[0]
-    shard = JointShard(stored, "cosine", CANDIDATES)
+    shard = JointShard(stored, "cosine", default_candidates(kind))
     seconds, found, before = [], [], time.process_time()
     for query in queries:
         began = time.perf_counter()
@@ -173,8 +174,9 @@ def page(values: dict[str, Any]) -> str:
 
 Generated unit vectors of {values["dim"]} dimensions, those of `benchmarks.at_scale.candidates`, with ids and
 captions; {values["queries"]} queries near clips, one at a time, by cosine, the ten best with their items. Lists, bytes
-per vector, links of the graph and the 200 candidates compared again by the vectors are alike. Writing and searching are
-each a process of its own, with the files in the page cache; memory is its peak, mapped pages of the files included.
+per vector, links of the graph and the candidates compared again by the vectors (ivf-pq 800, hnsw 200) are alike.
+Writing and searching are each a process of its own, with the files in the page cache; memory is its peak, mapped pages
+of the files included.
 
 {heads}
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -24,6 +24,8 @@ class Memory:
     processes: int
     """Private memory and mapped files."""
     object_store: int
+    mapped: int = 0
+    """Of the processes' memory, pages of files, which the system may drop at any time."""
 
     @property
     def total(self) -> int:
@@ -49,20 +51,23 @@ def tree(root: int) -> list[int]:
 
 def memory(root: int) -> Memory:
     """What `root` and its descendants hold now."""
-    processes, stores = 0, {}
+    anonymous, mapped = 0, 0
+    stores: dict[int, int] = {}
     for process in tree(root):
         try:
-            processes += _private(process)
+            private, files = _private(process)
+            anonymous, mapped = anonymous + private, mapped + files
             stores.update(_stores(process))
         except OSError:  # it ended meanwhile
             continue
-    return Memory(processes, sum(stores.values()))
+    return Memory(anonymous + mapped, sum(stores.values()), mapped)
 
 
-def _private(process: int) -> int:
+def _private(process: int) -> tuple[int, int]:
     lines = (PROC / str(process) / "smaps_rollup").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines[1:])
-    return sum(int(fields[name].split()[0]) * 1024 for name in ("Pss_Anon", "Pss_File"))
+    anonymous, mapped = (int(fields[name].split()[0]) * 1024 for name in ("Pss_Anon", "Pss_File"))
+    return anonymous, mapped
 
 
 def _stores(process: int) -> Iterator[tuple[int, int]]:

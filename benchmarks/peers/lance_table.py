@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-K, SEARCHES_OF_PARTS, PER_BYTE = 10, 4, 8
+K, SEARCHES_OF_PARTS, PER_BYTE = 10, 2, 8
 """Hits; one part of so many is searched, eight at least; dimensions per byte of a quantised vector: as vtr's ivf-pq."""
-REFINE = 20
-"""K times as many candidates are compared again by the vectors: 200, the number that `vtr search` takes."""
+REFINE, REFINE_CODES = 20, 80
+"""K times as many candidates are compared again by the vectors, of hnsw and of ivf-pq: as `vtr search` does."""
 
 
 def write(kind: str, folder: Path) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _settings(kind: str, rows: int) -> dict[str, Any]:
     parts = 2 ** round(math.log2(2 * math.sqrt(rows)))
     match kind:
         case "ivf-pq":
-            return {"nprobes": max(8, parts // SEARCHES_OF_PARTS), "refine_factor": REFINE}
+            return {"nprobes": max(8, parts // SEARCHES_OF_PARTS), "refine_factor": REFINE_CODES}
         case "hnsw":
             return {"nprobes": 1, "ef": 2 * K * REFINE, "refine_factor": REFINE}
         case _:

@@ -49,6 +49,7 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
     gpus = flags.gpus_per_model if held.get("GPU") else 0.0
     room = held["GPU"] / gpus if gpus else held.get("CPU", 1) / threads
     most = min(len(tasks), max(1, math.floor(room)))
+    copies = min(most, flags.workers or most)
     if flags.workers is not None and flags.workers < 0:
         raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
     rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
@@ -56,7 +57,7 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
         _Embedder,
         fn_constructor_args=(plan, "cuda" if gpus else "cpu", threads),
         batch_size=1,
-        compute=ActorPoolStrategy(min_size=1, max_size=min(most, flags.workers or most)),
+        compute=ActorPoolStrategy(min_size=1, max_size=copies, initial_size=copies),
         num_cpus=0 if gpus else min(threads, held.get("CPU", 1)),
         num_gpus=gpus or None,
     )

@@ -18,8 +18,9 @@ class SearchFlags:
     """Number of results (default: 10, in batch mode 1000)."""
     space: Literal["hybrid", "latent", "concept"] | None = None
     """Dual encoders: rank by both spaces or by one of them (default: all spaces of the model)."""
-    candidates: int = 200
-    """Best videos of latent space that the hybrid score re-ranks; in batch mode at least k."""
+    candidates: int | None = None
+    """Best videos of latent space that the hybrid score re-ranks, and candidates of hnsw and ivf-pq that are compared
+    exactly; in batch mode at least k (default: 200, of ivf-pq 800)."""
     latent_weight: float | None = None
     """Weight of latent space in the hybrid score (default: as the model is evaluated)."""
     normalise: Literal["query", "train"] = "query"

@@ -19,8 +19,9 @@ from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import ConfigError, InputError
 from vtr_core.retrieval.explain.frames import read_pictures
 from vtr_core.retrieval.explain.page import render_hits
+from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import load_index
-from vtr_core.retrieval.index.record import IndexRecord
+from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.index import check_data, searcher
@@ -75,7 +76,7 @@ def search(flags: SearchFlags) -> None:
     found = load_index(locate(flags.index))
     manifest = Manifest.load(found.record.data) if check_data(found.record) else None
     loaded = load_model(flags.checkpoint or found.record.checkpoint, device())
-    ready = searcher(found, loaded, _options(flags, loaded))
+    ready = searcher(found, loaded, _options(flags, loaded, found.record.backend))
     asked = _Search(flags, found.record, loaded, ready, meeting(found.items, conditions))
     if flags.topics is None:
         _answer(asked, manifest)
@@ -101,7 +102,7 @@ def _check(flags: SearchFlags) -> None:
     check_counts("vtr search", k=flags.k, candidates=flags.candidates)
 
 
-def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
+def _options(flags: SearchFlags, loaded: LoadedModel, backend: Backend) -> SearchOptions:
     transform = None
     if flags.transform is not None:
         spaces = dual_spaces_of(loaded, "--transform, which changes concepts,")
@@ -111,7 +112,7 @@ def _options(flags: SearchFlags, loaded: LoadedModel) -> SearchOptions:
         latent_weight=flags.latent_weight,
         normalise=flags.normalise,
         transform=transform,
-        candidates=max(flags.candidates, _k(flags)),
+        candidates=max(flags.candidates or default_candidates(backend), _k(flags)),
     )
 
 

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import main
+from pipelines.cli import main, run
 from pipelines.train.command import TrainFlags, train
+from tests.builders.dual_checkpoints import capsule_checkpoint
+from tests.builders.toy import toy_dataset
 from tests.drills.runs import STEPS, assert_equal_runs, config, kill_group, start_command, wait_until
 from tests.s3.proxy import Answer, Proxy
 from tests.s3.store import KEY, SECRET, Store, fetch
 from vtr_core import storage
 from vtr_core.data.manifest import Manifest
+from vtr_core.retrieval.embed import job
+from vtr_core.retrieval.embed.embeddings import load_embeddings
 from vtr_core.storage import locate
 
 pytestmark = pytest.mark.integration
@@ -64,6 +68,25 @@ def test_the_whole_path(on_disk: Path, world: Path, store: Store, folder: str, t
     printed = vtr(store, "explain", run, "--capsules", "--data", f"{data}/test", "--out", pages, "--min-videos", "1")
     assert f"{pages}/activations.html" in printed
     assert b"X-Amz-" not in b"".join(storage.read_bytes(page) for page in storage.children(locate(pages)))
+
+
+@pytest.mark.long
+def test_embeddings_and_an_index_on_a_store_are_those_of_a_disk(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "SHARD_ROWS", 2)
+    data = toy_dataset(tmp_path / "data")[0]
+    checkpoint, found = capsule_checkpoint(tmp_path / "model", data), []
+    for place in (folder, str(tmp_path)):
+        embedded, index = f"{place}/embedded", f"{place}/index"
+        run("embed", [checkpoint, "--data", data.uri, "--out", embedded, "--workers", "0"])
+        run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", embedded, "--json", f"{place}/figures.json"])
+        run("index", ["--embeddings", embedded, "--out", index])
+        capsys.readouterr()
+        run("search", ["video number1", "--index", index, "--json"])
+        figures = storage.read_json(locate(f"{place}/figures.json"))["sets"]
+        found.append((load_embeddings(embedded).shards, figures, json.loads(capsys.readouterr().out)))
+    assert found[0] == found[1]
 
 
 def _assert_no_secret(folder: Path) -> None:

@@ -1,7 +1,9 @@
 """`vtr embed --write`: captions, concepts and activations as tables, which resume like vectors."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +78,23 @@ def test_concepts_are_the_most_probable_ones(dual: str, videos: Manifest, tmp_pa
         assert row["probabilities"] == pytest.approx([probabilities[name] for name in best], rel=1e-6)
 
 
+@pytest.mark.long
+def test_actors_of_ray_write_the_same_tables(
+    dual: str, videos: Manifest, clips: Manifest, local_ray: None, tmp_path: Path
+) -> None:
+    cases: list[tuple[str, Manifest, str, dict[str, Any]]] = [
+        (dual, videos, "concepts", {"top": 2}),
+        (captioner_checkpoint(tmp_path / "captioner", videos), videos, "captions", {"beams": 1}),
+        (capsule_checkpoint(tmp_path / "capsules", clips), clips, "activations", {}),
+    ]
+    for checkpoint, data, write, settings in cases:
+        flags = EmbedFlags(checkpoint, data.uri, str(tmp_path / write), write=write, workers=0, **settings)
+        here = embed(flags)
+        there = embed(replace(flags, out=str(tmp_path / f"{write}-on-ray"), workers=2))
+        assert len(here.shards) > 1
+        assert there == here
+
+
 @pytest.mark.parametrize("settings", [{}, {"beams": 1, "length_penalty": 0.5}], ids=str)
 def test_captions_are_those_of_vtr_caption(settings: dict[str, float], videos: Manifest, tmp_path: Path) -> None:
     checkpoint = captioner_checkpoint(tmp_path / "captioner", videos)
@@ -127,7 +146,7 @@ def test_an_interrupted_job_resumes_and_a_complete_one_is_left(
     assert "already, complete" in capsys.readouterr().out
     for other in ({"write": "concepts", "top": 1}, {"write": "vectors"}):
         with pytest.raises(VtrError, match="already holds other embeddings or tables"):
-            embed(EmbedFlags(dual, videos.uri, flags.out, workers=0, **other))  # type: ignore[arg-type]
+            embed(EmbedFlags(dual, videos.uri, flags.out, workers=0, **other))
 
 
 def test_what_cannot_be_written_is_named(dual: str, videos: Manifest, clips: Manifest, tmp_path: Path) -> None:

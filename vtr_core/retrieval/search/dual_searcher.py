@@ -52,7 +52,7 @@ class DualSearcher(Searcher):
             latent_weight=weight,
             normalise=options.normalise,
             ranges=spaces.ranges(loaded),
-            candidates=options.candidates if space == "hybrid" else None,
+            candidates=options.num_candidates(index.record.backend) if space == "hybrid" else None,
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
         self._prepared = prepare(videos, scoring)

@@ -29,9 +29,10 @@ class JointSearcher(Searcher):
             )
         similarity = _similarity(index.record.similarity)
         self._loaded, self._space, self._items = loaded, space, index.items
-        self._shards = tuple(JointShard(shard, similarity, options.candidates) for shard in index.shards)
+        count = options.num_candidates(index.record.backend)
+        self._shards = tuple(JointShard(shard, similarity, count) for shard in index.shards)
         exact = all(shard.is_exact for shard in self._shards)
-        how = "all" if exact else f"{options.candidates} candidates ({index.record.backend})"
+        how = "all" if exact else f"{count} candidates ({index.record.backend})"
         names = ", ".join(index.record.sizes)
         self.description = f"{similarity} in the joint space of {names}, {how} of {len(index.items)}"
 

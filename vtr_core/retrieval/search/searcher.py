@@ -9,6 +9,8 @@ from jaxtyping import Int64
 
 from vtr_core.analysis.transforms import Transform
 from vtr_core.retrieval.explain.values import HitExplanation
+from vtr_core.retrieval.index.candidates import default_candidates
+from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.search import Normalise, Space
 
@@ -21,7 +23,11 @@ class SearchOptions:
     latent_weight: float | None = None
     normalise: Normalise = "query"
     transform: Transform | None = None
-    candidates: int = 200
+    candidates: int | None = None
+
+    def num_candidates(self, backend: Backend) -> int:
+        """How many candidates of an index of this kind are ranked."""
+        return default_candidates(backend) if self.candidates is None else self.candidates
 
 
 class Searcher(ABC):

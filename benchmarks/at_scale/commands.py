@@ -1,0 +1,190 @@
+"""`vtr embed`, `evaluate`, `index` and `search` of many clips: time, and memory over time, of each command.
+
+    python -m benchmarks.at_scale.commands [--clips 1000000] [--dim 128] [--queries 10000]
+
+The clips are made up, with one feature of 32 values and a caption of six words; the model is capsule-howto-tiny with an
+embedding of `--dim`, trained by `vtr train` on other clips of the same words. Every command is a process of its own
+without Ray, as `vtr embed --workers 0` is; its memory is looked at once or twice a second.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.at_scale.made_clips import write_clips
+from benchmarks.feeding.memory import memory
+from benchmarks.machine import processor, versions
+from pipelines.arguments import parse
+
+RESULTS = Path(__file__).parent.parent / "results"
+LEARNT, TENTHS = 20_000, 10
+"""Clips that the model is trained on; points of a command's duration at which the page tells its memory."""
+ASKED = ("w1 w2 w3 w4 w5 w6", "w10 w20 w30 w40 w50 w60")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What is measured."""
+
+    clips: int = 1_000_000
+    dim: int = 128
+    """Dimension of the embeddings."""
+    queries: int = 10_000
+    """Queries of each direction, which are compared with all items."""
+    epochs: int = 1
+    threads: int = 2
+    folder: str = ""
+    """Where data, model and figures are kept; the same command again runs what is not there yet (default: a temporary
+    folder)."""
+    out: str = str(RESULTS)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command took."""
+
+    name: str
+    wall_s: float
+    processor_s: float
+    private_gb: tuple[float, ...]
+    """Memory without pages of files, of each look."""
+    mapped_gb: tuple[float, ...]
+    """Pages of files, which the system may drop at any time."""
+    bytes: int
+    """What it wrote."""
+
+
+def watched(name: str, words: Sequence[str], folder: Path, threads: int) -> Run:
+    """Run `vtr` with `words`; what it prints is kept in `folder`. Raises RuntimeError where it fails."""
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/runs.db"}
+    printed = folder / f"{name.replace(' ', '-')}.txt"
+    began, seen = time.perf_counter(), []
+    with printed.open("w") as output:
+        command = [sys.executable, "-m", "pipelines.cli", *words]
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            seen.append(memory(process.pid))
+            time.sleep(0.5)
+    process.returncode = os.waitstatus_to_exitcode(ended[1])
+    if process.returncode:
+        raise RuntimeError(f"vtr {' '.join(words)} failed:\n{printed.read_text()}")
+    seen = [one for one in seen if one.processes]  # the last look may find it ended
+    private = tuple((one.processes - one.mapped) / 2**30 for one in seen)
+    wall, used = time.perf_counter() - began, ended[2].ru_utime + ended[2].ru_stime
+    return Run(name, wall, used, private, tuple(one.mapped / 2**30 for one in seen), _written(words))
+
+
+def _written(words: Sequence[str]) -> int:
+    """Bytes of the command's --out, 0 without one."""
+    if "--out" not in words:
+        return 0
+    files = Path(words[words.index("--out") + 1]).rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def commands(flags: Flags, folder: Path) -> dict[str, list[str]]:
+    """The words of every command by its name, in turn."""
+    model, data = str(folder / "model"), str(folder / "clips")
+    embedded, index, lists = str(folder / "embedded"), str(folder / "index"), str(folder / "index-ivf-pq")
+    sizes = ["--model.embedding-dim", str(flags.dim), "--evaluation.similarity", "cosine", "--batch.videos", "8"]
+    train = ["train", "capsule-howto-tiny", "--data", str(folder / "learnt"), "--out", model, "--scaling.workers", "0"]
+    sampled = ["--sample-queries", str(flags.queries)]
+    return {
+        "train": [*train, "--training.epochs", str(flags.epochs), *sizes],
+        "embed": ["embed", model, "--data", data, "--out", embedded, "--workers", "0"],
+        "evaluate": ["evaluate", model, "--data", data, "--embeddings", embedded, *sampled],
+        "index exact": ["index", "--embeddings", embedded, "--out", index],
+        "index ivf-pq": ["index", "--embeddings", embedded, "--out", lists, "--backend", "ivf-pq"],
+        "search exact": ["search", *ASKED, "--index", index, "--json"],
+        "search ivf-pq": ["search", *ASKED, "--index", lists, "--json"],
+    }
+
+
+def measured(flags: Flags, folder: Path) -> dict[str, Any]:
+    """The data, and then every command."""
+    write_clips(folder / "learnt", LEARNT, seed=1)
+    clips = write_clips(folder / "clips", flags.clips)
+    runs = []
+    for name, words in commands(flags, folder).items():
+        kept = folder / f"{name.replace(' ', '-')}.json"
+        if not kept.exists():
+            kept.write_text(json.dumps(asdict(watched(name, words, folder, flags.threads))))
+        runs.append(json.loads(kept.read_text()))
+        print(f"{name}: {runs[-1]['wall_s']:.0f} s", flush=True)
+    return {"rows": clips.rows, "runs": runs, "figures": _figures(folder)}
+
+
+def _figures(folder: Path) -> list[str]:
+    """The lines of the evaluation's table."""
+    lines = (folder / "evaluate.txt").read_text().splitlines()
+    return [line.strip() for line in lines if line.startswith(("┃", "│"))]
+
+
+def main(argv: list[str]) -> None:
+    """Measure, and write the page."""
+    flags = parse(Flags, argv, "python -m benchmarks.at_scale.commands")
+    with tempfile.TemporaryDirectory() as new:
+        folder = Path(flags.folder or new)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = measured(flags, folder)
+    about = {"load": os.getloadavg()[0], "machine": processor(), "versions": versions("torch", "numpy", "pyarrow")}
+    values = {"dim": flags.dim, "queries": flags.queries, **found, **about}
+    out = Path(flags.out)
+    (out / "at_scale_commands.json").write_text(json.dumps(values, indent=1) + "\n")
+    (out / "at_scale_commands.md").write_text(page(values))
+
+
+def page(values: dict[str, Any]) -> str:
+    """The page of results."""
+    told = ", ".join(f"{name} {number}" for name, number in values["versions"].items())
+    figures = "\n".join(f"    {line}" for line in values["figures"])
+    busy = "Other work ran on the machine: compare processor times, not clocks.\n" if values["load"] > 2 else ""
+    heads = " | ".join(f"{tenth * 10} %" for tenth in range(1, TENTHS + 1))
+    return f"""# The commands on {values["rows"]:,} clips
+
+Made-up clips with one feature of 32 values and a caption of six words, embedded in {values["dim"]} dimensions (text and
+video) by a capsule network that was trained on {LEARNT:,} others; {values["queries"]:,} queries of each direction are
+compared with all items. Each command is a process of its own without Ray, start included.
+
+| command | seconds | processor seconds | peak memory, GB | with mapped files, GB | written, GB |
+|---|---:|---:|---:|---:|---:|
+{chr(10).join(_row(run) for run in values["runs"])}
+
+Private memory in GB at each tenth of the command's duration:
+
+| command | {heads} |
+|---|{"---:|" * TENTHS}
+{chr(10).join(_over_time(run) for run in values["runs"])}
+
+The evaluation's table:
+
+{figures}
+
+{busy}One run, {values["machine"]}, load {values["load"]:.1f} at the end; {told}
+`python -m benchmarks.at_scale.commands --clips {values["rows"]} --dim {values["dim"]} --queries {values["queries"]}`.
+"""
+
+
+def _row(run: dict[str, Any]) -> str:
+    private, mapped = run["private_gb"], run["mapped_gb"]
+    both = max(map(sum, zip(private, mapped, strict=True)))
+    times = f"{run['wall_s']:.0f} | {run['processor_s']:.0f}"
+    written = f"{run['bytes'] / 2**30:.2f}" if run["bytes"] else "–"
+    return f"| `vtr {run['name']}` | {times} | {max(private):.2f} | {both:.2f} | {written} |"
+
+
+def _over_time(run: dict[str, Any]) -> str:
+    seen = run["private_gb"]
+    places = [max(0, round(tenth * len(seen) / TENTHS) - 1) for tenth in range(1, TENTHS + 1)]
+    return f"| `vtr {run['name']}` | {' | '.join(f'{seen[place]:.2f}' for place in places)} |"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
