@@ -41,7 +41,9 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
-    start = partial(ray.init, address=_address(), log_to_driver=worker_logs, logging_level=logging.WARNING)
+    address = _address()
+    print(_told(address), flush=True)
+    start = partial(ray.init, address=address, log_to_driver=worker_logs, logging_level=logging.WARNING)
     guarded = os.environ.get("RAY_ADDRESS", "") in _OWN and not any(name.startswith("RAY_AUTH") for name in os.environ)
     if guarded:
         _set_token()
@@ -51,6 +53,14 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
         if guarded:
             _forget_token()
         start()
+
+
+def _told(address: str | None) -> str:
+    """Which Ray is about to be connected to, and that a new one takes a while."""
+    given = os.environ.get("RAY_ADDRESS") or address or ray_private.started_last() or "local"
+    if given == "local":
+        return "Ray     is started on this machine: some seconds, half a minute where it is busy"
+    return f"Ray     at {given}"
 
 
 def _address() -> str | None:

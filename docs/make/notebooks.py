@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from docs.make.navigation import DOCS
 NOTEBOOKS = DOCS / "notebooks"
 LINES = 30
 """Of one cell's output, at most; the rest is left out from its middle."""
+PROGRESS = re.compile(r"^  [\d,]+ of [\d,]+ \w+(;.*)?$")
+"""Lines on how far long work is, whose number and rates are the machine's; they are not kept."""
 Cell = dict[str, Any]
 
 
@@ -56,9 +59,14 @@ def executed(cells: Sequence[Mapping[str, Any]], names: dict[str, Any], folder: 
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             exec(compile("".join(cell["source"]), f"<cell {count}>", "exec"), names)
-        printed = _shortened(said.getvalue().replace(folder, "").splitlines(keepends=True))
+        printed = _shortened(_lasting(said.getvalue().replace(folder, "")))
         stream = [{"output_type": "stream", "name": "stdout", "text": printed}] if printed else []
         yield {**cell, "execution_count": count, "outputs": [*stream, *_drawn()]}
+
+
+def _lasting(text: str) -> list[str]:
+    """The lines, without those on progress."""
+    return [line for line in text.splitlines(keepends=True) if not PROGRESS.match(line.rstrip("\n"))]
 
 
 def _shortened(lines: list[str]) -> list[str]:

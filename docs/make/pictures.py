@@ -30,7 +30,7 @@ WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 te
 FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
 SWEEP = (
     "runs/sweep",
-    "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 1 "
+    "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 0 "
     "--training.epochs 4",
 )
 DESCRIBED = (
@@ -104,7 +104,7 @@ def parallel_coordinates(folder: Path) -> bytes:
 def verification(folder: Path) -> bytes:
     """ROC curve and distances of pairs of faces, from the report of `vtr evaluate --task verification`."""
     made(folder, *FACES)
-    figures = (folder / "mlruns").rglob("figures/main.png")
+    figures = folder.rglob("artifacts/figures/main.png")
     newest = max(figures, key=lambda file: file.stat().st_mtime)
     return newest.read_bytes()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 if TYPE_CHECKING:
     from vtr_core.systems.descriptions import CaptionedVideos
@@ -33,6 +34,8 @@ class CaptionFlags:
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -40,7 +43,13 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr caption", CaptionFlags)
         return
-    caption(parse(CaptionFlags, argv, "vtr caption"))
+    flags = parse(CaptionFlags, argv, "vtr caption")
+    with json_alone(flags.json):
+        videos = caption(flags)
+    if flags.json:
+        print_json(
+            {"captions": f"{flags.out}/{LINES}", "page": f"{flags.out}/{PAGE}", "videos": len(videos.hypotheses)}
+        )
 
 
 def caption(flags: CaptionFlags) -> "CaptionedVideos":

@@ -1,12 +1,13 @@
 """`vtr concepts TRAIN [OTHER…]`: the concepts of a corpus, from the tagged captions of its data sets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 from vtr_core.config.caption_text import StopWords
 from vtr_core.errors import ConfigError
 
@@ -55,6 +56,8 @@ class ConceptFlags:
     """Processes for a spaCy tagger (0: one per core)."""
     top: int = 20
     """Number of concepts printed."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -62,10 +65,14 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr concepts", ConceptFlags)
         return
-    concepts(parse(ConceptFlags, argv, "vtr concepts"))
+    flags = parse(ConceptFlags, argv, "vtr concepts")
+    with json_alone(flags.json):
+        table, report = concepts(flags)
+    if flags.json:
+        print_json({"uri": table.uri, "fingerprint": table.fingerprint, "tagger": table.tagger, **asdict(report)})
 
 
-def concepts(flags: ConceptFlags) -> "ConceptTable":
+def concepts(flags: ConceptFlags) -> "tuple[ConceptTable, ConceptReport]":
     """Tag the captions, count concepts, write table and report, and print the report."""
     from vtr_core.data.concepts.building import build_concept_table
     from vtr_core.data.manifest import Manifest
@@ -86,7 +93,7 @@ def concepts(flags: ConceptFlags) -> "ConceptTable":
     cache = flags.cache or (locate(out) / CACHE).uri
     table, report = build_concept_table(manifests, tagger, settings, out, cache, flags.num_concepts, _print_now)
     _print(table, report, flags.top)
-    return table
+    return table, report
 
 
 def _settings(flags: ConceptFlags) -> "TableSettings":

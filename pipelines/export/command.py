@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 if TYPE_CHECKING:
     from vtr_core.storage import Location
@@ -37,6 +38,8 @@ class ExportFlags:
     """Also write the towers of a model of clips as ONNX, compared with torch (pip install 'vtr-ray[onnx]')."""
     public: bool = False
     """A repository on the hub that anyone can read; without it a new one is private."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -44,27 +47,33 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr export", ExportFlags)
         return
-    export(parse(ExportFlags, argv, "vtr export"))
+    flags = parse(ExportFlags, argv, "vtr export")
+    with json_alone(flags.json):
+        found = export(flags)
+    if flags.json:
+        print_json(found)
 
 
-def export(flags: ExportFlags) -> None:
-    """Write the folder, and upload it where a name on the hub is given."""
+def export(flags: ExportFlags) -> dict[str, object]:
+    """Write the folder, and upload it where a name on the hub is given; where it is and what it is of, for programs."""
     from vtr_core.storage import check_writable, locate
     from vtr_core.storage.hub import PREFIX, check_hub_name, publish_to_hub
 
     if not flags.to.startswith(PREFIX):
         check_writable(locate(flags.to))
-        _export(flags, flags.to)
+        found = _export(flags, flags.to)
         print(f'next        vtr_core.load("{flags.to}"), or give it to any command that takes a checkpoint')
-        return
+        return {"exported": flags.to, **found}
     check_hub_name(flags.to.removeprefix(PREFIX))
     with tempfile.TemporaryDirectory(prefix="vtr-export-") as folder:
         place = str(Path(folder) / "model")
-        _export(flags, place)
-        print(f"published   {publish_to_hub(Path(place), flags.to.removeprefix(PREFIX), flags.public)}")
+        found = _export(flags, place)
+        address = publish_to_hub(Path(place), flags.to.removeprefix(PREFIX), flags.public)
+        print(f"published   {address}")
+    return {"exported": address, **found}
 
 
-def _export(flags: ExportFlags, folder: str) -> None:
+def _export(flags: ExportFlags, folder: str) -> dict[str, object]:
     from pipelines.evaluation_inputs import device
     from vtr_core.exchange.card import CardText, model_card
     from vtr_core.exchange.export import export_model
@@ -89,6 +98,7 @@ def _export(flags: ExportFlags, folder: str) -> None:
     for tower, difference in differences.items():
         print(f"onnx        {tower}.onnx, within {difference:.1e} of torch")
     print(f"exported    {folder}")
+    return {"model": loaded.uri, "onnx": differences}
 
 
 def _write_onnx(loaded: "LoadedModel", place: "Location") -> dict[str, float]:

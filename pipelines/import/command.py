@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 from pipelines.subcommands import run_subcommand
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
@@ -22,6 +23,8 @@ class WeightsFlags:
     """File of weights by torch.save, or a TorchScript archive such as OpenAI's ViT-B-32.pt; only tensors are read."""
     out: str = tyro.MISSING
     """New file that ends in .safetensors."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def import_weights(argv: Sequence[str]) -> None:
@@ -29,11 +32,15 @@ def import_weights(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(WEIGHTS, WeightsFlags)
         return
-    convert_weights(parse(WeightsFlags, argv, WEIGHTS))
+    flags = parse(WeightsFlags, argv, WEIGHTS)
+    with json_alone(flags.json):
+        found = convert_weights(flags)
+    if flags.json:
+        print_json(found)
 
 
-def convert_weights(flags: WeightsFlags) -> None:
-    """Write the tensors of the file as .safetensors, and print how many there are."""
+def convert_weights(flags: WeightsFlags) -> dict[str, object]:
+    """Write the tensors of the file as .safetensors, and print how many there are; the same for programs."""
     from pathlib import Path
 
     from vtr_core.backbones.weights import convert
@@ -41,6 +48,7 @@ def convert_weights(flags: WeightsFlags) -> None:
     state = convert(flags.file, Path(flags.out))
     values = sum(value.numel() for value in state.values())
     print(f"weights     {flags.out}: {len(state)} tensors, {values:,} values")
+    return {"file": flags.out, "tensors": len(state), "values": values}
 
 
 IMPORTS: tuple[Subcommand, ...] = (

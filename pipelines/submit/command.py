@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 from pipelines.submit.following import JobFollower, SubmittedJob
 from pipelines.submit.job_command import (
     JobCommand,
@@ -55,6 +56,8 @@ class SubmitFlags:
     """Return once the job is submitted."""
     yes: bool = False
     """Ctrl-C stops the job without asking."""
+    json: bool = False
+    """Print the submission id and the exit code (null with --no-wait) as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -67,7 +70,12 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr submit", SubmitFlags)
         return
     words, command = split(argv)
-    code = submit(parse(SubmitFlags, words, "vtr submit"), command)
+    flags = parse(SubmitFlags, words, "vtr submit")
+    name = flags.submission_id or command.fresh_id()
+    with json_alone(flags.json):
+        code = submit(replace(flags, submission_id=name), command)
+    if flags.json:
+        print_json({"submission_id": name, "exit_code": None if flags.no_wait else code})
     if code:
         sys.exit(code)
 

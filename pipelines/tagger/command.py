@@ -1,12 +1,13 @@
 """`vtr tagger train|evaluate`: train or evaluate a small part-of-speech tagger and lemmatiser on a treebank."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from pipelines.arguments import parse, parse_both, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 from vtr_core.errors import ConfigError, RunConflict
 from vtr_core.text.tagging.settings import TaggerSettings
 
@@ -40,6 +41,8 @@ class TrainTaggerFlags:
     """Licence of the treebank (known for English EWT)."""
     attribution: str | None = None
     """Attribution of the treebank (known for English EWT)."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class EvaluateTaggerFlags:
     """default, spacy:NAME or spacy:FOLDER, wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER."""
     part: Annotated[str, tyro.conf.arg(metavar="train|dev|test")] = "test"
     """The file of the treebank, …-test.conllu."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -72,7 +77,11 @@ def _train(argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help(prog, TrainTaggerFlags, TaggerSettings)
         return
-    train(*parse_both(TrainTaggerFlags, TaggerSettings, argv, prog))
+    flags, settings = parse_both(TrainTaggerFlags, TaggerSettings, argv, prog)
+    with json_alone(flags.json):
+        found = train(flags, settings)
+    if flags.json:
+        print_json({"folder": flags.out, **asdict(found)})
 
 
 def train(flags: TrainTaggerFlags, settings: TaggerSettings) -> "TreebankAccuracy":
@@ -108,7 +117,11 @@ def _evaluate(argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help(prog, EvaluateTaggerFlags)
         return
-    evaluate(parse(EvaluateTaggerFlags, argv, prog))
+    flags = parse(EvaluateTaggerFlags, argv, prog)
+    with json_alone(flags.json):
+        found = evaluate(flags)
+    if flags.json:
+        print_json({"tagger": flags.tagger, **asdict(found)})
 
 
 def evaluate(flags: EvaluateTaggerFlags) -> "TreebankAccuracy":
@@ -162,7 +175,6 @@ def _meta(flags: TrainTaggerFlags, settings: TaggerSettings, treebank: "Treebank
 
 def _add_accuracy(meta: Any, found: "TreebankAccuracy") -> None:
     import json
-    from dataclasses import asdict
 
     value = json.loads(meta.read_text(encoding="utf-8"))
     value["performance"] = {name: _rounded(part) for name, part in asdict(found).items()}

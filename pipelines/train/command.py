@@ -293,8 +293,8 @@ def _run(
 
     origin, system_s = provenance(), sampling_interval()
     events = EventLog(folder.location / "events.jsonl")
+    print(f"run     {folder.location}", flush=True)
     with tracked_run(folder, record, config, origin, full_tracking_uri(record.tracking_uri)) as tracking:
-        print(f"run {folder.location}", flush=True)
         job = Job(
             config=config,
             run=folder.location.uri,
@@ -319,5 +319,6 @@ def _run(
         mlflow_run_id=tracking.run_id,
         faults=counts_line(events.counts),
         registered=registered,
+        validation=record.validation or "<data set>",
         task=system_of(config.model).evaluation,
     )

@@ -18,6 +18,8 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
     match event:
         case "started":
             return f"started with {_workers(details)}"
+        case "reading":
+            return f"workers are started; data is read on {details['on']}"
         case "initialised":
             return f"weights of {details['model']}: {details['tensors']}"
         case "resumed":

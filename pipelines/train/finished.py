@@ -18,6 +18,8 @@ class Finished:
     """Counts of faults during the run as text; empty where there were none."""
     registered: str | None = None
     """`models:/NAME/VERSION` of the checkpoint; None where it was not registered."""
+    validation: str = "<data set>"
+    """The data set that chose the checkpoint."""
     task: str = "retrieval"
     """The task of `vtr evaluate --task` for the model."""
 
@@ -35,4 +37,4 @@ def print_end(finished: Finished, as_json: bool = False) -> None:
         if finished.tracking_uri.startswith("sqlite:"):
             print(f"            mlflow ui --backend-store-uri {finished.tracking_uri}")
     task = "" if finished.task == "retrieval" else f" --task {finished.task}"
-    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data <data set> …")
+    print(f"next        vtr evaluate {finished.registered or finished.checkpoint}{task} --data {finished.validation}")

@@ -45,6 +45,6 @@ class TimeLeft:
                 self._stack.close()
                 self._meter = None
             case {"step": int(step), "total_steps": int(total)} if self._meter is None:
-                self._meter = self._stack.enter_context(Meter(total, "steps", step, self._clock))
+                self._meter = self._stack.enter_context(Meter(total, "steps", step, self._clock, under_way=True))
             case {"step": int(step), "total_steps": int(_)} if self._meter is not None:
                 self._meter.tell(step)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from pipelines.cli import run
 from pipelines.report.json_result import json_alone
@@ -33,10 +34,48 @@ def test_an_ingest_tells_what_it_wrote_and_dropped(tmp_path: Path, capsys: pytes
     assert "listing videos and words" in told.err
 
 
+def test_an_import_of_weights_tells_their_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, made = tmp_path / "w.pth", str(tmp_path / "w.safetensors")
+    torch.save({"a": torch.zeros(2, 3), "b": torch.zeros(4)}, source)
+    run("import", ["weights", str(source), "--out", made, "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"file": made, "tensors": 2, "values": 10}
+    assert "2 tensors, 10 values" in told.err
+
+
+def test_an_export_tells_where_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def _export(flags: Any, folder: str) -> dict[str, object]:
+        sys.stdout.write(f"exported    {folder}\n")
+        return {"model": flags.checkpoint, "onnx": {}}
+
+    monkeypatch.setattr("pipelines.export.command._export", _export)
+    to = str(tmp_path / "x")
+    run("export", ["runs/a", "--to", to, "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"exported": to, "model": "runs/a", "onnx": {}}
+    assert f"exported    {to}" in told.err
+
+
+@pytest.mark.parametrize(("further", "code"), [([], 0), (["--no-wait"], None)])
+def test_a_submission_tells_its_id(
+    further: list[str], code: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.submit.command.submit", lambda flags, command: 0)
+    run("submit", ["--json", "--submission-id", "mine", *further, "--", "train", "capsule-howto-tiny", "--data", "d"])
+    assert json.loads(capsys.readouterr().out) == {"submission_id": "mine", "exit_code": code}
+
+
 def test_a_training_tells_its_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
     print_end(Finished("runs/a", "runs/a/checkpoints/x", "sqlite:///mlflow.db", None, ""), as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert (found["run"], found["checkpoint"], found["mlflow_run_id"]) == ("runs/a", "runs/a/checkpoints/x", None)
+
+
+def test_a_training_ends_with_a_command_that_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    print_end(Finished("runs/a", "runs/a/x", "sqlite:///mlflow.db", None, "", validation="data/mine/val"))
+    assert capsys.readouterr().out.splitlines()[-1] == "next        vtr evaluate runs/a/x --data data/mine/val"
 
 
 @pytest.mark.parametrize("words", [["--json", "-"], ["--json=-"]])

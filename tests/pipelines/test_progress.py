@@ -10,16 +10,34 @@ from pipelines.progress import Meter, duration, progress_line
 
 
 def test_a_line_has_count_rate_and_time_left() -> None:
-    assert progress_line(10, 40, "videos", 10.0) == "10 of 40 videos; 1.0 a second; 30 s left"
+    assert progress_line(10, 40, "videos", 1.0) == "10 of 40 videos; 1.0 a second; 30 s left"
     assert (
-        progress_line(10, 4000, "videos", 10.0, "2 dropped")
+        progress_line(10, 4000, "videos", 1.0, "2 dropped")
         == "10 of 4,000 videos; 1.0 a second; 2 dropped; 66 min left"
     )
-    assert progress_line(40, 40, "shards", 80.0) == "40 of 40 shards; 0.5 a second"
+    assert progress_line(40, 40, "shards", 0.5) == "40 of 40 shards; 0.5 a second"
 
 
-def test_what_was_done_before_says_nothing_of_the_rate() -> None:
-    assert progress_line(30, 40, "shards", 10.0, already=10) == "30 of 40 shards; 2.0 a second; 5 s left"
+def test_the_start_says_nothing_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = iter([0.0, 100.0, 110.0, 120.0])
+    with Meter(40, "videos", 10, clock=lambda: next(clock)) as meter:
+        meter.tell(20)
+        meter.tell(30)
+        meter.tell(40)
+    first, end = capsys.readouterr().out.splitlines()
+    assert (first, end) == ("  20 of 40 videos", "  40 of 40 videos; 0.25 a second")
+    clock = iter([0.0, 1.0, 11.0])
+    with Meter(40, "videos", clock=lambda: next(clock)) as meter:
+        meter.tell(20)
+        meter.tell(30)
+    assert capsys.readouterr().out == "  30 of 40 videos; 1.0 a second; 10 s left\n"
+
+
+def test_the_end_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with Meter(2, "steps") as meter:
+        for _ in range(3):
+            meter.tell(2)
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

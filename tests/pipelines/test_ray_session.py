@@ -61,6 +61,24 @@ def test_servers_that_were_slow_are_started_again(
     quick.wait()
 
 
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [("", "Ray     is started on this machine: "), ("10.0.0.1:6379", "Ray     at 10.0.0.1:6379\n")],
+)
+def test_what_is_waited_for_is_told_before(
+    variable: str,
+    told: str,
+    play: Callable[[Callable[..., None]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    before: list[str] = []
+    play(lambda **_: before.append(capsys.readouterr().out))
+    ray_session.connect()
+    assert before[0].startswith(told)
+
+
 def test_other_faults_stay_what_they_are(play: Callable[[Callable[..., None]], None]) -> None:
     def start(**_: Any) -> None:
         raise ConnectionError("refused")

@@ -89,7 +89,12 @@ def standing_metrics(
     better, tied = _first_hits(found, relevance)
     num_tied = int((tied > 0).sum())
     if num_tied > TIED_SHARE_TO_WARN * relevance.num_queries:
-        _log.warning("%d of %d queries tie with another item (policy: %s)", num_tied, relevance.num_queries, ties)
+        _log.warning(
+            "%d of %d queries tie with another item, as copies of one clip do (ties: %s)",
+            num_tied,
+            relevance.num_queries,
+            ties,
+        )
     failures = np.full(relevance.num_queries - len(better), float(relevance.num_items))
     ranks = np.concatenate([rank(better, tied, ties), failures])
     return RetrievalMetrics(

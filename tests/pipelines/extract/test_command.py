@@ -306,7 +306,7 @@ def test_a_decoder_that_is_not_here_is_an_error(
 
 def test_what_is_said_beside_the_number_of_videos() -> None:
     assert remark(Progress(10, 40, 2, 300.0), 10.0) == "30 times as fast as they play; 2 dropped"
-    assert remark(Progress(0, 40, 0, 0.0), 0.0) == "0 times as fast as they play"
+    assert remark(Progress(0, 40, 0, 0.0), 0.0) == "0.0 times as fast as they play"
 
 
 @pytest.mark.integration

@@ -1,11 +1,13 @@
 """Generated captions of a data set's videos."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from vtr_core.config.override import override
 from vtr_core.data.captions.video_captions import video_captions
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
+from vtr_core.data.plan.plan import RowGroup, row_groups
+from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.run.inputs import usable_data
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
@@ -19,7 +21,7 @@ def describe_data(loaded: TrainedModel, uri: str, changes: Mapping[str, object],
     """Captions of all videos of a data set with changed decoding settings, and a page with `num_examples` of them."""
     decoding = override(require_captioner(loaded.model, loaded.uri).config.decoding, changes)
     manifest = describable(loaded, uri)
-    videos = describe(loaded, manifest, decoding)
+    videos = describe(loaded, manifest, decoding, row_groups(manifest))
     shown = examples(videos, num_examples)
     page = render_captions(shown, checkpoint=loaded.uri, data=manifest.uri, decoding=decoding.model_dump())
     return Descriptions(videos, page, len(shown))
@@ -33,9 +35,14 @@ def describable(loaded: TrainedModel, uri: str) -> Manifest:
     return manifest
 
 
-def describe(loaded: TrainedModel, manifest: Manifest, decoding: DecodingConfig) -> CaptionedVideos:
-    """A caption for every video; DatasetError where the references are of another corpus than the training captions."""
+def describe(
+    loaded: TrainedModel, manifest: Manifest, decoding: DecodingConfig, places: Sequence[RowGroup]
+) -> CaptionedVideos:
+    """A caption for every video in these row groups.
+
+    Raises DatasetError where the references are of another corpus than the training captions.
+    """
     model = require_captioner(loaded.model, loaded.uri)
     references = [text for video in video_captions(manifest) for text in video.captions]
     check_vocabulary(loaded.vocabulary, references, manifest.uri)
-    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, row_groups(manifest), decoding)
+    return caption_videos(model, loaded.config, manifest, loaded.vocabulary, places, decoding)

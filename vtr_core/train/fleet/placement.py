@@ -40,7 +40,7 @@ class Placement:
     def __str__(self) -> str:
         if self.is_apart:
             return f"{self.nodes} node{'s' if self.nodes != 1 else ''} labelled {LABEL}={READING}"
-        return "any node" if self.nodes else f"any node, none is labelled {LABEL}={READING}"
+        return "any node"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ from pipelines.report.blank_table import blank_table
 from pipelines.report.links import print_link
 from pipelines.report.logged_run import EvaluatedSet, Report, log_evaluation
 from pipelines.report.printed_page import Printed, page, show
+from pipelines.rows_read import RowsRead
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import row_groups
 from vtr_core.metrics.captioning import CaptionMetrics
 from vtr_core.storage import locate
 from vtr_core.systems.captioning.commands.command import CaptioningFlags
@@ -69,8 +71,8 @@ def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
 def _evaluate_one(
     loaded: LoadedModel, decoding: DecodingConfig, name: str, manifest: Manifest, flags: CaptioningFlags
 ) -> CaptioningResult:
-
-    videos = describe(loaded, manifest, decoding)
+    with RowsRead(manifest) as read:
+        videos = describe(loaded, manifest, decoding, read.watch(row_groups(manifest)))
     return CaptioningResult(name, manifest, caption_figures(videos, flags.tokenizer, flags.meteor), videos)
 
 
