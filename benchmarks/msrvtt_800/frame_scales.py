@@ -21,8 +21,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from benchmarks.msrvtt_800.caption_pretraining import msrvtt_videos
 from benchmarks.machine import processor, versions
+from benchmarks.msrvtt_800.caption_pretraining import msrvtt_videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from vtr_core.config.override import override
 from vtr_core.data.captions.video_captions import video_captions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.plan.plan import RowGroup, row_groups
-from vtr_core.retrieval.embed.frames import check_frames
 from vtr_core.run.inputs import usable_data
 from vtr_core.systems.captioning.config import CaptionerConfig, DecodingConfig
 from vtr_core.systems.captioning.evaluation import caption_videos, check_vocabulary, require_captioner
