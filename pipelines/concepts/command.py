@@ -67,8 +67,9 @@ def main(argv: Sequence[str]) -> None:
         return
     flags = parse(ConceptFlags, argv, "vtr concepts")
     with json_alone(flags.json):
-        table, report = concepts(flags)
+        found = concepts(flags)
     if flags.json:
+        table, report = found
         print_json({"uri": table.uri, "fingerprint": table.fingerprint, "tagger": table.tagger, **asdict(report)})
 
 
