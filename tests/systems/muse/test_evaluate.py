@@ -125,6 +125,6 @@ def test_data_and_tasks_of_other_models_are_refused(data: Manifest, checkpoint: 
     with pytest.raises(ConfigError, match="--query-bank is for models of clips, not for 'muse'"):
         evaluate(bank)
     with pytest.raises(
-        ConfigError, match=r"is of a 'muse' model, .* and vtr search; localisation needs one of 'capsule_net' or"
+        ConfigError, match=r"is of a 'muse' model, .* and vtr explain; localisation needs one of 'capsule_net' or"
     ):
         clip_space_of(load_model(checkpoint), "localisation")

@@ -42,7 +42,6 @@ def test_selectors_keep_reading_and_workers_apart() -> None:
 def test_the_choice_is_said() -> None:
     assert str(Placement(True, 2)) == "2 nodes labelled vtr-role=reading"
     assert str(Placement(False, 2)) == "any node"
-    assert str(Placement(False, 0)) == "any node, none is labelled vtr-role=reading"
 
 
 def test_nodes_that_are_gone_have_no_room() -> None:
