@@ -17,20 +17,25 @@ from vtr_core.retrieval.embed.embeddings import load_embeddings
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 SHARD_ROWS, VIDEOS = 2, 40
-WITH_SMALL_SHARDS = f"""
+TOGETHER = f"""
 import sys
+from ray.data import ActorPoolStrategy, DataContext
 from pipelines.cli import run
+from pipelines.embed import on_ray
 from vtr_core.retrieval.embed import job
 job.SHARD_ROWS = {SHARD_ROWS}
-run("embed", sys.argv[1:])
+on_ray.ActorPoolStrategy = lambda max_size, **_: ActorPoolStrategy(size=max_size)
+DataContext.get_current().wait_for_min_actors_s = 1200
+run("embed", [*sys.argv[1:], "--workers", "2"])
 """
+"""`vtr embed` with small shards, which begins once both copies of the model are there, as it ends in a moment."""
 
 
 def test_both_nodes_embed(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = toy_dataset(tmp_path / "data", [2] * VIDEOS)[0]
     checkpoint, out = capsule_checkpoint(tmp_path / "model", data), str(tmp_path / "cluster")
     words = [checkpoint, "--data", data.uri, "--out", out]
-    finish(start(cluster, [sys.executable, "-c", WITH_SMALL_SHARDS, *words]))
+    finish(start(cluster, [sys.executable, "-c", TOGETHER, *words]))
     monkeypatch.setattr(job, "SHARD_ROWS", SHARD_ROWS)
     here = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "here"), workers=0))
     assert len(here.shards) > len(cluster.nodes)
@@ -45,4 +50,5 @@ def _embedding_nodes(cluster: LocalCluster) -> set[str]:
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     names = cluster.alive()
     found = list_actors(cluster.dashboard_url, detail=True)
-    return {names[actor["node_id"]] for actor in found if "_Embedder" in f"{actor['class_name']} {actor['repr_name']}"}
+    models = [actor for actor in found if "_Embedder" in f"{actor['class_name']} {actor['repr_name']}"]
+    return {names[actor["node_id"]] for actor in models}
