@@ -1,8 +1,8 @@
 """Video Swin Transformer (Liu et al. 2022), with the parameter names of its published checkpoints.
 
 Attention within windows of 8 × 7 × 7 patches; in every other block the windows are shifted by half their size. Initial
-weights: linear layers and the embedding of patches uniform within ±1/√in, which is torch's default; biases of relative
-positions 0.
+weights of linear layers and of the embedding of patches: Xavier's, uniform within ±√(6 / (in + out)); all biases, also
+those of relative positions, 0.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -46,6 +46,7 @@ class VideoSwin(Backbone):
         stages = [Stage(width * 2**i, depths[i], heads[i], i < last, recompute) for i in range(len(depths))]
         self.layers = nn.ModuleList(stages)
         self.norm = nn.LayerNorm(width * 2**last)
+        self.apply(_initialize)
         self.freeze_layers(freeze)
 
     def forward(self, frames: Float[Tensor, "clips 3 time height width"]) -> Float[Tensor, "clips steps rows cols dim"]:
@@ -192,6 +193,14 @@ class WindowAttention(nn.Module):
             bias = (bias + mask[:, None]).repeat(len(seen) // len(mask), 1, 1, 1)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=bias.expand(len(seen), -1, -1, -1))
         return self.proj(attended.transpose(1, 2).flatten(2))
+
+
+def _initialize(layer: nn.Module) -> None:
+    """Xavier's weights (Glorot and Bengio 2010, Eq. 16), and biases of 0: random ones would be common to all clips."""
+    if isinstance(layer, nn.Linear | nn.Conv3d):
+        nn.init.xavier_uniform_(layer.weight.flatten(1))
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
 
 
 def build_swin(config: SwinConfig) -> VideoSwin:
