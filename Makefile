@@ -11,8 +11,8 @@ TORCH ?=
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 LOCKED ?=
 UV ?=
-# Tests run in so many processes at once.
-TEST_PROCESSES ?= 2
+# Tests run in so many processes at once; whole runs wait so much that three keep two cores busy.
+TEST_PROCESSES ?= 3
 # The loaders that the feeding benchmark compares with want other versions: an environment of their own.
 PEERS ?= .venv-peers
 # Compiled selective scans, for machines with CUDA: where their wheels lie, and for which GPUs (80 A100, 90 H100).
@@ -62,9 +62,10 @@ install-mamba: install
 demo: install
 	$(BIN)/vtr demo
 
-# Each process has a Ray of its own; a file's tests stay together. Tests start some hundred processes: compiled once, not by each.
+# Each process has a Ray of its own; a file's tests stay together, in the order of tests/conftest.py. Tests start some hundred
+# processes: compiled once, not by each.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
+PYTEST := $(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test: $(DEV)
 	$(PYTEST)

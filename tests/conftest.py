@@ -4,6 +4,7 @@ No generated example has a deadline or is too slow to make, and commands wait fo
 they do elsewhere: machines that are shared are slow at times.
 """
 
+import gc
 import os
 import shutil
 import time
@@ -15,9 +16,10 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-from tests.checked_calls import check_calls
+from tests.checked_calls import check_calls, next_test
 from tests.undisturbed import UNDISTURBED
 
+gc.disable()  # what is imported stays: looking it through is a third of the time that collecting tests takes
 check_calls("vtr_core")  # works on modules imported from here on
 torch.set_num_threads(1)
 settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -40,7 +42,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_LIMIT] = float("inf") if minutes is None else time.monotonic() + 60 * minutes
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole runs first: they wait a lot, and beside one another and the rest their waits cost nothing."""
+    whole = {item.path for item in items if item.get_closest_marker("integration")}
+    items.sort(key=lambda item: item.path not in whole)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    next_test()
     if time.monotonic() > item.config.stash[_LIMIT]:
         pytest.skip(f"not begun within {item.config.getoption('--begin-within'):g} minutes: make test-all runs it")
 

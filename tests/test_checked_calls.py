@@ -5,6 +5,7 @@ import torch
 from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import TypeCheckError
 
+from tests.checked_calls import CALLS, first_calls, next_test
 from vtr_core.data.sources.source import VideoEntry
 from vtr_core.losses.contrastive import info_nce
 from vtr_core.text.tokens.cleaning import clean_words
@@ -23,3 +24,10 @@ def test_types_of_fields_are_checked() -> None:
 def test_shapes_are_checked() -> None:
     with pytest.raises(TypeCheckError):
         info_nce(torch.zeros(2, 3), 0.1)
+
+
+def test_the_first_calls_in_each_test_are_checked() -> None:
+    calls = first_calls(lambda: "checked", lambda: "plain")
+    assert [calls() for _ in range(CALLS + 2)] == ["checked"] * CALLS + ["plain"] * 2
+    next_test()
+    assert calls() == "checked"

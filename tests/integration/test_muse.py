@@ -67,6 +67,7 @@ def test_the_run_says_once_where_it_scans(trained: Path) -> None:
     assert [event["backend"] for event in events if event["event"] == "scan"] == ["reference"]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     cut = cut_short(trained, tmp_path / "cut", kept=3)
     resume(str(cut))

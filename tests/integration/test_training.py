@@ -28,6 +28,7 @@ def test_without_ray_the_same_is_trained_bit_for_bit(one_worker: Path, world: Pa
     assert [event["workers"] for event in events(tmp_path / "run", "started")] == [1]
 
 
+@pytest.mark.long
 def test_two_workers_train_what_the_process_itself_does(world: Path, tmp_path: Path) -> None:
     """Nor does it depend on micro-batches and blocks of the similarity matrix; candidates, a learnt temperature."""
     same = {"model.routing.dropout": 0.0, "batch.candidates": 2, **LEARNT}

@@ -106,6 +106,7 @@ def test_a_data_set_of_a_disk_can_be_copied_to_a_store(folder: str, tmp_path: Pa
     assert usable(folder, require_clips).fingerprint == on_disk.fingerprint
 
 
+@pytest.mark.long
 def test_an_ingest_goes_on_where_the_store_was_away(folder: str, proxy: Proxy) -> None:
     from tests.s3.proxy import Answer, Reset
 

@@ -116,7 +116,11 @@ def test_evaluation_reads_them(
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"model.num_concepts": None}, pytest.param({"model.latent_dim": None}, marks=pytest.mark.long)],
+    [
+        {},
+        pytest.param({"model.num_concepts": None}, marks=pytest.mark.long),
+        pytest.param({"model.latent_dim": None}, marks=pytest.mark.long),
+    ],
     ids=str,
 )
 def test_evaluation_and_index_of_a_dual_encoder_read_them_bit_for_bit(

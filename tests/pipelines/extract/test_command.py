@@ -309,6 +309,7 @@ def test_what_is_said_beside_the_number_of_videos() -> None:
     assert remark(Progress(0, 40, 0, 0.0), 0.0) == "0.0 times as fast as they play"
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_ray_gives_what_one_process_gives(
     films: Path, tmp_path: Path, local_ray: None, monkeypatch: pytest.MonkeyPatch
