@@ -1,13 +1,16 @@
 """The page has the tables of `vtr tables thesis`, and judges what the thesis says by runs with the same seed."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.msrvtt_dual.command import SMALLER, TABLES
+from benchmarks.msrvtt_dual.command import SMALLER, TABLES, _settings, _take_over
 from benchmarks.msrvtt_dual.data import PRESET
 from benchmarks.msrvtt_dual.page import NAMES, markdown
 from vtr_core.systems.dual.config import HybridEncoderConfig
+from vtr_core.systems.dual.tables.measure import Sets
 from vtr_core.systems.dual.tables.paper import PAPER
 from vtr_core.systems.dual.tables.trainings import TRAININGS
 
@@ -68,3 +71,20 @@ def test_the_page_says_how_many_seeds_each_row_has_and_ends_with_the_tables(figu
     assert "\nhead\n" not in page
     assert "| Method | SumR |\n| --- | ---: |\n| trained | 211.7 → **142.0** |\n\nOn a machine" in page
     assert page.index("two spaces − latent") < page.index("## Table 3.2: MSR-VTT")
+
+
+@pytest.mark.parametrize("videos", [[500, 100, 200], [500, 100, 201]])
+def test_figures_of_the_page_are_those_of_finished_runs_where_the_data_is_the_same(
+    videos: list[int], figures: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.msrvtt_dual.command._videos", lambda _: videos)
+    (tmp_path / "page.json").write_text(json.dumps({**figures, "settings": _settings()}))
+    _take_over(tmp_path / "page.json", tmp_path / "tables", Sets("train", "val", "test", "concepts"))
+    kept = {str(file.parent.relative_to(tmp_path / "tables")): file for file in tmp_path.rglob("figures-msrvtt.json")}
+    if videos != figures["videos"]:
+        assert not kept
+        return
+    rows = {"base": 3, "latent": 3, "concept": 2}
+    assert set(kept) == {f"{row}/seed-{seed}" for row, seeds in rows.items() for seed in range(seeds)}
+    found = json.loads(kept["concept/seed-1"].read_text())["figures"]
+    assert found == {"msrvtt/concept/sum_r": 160.0, "msrvtt/concepts, original/c10": 4.0}
