@@ -67,6 +67,12 @@ class ExampleReport:
     models: tuple[ComparedModel, ...]
     queries: tuple[ExampleQuery, ...]
 
+    @property
+    def has_units(self) -> bool:
+        """Whether any model has units that respond, as capsules do."""
+        answers = [answer for query in self.queries for answer in query.answers]
+        return any(answer.units or any(hit.units for hit in answer.hits) for answer in answers)
+
     def to_json(self) -> dict[str, Any]:
         """The report as JSON, with field names as keys."""
         return asdict(self)
