@@ -46,7 +46,7 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
         case "collapsed":
             return f"step {details['step']}: {details['what']}; {details['cause']}"
         case "at_chance":
-            return f"step {details['step']}: the loss, {details['loss']:.4g}, is {_chance(details['chance'])}"
+            return f"step {details['step']}: the loss, {details['loss']:.4g}, is {_chance(details['chance'])} yet"
         case "finished":
             chance = details.get("at_chance")
             ended = "" if chance is None else f"; the loss is still {_chance(chance)}"
@@ -61,7 +61,7 @@ def counts_line(counts: Mapping[str, int]) -> str:
 
 
 def _chance(chance: float) -> str:
-    return f"that of vectors which are all alike ({chance:.4g}): nothing is learned"
+    return f"no better than that of vectors which are all alike ({chance:.4g}): by it nothing is learned"
 
 
 def _workers(details: Mapping[str, Any]) -> str:

@@ -30,12 +30,14 @@ LINES = [
     (
         "at_chance",
         {"step": 70, "loss": 8.31, "chance": 8.318},
-        "step 70: the loss, 8.31, is that of vectors which are all alike (8.318): nothing is learned",
+        "step 70: the loss, 8.31, is no better than that of vectors which are all alike (8.318): "
+        "by it nothing is learned yet",
     ),
     (
         "finished",
         {"step": 90, "at_chance": 8.3},
-        "finished at step 90; the loss is still that of vectors which are all alike (8.3): nothing is learned",
+        "finished at step 90; the loss is still no better than that of vectors which are all alike (8.3): "
+        "by it nothing is learned",
     ),
     ("finished", {"step": 90, "at_chance": None}, "finished at step 90"),
     ("something_else", {"a": 1, "b": "x"}, "something else, a 1, b x"),

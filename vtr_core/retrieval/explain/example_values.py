@@ -33,6 +33,11 @@ class ExampleAnswer:
     units: tuple[Tag, ...] = ()
     """The units that respond most to the query."""
 
+    @property
+    def has_units(self) -> bool:
+        """Whether the model has units that respond, as capsules do."""
+        return bool(self.units) or any(hit.units for hit in self.hits)
+
 
 @dataclass(frozen=True)
 class ComparedModel:
@@ -66,6 +71,11 @@ class ExampleReport:
     num_items: int
     models: tuple[ComparedModel, ...]
     queries: tuple[ExampleQuery, ...]
+
+    @property
+    def has_units(self) -> bool:
+        """Whether any model has units that respond."""
+        return any(answer.has_units for query in self.queries for answer in query.answers)
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON, with field names as keys."""

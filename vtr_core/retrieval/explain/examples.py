@@ -28,6 +28,9 @@ from vtr_core.run.models import system_of
 from vtr_core.systems.loaded_model import TrainedModel
 from vtr_core.systems.responses import Responses, Units
 
+LEAST_SHOWN = 1.01
+"""The activation of a capsule, over its mean, from which on it says anything of an item; below, a page shows ×1.00."""
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -162,8 +165,8 @@ def _answer(
 
 
 def strongest(values: Units, count: int) -> list[int]:
-    """The units above their mean that respond most, at most `count`, largest first, ties by number."""
-    return [unit for unit in np.argsort(-values, kind="stable")[:count].tolist() if values[unit] > 1]
+    """The units clearly above their mean that respond most, at most `count`, largest first, ties by number."""
+    return [unit for unit in np.argsort(-values, kind="stable")[:count].tolist() if values[unit] >= LEAST_SHOWN]
 
 
 def _tags(names: Sequence[str], values: Units, chosen: Sequence[int], matched: Collection[int]) -> tuple[Tag, ...]:

@@ -26,8 +26,12 @@ def render_explanations(report: ExplainReport, pictures: Mapping[str, Picture]) 
 
 
 def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> str:
-    """The retrieved examples of models as HTML, everything escaped. pictures: by item id, one for every hit."""
-    return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures)
+    """The retrieved examples of models as HTML, everything escaped; without placeholders where no hit has a picture.
+
+    pictures: by item id, one for every hit.
+    """
+    pictured = any(picture.content for picture in pictures.values())
+    return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures, pictured=pictured)
 
 
 def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:

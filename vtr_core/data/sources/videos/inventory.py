@@ -115,7 +115,7 @@ class Inventory:
         if self._folder is not None:
             yield from _in_folder(self._folder)
         elif any(mark in self.place for mark in _GLOB):
-            yield from (VideoFile(path, path) for path in glob.glob(self.place, recursive=True))
+            yield from _in_glob(self.place)
         else:
             yield from self._in_list(locate(self.place))
 
@@ -146,6 +146,15 @@ def _names(listing: Location) -> Sequence[str]:
     except (UnusableError, UnicodeDecodeError) as error:
         raise InputError(f"{listing} cannot be read as a list of videos ({error})") from error
     return [line.strip() for line in lines if line.strip()]
+
+
+def _in_glob(pattern: str) -> Iterator[VideoFile]:
+    """The files that a glob gives; names of an absolute one are relative to its last folder without a wildcard."""
+    parts = PurePosixPath(pattern).parts
+    first = next(number for number, part in enumerate(parts) if any(mark in part for mark in _GLOB))
+    folder = PurePosixPath(*parts[:first])
+    for path in glob.glob(pattern, recursive=True):
+        yield VideoFile(str(PurePosixPath(path).relative_to(folder)) if folder.is_absolute() else path, path)
 
 
 def _in_folder(folder: Location) -> Iterator[VideoFile]:
