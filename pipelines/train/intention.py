@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import psutil
 
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
+from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.train.activation_memory import ActivationMemory, activation_memory
@@ -89,8 +91,20 @@ def intention(
     return [
         f"data    {data.rows:,} rows of {data.videos:,} videos; {judged}",
         f"steps   {steps:,}, {plan.steps_per_epoch:,} an epoch; {rows}; {where}",
+        *_repeated(batch, data),
         f"model   {sum(map(math.prod, shapes.values())):,} weights; with gradients and moments "
         f"{_size(state_bytes(config, shapes))} a worker, and {_activations(config, kept)}",
+    ]
+
+
+def _repeated(batch: BatchConfig, data: Manifest) -> list[str]:
+    """A line where a batch takes more clips of a video than videos have, so that clips compete with their copies."""
+    held = max(1, data.rows // data.videos)
+    if not isinstance(data.schema, ClipSchema) or held >= batch.clips_per_video:
+        return []
+    return [
+        f"        a video has {data.rows / data.videos:.1f} clips and a batch takes {batch.clips_per_video} of each, so "
+        f"copies of one clip are each other's wrong answers; --batch.clips-per-video {held} avoids that"
     ]
 
 

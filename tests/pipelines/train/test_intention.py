@@ -31,6 +31,20 @@ def test_it_counts_rows_steps_and_weights(tmp_path: Path) -> None:
     assert "1,240 weights" in said
 
 
+def test_more_clips_than_videos_have_are_told(tmp_path: Path) -> None:
+    """The videos of the data set have three clips each."""
+    toy_dataset(tmp_path / "d")
+    data = Manifest.load(str(tmp_path / "d"))
+
+    def said(clips: int) -> str:
+        config = override(SMALL, {"batch.clips_per_video": clips})
+        return " ".join(intention(config, data, None, Plan(data, config.batch, 0), SHAPES))
+
+    assert "a video has 3.0 clips and a batch takes 4 of each" in said(4)
+    assert "--batch.clips-per-video 3 avoids" in said(4)
+    assert "copies" not in said(3)
+
+
 def test_weights_gradients_and_moments_are_counted() -> None:
     """Four numbers of four bytes for each weight; five with AMSGrad, five with a moving average."""
     assert state_bytes(SMALL, SHAPES) == 1240 * 4 * 4
