@@ -101,13 +101,13 @@ def intention(
 
 
 def _repeated(batch: BatchConfig, data: Manifest) -> list[str]:
-    """A line where a batch takes more clips of a video than videos have, so that it holds copies, which teach nothing."""
+    """A line where a batch takes more clips of a video than videos have, so that it holds copies."""
     held = max(1, data.rows // data.videos)
     if not isinstance(data.schema, ClipSchema) or held >= batch.clips_per_video:
         return []
     return [
-        f"        a video has {data.rows / data.videos:.1f} clips and a batch takes {batch.clips_per_video} of each, so it "
-        f"holds copies, which teach nothing more; --batch.clips-per-video {held} takes each clip once"
+        f"        a video has {data.rows / data.videos:.1f} clips, and a batch takes {batch.clips_per_video} of each: "
+        f"it holds copies, which teach nothing more; --batch.clips-per-video {held} takes each clip once"
     ]
 
 
