@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_written
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class CooccurrenceFlags:
     """Number of videos in a grid."""
     keyframes: str | None = None
     """Folder of <video id>.jpg or .png for the grids (default: the data set's thumbnails; else a caption is shown)."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -44,7 +47,13 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr analyze cooccurrence", CooccurrenceFlags)
         return
-    analyze(parse(CooccurrenceFlags, argv, "vtr analyze cooccurrence"))
+    from vtr_core.storage import locate
+
+    flags = parse(CooccurrenceFlags, argv, "vtr analyze cooccurrence")
+    with json_alone(flags.json):
+        analyze(flags)
+    if flags.json:
+        print_written(locate(flags.out) / "report.html", locate(flags.out) / "cooccurrence.json")
 
 
 def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":

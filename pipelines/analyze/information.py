@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_written
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class InformationFlags:
     against all captions), idf (mean idf of the n-grams)."""
     top: int = 10
     """Number of captions listed at either end of the distribution."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -36,7 +39,13 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr analyze information", InformationFlags)
         return
-    analyze(parse(InformationFlags, argv, "vtr analyze information"))
+    from vtr_core.storage import locate
+
+    flags = parse(InformationFlags, argv, "vtr analyze information")
+    with json_alone(flags.json):
+        analyze(flags)
+    if flags.json:
+        print_written(locate(flags.out) / "report.html", locate(flags.out) / "information.json")
 
 
 def analyze(flags: InformationFlags) -> "list[InformationFindings]":

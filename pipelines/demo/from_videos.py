@@ -52,7 +52,8 @@ MLflow          {mlflow_page(finished)}
 your own data   a table of clips, clips.csv, with the columns id, caption, video; the last one names video files
                 vtr extract videos --captions clips.csv --splits train .8 val .1 test .1 --thumbnails \\
                     --out data/mine
-                vtr train {PRESET} --data data/mine --out runs/mine
+                vtr train {PRESET} --data data/mine --out runs/mine \\
+                    --batch.clips-per-video 1 --training.epochs 24
                 vtr evaluate runs/mine --data data/mine/test
 """
     )

@@ -58,6 +58,8 @@ class ExplainQueriesFlags:
     """Port to listen on; 0 takes a free one."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
     against: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """More checkpoints, whose answers to the same queries are shown beside those of the first."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pipelines.arguments import parse
 from pipelines.explain.flags import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries
 from pipelines.explain.video_files import video_files
+from pipelines.report.json_result import json_alone, print_written
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,8 +25,14 @@ def main(argv: Sequence[str]) -> None:
         from pipelines.explain.server import serve
 
         serve(ready(flags), flags)
-    else:
+        return
+    from vtr_core.storage import locate
+
+    with json_alone(flags.json):
         _explain(flags)
+    if flags.json:
+        assert flags.out is not None
+        print_written(locate(flags.out) / PAGE, locate(flags.out) / VALUES)
 
 
 def _explain(flags: ExplainQueriesFlags) -> None:
@@ -53,10 +60,10 @@ def _check(flags: ExplainQueriesFlags) -> None:
     if len(flags.against) >= MOST_MODELS:
         raise ConfigError(f"vtr explain: {1 + len(flags.against)} checkpoints; a page has room for {MOST_MODELS}")
     if flags.serve:
-        if flags.out is not None or flags.queries is not None:
+        if flags.out is not None or flags.queries is not None or flags.json:
             raise ConfigError(
                 "vtr explain --serve writes no page and takes its queries from the browser; "
-                "leave out --out and --queries"
+                "leave out --out, --queries and --json"
             )
         return
     if flags.out is None:

@@ -9,6 +9,7 @@ import tyro
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.report.json_result import json_alone, print_json
 from pipelines.subcommands import run_subcommand
+from vtr_core.errors import nearest
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -65,10 +66,10 @@ usage: vtr import <kind> FILE --out URI [flags]      vtr import <kind> --help
 
 def main(argv: Sequence[str]) -> None:
     """Run the import that the first argument names."""
-    names = ", ".join(one.name for one in IMPORTS)
-    run_subcommand(
-        argv,
-        IMPORTS,
-        HELP,
-        lambda word: f"vtr import {word}: there is no such kind of checkpoint; kinds: {names}",
-    )
+    run_subcommand(argv, IMPORTS, HELP, _unknown)
+
+
+def _unknown(word: str) -> str:
+    names = [one.name for one in IMPORTS]
+    hint = nearest(word, names, f"kinds: {', '.join(names)}")
+    return f"vtr import {word}: there is no such kind of checkpoint; {hint}"

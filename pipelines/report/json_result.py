@@ -4,6 +4,10 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vtr_core.storage import Location
 
 
 @contextmanager
@@ -19,3 +23,10 @@ def json_alone(asked: bool) -> Iterator[None]:
 def print_json(value: object) -> None:
     """Print indented JSON."""
     print(json.dumps(value, indent=1))
+
+
+def print_written(page: "Location", values: "Location") -> None:
+    """Print the values that a command has just written as JSON, and where its page is, as `page`."""
+    from vtr_core import storage
+
+    print_json({"page": page.uri, **storage.read_json(values)})

@@ -25,3 +25,5 @@ class PaperTablesFlags:
     """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
     experiment: str = "vtr-tables"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""

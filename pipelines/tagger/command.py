@@ -8,7 +8,7 @@ import tyro
 
 from pipelines.arguments import parse, parse_both, print_help, wants_help
 from pipelines.report.json_result import json_alone, print_json
-from vtr_core.errors import ConfigError, RunConflict
+from vtr_core.errors import ConfigError, RunConflict, nearest
 from vtr_core.text.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def main(argv: Sequence[str]) -> None:
         case ["evaluate"]:
             _evaluate(argv[1:])
         case _:
-            raise ConfigError(f"there is no vtr tagger {argv[0]}; commands: train, evaluate")
+            hint = nearest(argv[0], ("train", "evaluate"), "give train or evaluate")
+            raise ConfigError(f"vtr tagger: there is no {argv[0]!r}; {hint}")
 
 
 def _train(argv: Sequence[str]) -> None:

@@ -11,6 +11,8 @@ _COUNTED = {
     "checkpoint_failed": "failed checkpoints",
 }
 """Events that are summed up at the end of a run, in the order of the summary."""
+_ABOVE = 1.05
+"""A loss of more than so many times that of equal vectors comes from large similarities, not from equal ones."""
 
 
 def event_line(event: str, details: Mapping[str, Any]) -> str:
@@ -46,10 +48,10 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
         case "collapsed":
             return f"step {details['step']}: {details['what']}; {details['cause']}"
         case "at_chance":
-            return f"step {details['step']}: the loss, {details['loss']:.4g}, is {_chance(details['chance'])} yet"
+            return f"step {details['step']}: the loss{_beside_chance(details['loss'], details['chance'])}"
         case "finished":
             chance = details.get("at_chance")
-            ended = "" if chance is None else f"; the loss is still {_chance(chance)}"
+            ended = "" if chance is None else f"; the loss{_beside_chance(details['loss'], chance)}"
             return f"finished at step {details['step']}{ended}"
         case _:
             return ", ".join([event.replace("_", " "), *(f"{name} {value}" for name, value in details.items())])
@@ -60,8 +62,12 @@ def counts_line(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[event]} {name}" for event, name in _COUNTED.items() if counts.get(event))
 
 
-def _chance(chance: float) -> str:
-    return f"no better than that of vectors which are all alike ({chance:.4g}): by it nothing is learned"
+def _beside_chance(loss: float, chance: float) -> str:
+    """A loss that was never below that of vectors which are all alike: at it, or above by more than a twentieth."""
+    alike = f"that of vectors which are all alike ({chance:.4g})"
+    if loss <= _ABOVE * chance:
+        return f", {loss:.4g}, is {alike}: nothing is learned"
+    return f", {loss:.4g}, is above {alike}: similarities are too far apart; go by the validation, and train longer"
 
 
 def _workers(details: Mapping[str, Any]) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import psutil
 
+from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
+from vtr_core.data.records.schema import ClipSchema
 from vtr_core.errors import ConfigError
 from vtr_core.run.config import TrainConfig
 from vtr_core.train.activation_memory import ActivationMemory, activation_memory
@@ -14,6 +16,8 @@ from vtr_core.train.concept_labels import concept_table
 from vtr_core.train.loop.in_process import device_here
 
 _FLOAT32 = 4
+_FEW_STEPS = 100
+"""Steps below which a training is called short; of 150 films, 30 steps stay at chance and 180 do not."""
 
 
 def state_bytes(config: TrainConfig, shapes: Mapping[str, Sequence[int]]) -> int:
@@ -89,8 +93,31 @@ def intention(
     return [
         f"data    {data.rows:,} rows of {data.videos:,} videos; {judged}",
         f"steps   {steps:,}, {plan.steps_per_epoch:,} an epoch; {rows}; {where}",
+        *_few(steps, plan),
+        *_repeated(batch, data),
         f"model   {sum(map(math.prod, shapes.values())):,} weights; with gradients and moments "
         f"{_size(state_bytes(config, shapes))} a worker, and {_activations(config, kept)}",
+    ]
+
+
+def _repeated(batch: BatchConfig, data: Manifest) -> list[str]:
+    """A line where a batch takes more clips of a video than videos have, so that it holds copies."""
+    held = max(1, data.rows // data.videos)
+    if not isinstance(data.schema, ClipSchema) or held >= batch.clips_per_video:
+        return []
+    return [
+        f"        a video has {data.rows / data.videos:.1f} clips, and a batch takes {batch.clips_per_video} of each: "
+        f"it holds copies, which teach nothing more; --batch.clips-per-video {held} takes each clip once"
+    ]
+
+
+def _few(steps: int, plan: Plan) -> list[str]:
+    """A line where the whole training has fewer steps than a model needs to learn anything."""
+    if steps >= _FEW_STEPS:
+        return []
+    epochs = math.ceil(2 * _FEW_STEPS / plan.steps_per_epoch)
+    return [
+        f"        so few steps seldom teach much; --training.epochs {epochs} makes {epochs * plan.steps_per_epoch:,}"
     ]
 
 

@@ -84,6 +84,8 @@ FAULTS = [
     (["nothing"], "there is no command 'nothing'; vtr --help lists them"),
     (["trian"], "there is no command 'trian'; did you mean train?"),
     (["runs", "lst"], "did you mean list?"),
+    (["tagger", "evaluat"], "did you mean evaluate?"),
+    (["import", "clip4clp"], "there is no such kind of checkpoint; did you mean clip4clip?"),
     (["runs", "show", "none"], "none holds no run"),
     (["runs", "compare", "none", "none"], "none holds no run"),
     (["runs", "delete", "none"], "none holds no run"),

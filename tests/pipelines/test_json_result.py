@@ -10,6 +10,7 @@ import torch
 
 from pipelines.cli import run
 from pipelines.report.json_result import json_alone
+from pipelines.tables.command import PAPERS
 from pipelines.train.finished import Finished, print_end
 from tests.builders.toy import toy_dataset
 
@@ -93,3 +94,93 @@ def test_an_evaluation_prints_what_it_would_write(
     told = capsys.readouterr()
     assert json.loads(told.out) == {"r1": 1}
     assert told.err == "a table\n"
+
+
+def _writes(name: str) -> Any:
+    """In the place of a command's work: writes its values, and tells people a line."""
+
+    def work(flags: Any, *_: Any) -> str:
+        folder = Path(flags.out)
+        folder.mkdir()
+        (folder / name).write_text('{"found": 1}\n')
+        sys.stdout.write("for people\n")
+        return "a page"
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("command", "work", "values", "page"),
+    [
+        (
+            "explain c --data d --query q",
+            "pipelines.explain.queries._explain",
+            "explanations.json",
+            "explanations.html",
+        ),
+        (
+            "explain c --data d --capsules",
+            "vtr_core.systems.capsules.commands.explain.explain",
+            "activations.json",
+            "activations.html",
+        ),
+        (
+            "analyze causality c --data v --test t",
+            "vtr_core.systems.dual.analyze.causality.analyze.analyze",
+            "causality.json",
+            "report.html",
+        ),
+        (
+            "analyze complementarity c --data d",
+            "vtr_core.systems.dual.analyze.complementarity.analyze.analyze",
+            "complementarity.json",
+            "report.html",
+        ),
+        ("analyze information d", "pipelines.analyze.information.analyze", "information.json", "report.html"),
+        ("analyze cooccurrence d", "pipelines.analyze.cooccurrence.analyze", "cooccurrence.json", "report.html"),
+        ("tables siamese --faces f", "vtr_core.systems.siamese.tables.command.tables", "table.json", "table.md"),
+    ],
+)
+def test_pages_and_tables_tell_their_values(
+    command: str, work: str, values: str, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(work, _writes(values))
+    name, *words = command.split()
+    out = str(tmp_path / "out")
+    run(name, [*words, "--out", out, "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"page": f"{out}/{page}", "found": 1}
+    assert told.err.startswith("for people\n")
+
+
+@pytest.mark.parametrize("paper", sorted({one.name for one in PAPERS} - {"siamese"}))
+def test_a_paper_s_tables_are_told_without_data(paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("tables", [paper, "--out", str(tmp_path), "--json"])
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert found["page"] == f"{tmp_path}/tables.md"
+    assert isinstance(found["figures"], dict)
+    assert "\n| " in told.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "work"),
+    [
+        ("clip4clip", "vtr_core.systems.clip4clip.commands.import_clip4clip.import_clip4clip"),
+        ("hybrid_space", "vtr_core.systems.dual.commands.hybrid_space.import_hybrid_space"),
+        ("lavender", "vtr_core.systems.captioning.commands.lavender.import_lavender"),
+        ("bert", "vtr_core.systems.captioning.commands.bert.import_bert"),
+    ],
+)
+def test_an_imported_checkpoint_tells_where_it_is(
+    kind: str, work: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, lambda flags: sys.stdout.write(f"checkpoint  {flags.out}\n"))
+    needed = {"clip4clip": ["--merges", "m"], "hybrid_space": ["--words", "w"]}.get(
+        kind, ["--pieces", "p", "--data", "d"]
+    )
+    run("import", [kind, "f", "--out", "made", *needed, "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"checkpoint": "made", "imported": kind}
+    assert told.err == "checkpoint  made\n"

@@ -122,7 +122,7 @@ def test_two_models_are_compared_as_they_were_trained(data: Manifest, checkpoint
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--k", "0"], "--k is 0"),
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--keyframes", "none"], "none does not exist"),
         (["{c}", "--data", "{d}", "--query", "video", "--out", "o", "--tagss", "3"], "did you mean --tags?"),
-        (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out and --queries"),
+        (["{c}", "--data", "{d}", "--serve", "--out", "o"], "leave out --out, --queries and --json"),
         (["{c}", "--data", "{d}", "--serve", "--port", "99999"], "give another --port"),
         (["{latent}", "--data", "{d}", "--query", "video", "--out", "o"], "latent space does not have"),
         (["{capsules}", "--data", "{d}", "--query", "video", "--out", "o"], "this model reads clips/1"),

@@ -36,7 +36,7 @@ def test_train_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "kind", "message"),
     [
-        (["tag"], ConfigError, "commands: train, evaluate"),
+        (["tag"], ConfigError, "give train or evaluate"),
         (["train", "--treebank", "none", "--out", "o"], InputError, "none for its train part"),
         (["train", "--treebank", "bank", "--out", "o"], ConfigError, "--licence and --attribution"),
         (["train", "--treebank", "bank", "--out", "bank"], RunConflict, "not empty"),

@@ -30,16 +30,20 @@ LINES = [
     (
         "at_chance",
         {"step": 70, "loss": 8.31, "chance": 8.318},
-        "step 70: the loss, 8.31, is no better than that of vectors which are all alike (8.318): "
-        "by it nothing is learned yet",
+        "step 70: the loss, 8.31, is that of vectors which are all alike (8.318): nothing is learned",
     ),
     (
         "finished",
-        {"step": 90, "at_chance": 8.3},
-        "finished at step 90; the loss is still no better than that of vectors which are all alike (8.3): "
-        "by it nothing is learned",
+        {"step": 90, "at_chance": 8.3, "loss": 8.31},
+        "finished at step 90; the loss, 8.31, is that of vectors which are all alike (8.3): nothing is learned",
     ),
-    ("finished", {"step": 90, "at_chance": None}, "finished at step 90"),
+    (
+        "finished",
+        {"step": 90, "at_chance": 8.3, "loss": 83.2},
+        "finished at step 90; the loss, 83.2, is above that of vectors which are all alike (8.3): similarities are too "
+        "far apart; go by the validation, and train longer",
+    ),
+    ("finished", {"step": 90, "at_chance": None, "loss": 2.0}, "finished at step 90"),
     ("something_else", {"a": 1, "b": "x"}, "something else, a 1, b x"),
 ]
 

@@ -29,6 +29,23 @@ def test_it_counts_rows_steps_and_weights(tmp_path: Path) -> None:
     assert "15 rows of 5 videos; no validation" in said
     assert "8, 2 an epoch; 6 rows a step, 2 videos × 3; in this process" in said
     assert "1,240 weights" in said
+    assert "so few steps seldom teach much; --training.epochs 100 makes 200" in said
+    long = override(SMALL, {"training.epochs": 50})
+    assert "so few steps" not in " ".join(intention(long, data, None, Plan(data, long.batch, 0), SHAPES))
+
+
+def test_more_clips_than_videos_have_are_told(tmp_path: Path) -> None:
+    """The videos of the data set have three clips each."""
+    toy_dataset(tmp_path / "d")
+    data = Manifest.load(str(tmp_path / "d"))
+
+    def said(clips: int) -> str:
+        config = override(SMALL, {"batch.clips_per_video": clips})
+        return " ".join(intention(config, data, None, Plan(data, config.batch, 0), SHAPES))
+
+    assert "a video has 3.0 clips and a batch takes 4 of each" in said(4)
+    assert "--batch.clips-per-video 3 takes each clip once" in said(4)
+    assert "copies" not in said(3)
 
 
 def test_weights_gradients_and_moments_are_counted() -> None:

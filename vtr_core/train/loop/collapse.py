@@ -38,10 +38,13 @@ class CollapseWatch:
         self.collapse: Collapse | None = None
         """The collapse found by the last look, reported once."""
         self.at_chance: float | None = None
-        """The chance that the loss of the last look was at, after the warm-up; None before, or below it."""
+        """The chance that the loss of the last look was not below, after the warm-up; None before, or below it."""
+        self.loss: float | None = None
+        """The loss of the last look."""
 
     def look(self, step: int, loss: float, compared: Compared) -> dict[str, float]:
         """Metrics to log after `step` steps."""
+        self.loss = loss
         judged = {name: vectors for name, vectors in compared.vectors.items() if len(vectors) >= FEWEST_ROWS}
         shares = {name: row_share(vectors) for name, vectors in judged.items()}
         ranks = {name: effective_rank(vectors) for name, vectors in judged.items()}

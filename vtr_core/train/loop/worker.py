@@ -96,8 +96,9 @@ class Worker:
             if self._recorder is not None:
                 sent = self._recorder.close()
         if self._recorder is not None and self._is_finished():
-            chance = self._watch.at_chance
-            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent, at_chance=chance)
+            watch = self._watch
+            beside = {"at_chance": watch.at_chance, "loss": watch.loss}
+            self._recorder.event("finished", step=self._progress.step, metrics_sent=sent, **beside)
         return self._is_finished() or self._paused
 
     def _begin_recording(self) -> Recorder | None:

@@ -8,6 +8,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.explain.video_files import video_files
+from pipelines.report.json_result import json_alone, print_written
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -50,6 +51,8 @@ class ExplainFlags:
     """Video files by video id, a folder, glob, list or table, for key frames of clips without a thumbnail."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -57,7 +60,13 @@ def main(argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help("vtr explain", ExplainFlags)
         return
-    explain(parse(ExplainFlags, argv, "vtr explain"))
+    from vtr_core.storage import locate
+
+    flags = parse(ExplainFlags, argv, "vtr explain")
+    with json_alone(flags.json):
+        explain(flags)
+    if flags.json:
+        print_written(locate(flags.out) / PAGE, locate(flags.out) / VALUES)
 
 
 def explain(flags: ExplainFlags) -> "ActivationReport":

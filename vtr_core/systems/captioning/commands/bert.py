@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,6 +39,8 @@ class BertFlags:
     """New checkpoint folder or URI, for vtr train … --init."""
     heads: int = 12
     """Attention heads, which the weights do not tell."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -45,7 +48,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, BertFlags)
         return
-    import_bert(parse(BertFlags, argv, PROG))
+    flags = parse(BertFlags, argv, PROG)
+    with json_alone(flags.json):
+        import_bert(flags)
+    if flags.json:
+        print_json({"checkpoint": flags.out, "imported": "bert"})
 
 
 def import_bert(flags: BertFlags) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,6 +37,8 @@ class LavenderFlags:
     """Side of the grid of places of a frame; None: a row of the feature is a whole frame."""
     heads: int = 12
     """Attention heads, which the weights do not tell."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -43,7 +46,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, LavenderFlags)
         return
-    import_lavender(parse(LavenderFlags, argv, PROG))
+    flags = parse(LavenderFlags, argv, PROG)
+    with json_alone(flags.json):
+        import_lavender(flags)
+    if flags.json:
+        print_json({"checkpoint": flags.out, "imported": "lavender"})
 
 
 def import_lavender(flags: LavenderFlags) -> None:

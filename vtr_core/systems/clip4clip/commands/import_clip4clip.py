@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 PROG = "vtr import clip4clip"
 
@@ -25,6 +26,8 @@ class Clip4ClipFlags:
     """Words kept of a caption, in CLIP's pieces; 64 for paragraphs."""
     max_frames: int = 12
     """Frames of a video; 64 for DiDeMo and ActivityNet."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -32,7 +35,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, Clip4ClipFlags)
         return
-    import_clip4clip(parse(Clip4ClipFlags, argv, PROG))
+    flags = parse(Clip4ClipFlags, argv, PROG)
+    with json_alone(flags.json):
+        import_clip4clip(flags)
+    if flags.json:
+        print_json({"checkpoint": flags.out, "imported": "clip4clip"})
 
 
 def import_clip4clip(flags: Clip4ClipFlags) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_json
 
 PROG = "vtr import hybrid_space"
 
@@ -27,6 +28,8 @@ class HybridSpaceFlags:
     """Similarity of concepts that it was trained with."""
     max_words: int = 64
     """Words kept of a caption."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -34,7 +37,11 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help(PROG, HybridSpaceFlags)
         return
-    import_hybrid_space(parse(HybridSpaceFlags, argv, PROG))
+    flags = parse(HybridSpaceFlags, argv, PROG)
+    with json_alone(flags.json):
+        import_hybrid_space(flags)
+    if flags.json:
+        print_json({"checkpoint": flags.out, "imported": "hybrid_space"})
 
 
 def import_hybrid_space(flags: HybridSpaceFlags) -> None:

@@ -38,3 +38,5 @@ class SiameseTableFlags:
     """Folder of the data sets, runs and table; finished runs are reused."""
     experiment: str = "vtr-tables"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""

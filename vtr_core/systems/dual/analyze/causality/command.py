@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_written
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class CausalityFlags:
     """Random seed of sampled pairs and captions, and of --search tune."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -63,6 +66,10 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze causality", CausalityFlags)
         return
     flags = parse(CausalityFlags, argv, "vtr analyze causality")
+    from vtr_core.storage import locate
     from vtr_core.systems.dual.analyze.causality.analyze import analyze
 
-    analyze(flags)
+    with json_alone(flags.json):
+        analyze(flags)
+    if flags.json:
+        print_written(locate(flags.out) / "report.html", locate(flags.out) / "causality.json")

@@ -11,6 +11,7 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
+from pipelines.report.json_result import json_alone, print_written
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class ComplementarityFlags:
     """Random seed of sampled captions and of held-out videos."""
     experiment: str = "vtr"
     """MLflow experiment."""
+    json: bool = False
+    """Print the result as JSON, alone on standard output."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -41,6 +44,10 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze complementarity", ComplementarityFlags)
         return
     flags = parse(ComplementarityFlags, argv, "vtr analyze complementarity")
+    from vtr_core.storage import locate
     from vtr_core.systems.dual.analyze.complementarity.analyze import analyze
 
-    analyze(flags)
+    with json_alone(flags.json):
+        analyze(flags)
+    if flags.json:
+        print_written(locate(flags.out) / "report.html", locate(flags.out) / "complementarity.json")
