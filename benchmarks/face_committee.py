@@ -112,7 +112,12 @@ def networks(flags: Flags, split: GroupSplit, number: int) -> list[Model]:
     data = runs.data(f"group-{number}", split)
     config = preset(flags.preset)
     return [
-        _network(runs.checkpoint(override(config, {"seed": seed}), data, f"{flags.runs}/group-{number}/{seed}"), data)
+        _network(
+            runs.checkpoint(
+                override(config, {"seed": seed, "scaling.workers": 0}), data, f"{flags.runs}/group-{number}/{seed}"
+            ),
+            data,
+        )
         for seed in range(flags.members)
     ]
 
