@@ -1,4 +1,4 @@
-"""The page of retrieved examples in Chromium: a unit and its activation stay in one line, on a desk and on a telephone."""
+"""The page of retrieved examples in Chromium: a unit and its activation stay in one line, on any screen."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -69,5 +69,5 @@ def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
 
 
 def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str, threshold: float) -> str:
-    """The page as HTML, with the distance that pairs were decided at. All text is escaped: ids are arbitrary strings."""
+    """The page as HTML, with the distance that decided. All text is escaped: ids are arbitrary strings."""
     return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint, threshold=threshold)
