@@ -72,7 +72,10 @@ def wants_help(argv: Sequence[str]) -> bool:
 
 
 def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, Any]:
-    """`--a.b value` and `--a.b=value` as {"a.b": value}; values are JSON where they read as JSON, else text."""
+    """`--a.b value` and `--a.b=value` as {"a.b": value}; values are JSON where they read as JSON, else text.
+
+    Several words after `--a.b`, up to the next flag, are a list.
+    """
     changes: dict[str, Any] = {}
     pending = list(words)
     while pending:
@@ -80,12 +83,20 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, A
         name = flag.removeprefix("--").replace("-", "_")
         if not flag.startswith("--") or not ("." in name or name in _PLAIN_SETTINGS):
             raise unknown_flag(flag, prog, options)
-        if not equals:
-            if not pending:
-                raise ConfigError(f"{prog}: {flag} needs a value")
-            value = pending.pop(0)
-        changes[name] = _value(value)
+        given = [value] if equals else _up_to_a_flag(pending)
+        if not given:
+            raise ConfigError(f"{prog}: {flag} needs a value")
+        values = [_value(word) for word in given]
+        changes[name] = values[0] if len(values) == 1 else values
     return changes
+
+
+def _up_to_a_flag(pending: list[str]) -> list[str]:
+    """The words before the next flag, which are removed from `pending`."""
+    found = []
+    while pending and not pending[0].startswith("--"):
+        found.append(pending.pop(0))
+    return found
 
 
 def _value(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,27 @@ def test_table_with_margin_and_threshold_by_cross_validation(raw: Path, tmp_path
     assert tables(flags, changes) == page
     with pytest.raises(ConfigError, match="knows no threshold; give one with --threshold"):
         evaluate(VerificationFlags(str(folder / "refit"), (str(tmp_path / "out/data/group-0-refit/test"),)))
+
+
+@pytest.mark.long
+def test_rows_side_by_side_have_the_figures_of_one_after_another(raw: Path, tmp_path: Path, local_ray: None) -> None:
+    """Two rows of a group under Ray Tune; then the same command trains nothing."""
+    flags = SiameseTableFlags(
+        faces=str(raw),
+        preset="siamese-att-tiny",
+        only=("scn", "lenet"),
+        groups=(0,),
+        group_size=8,
+        out=str(tmp_path / "together"),
+        experiment="faces",
+        max_concurrent=2,
+    )
+    changes = {**SMALL, "training.epochs": 4, "training.validate_every": 4}
+    page = tables(flags, changes)
+    alone = tables(replace(flags, max_concurrent=1, out=str(tmp_path / "alone")), changes)
+    assert "| LeNet | 1 of 3 |" in page
+    assert page == alone
+    assert tables(flags, changes) == page
 
 
 @pytest.mark.long

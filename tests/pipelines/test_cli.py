@@ -17,7 +17,9 @@ from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.cluster.quoted_commands import check
 from vtr_core import __version__
+from vtr_core.config.override import override
 from vtr_core.errors import ConfigError
+from vtr_core.run.presets import preset
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
@@ -230,8 +232,20 @@ def test_dotted_flags() -> None:
         "seed": 3,
         "training.patience": None,
     }
-    with pytest.raises(ConfigError, match="needs a value"):
-        dotted_changes(["--batch.videos"], "vtr", TrainFlags)
+    for words in (["--batch.videos"], ["--batch.videos", "--seed", "3"]):
+        with pytest.raises(ConfigError, match=r"--batch\.videos needs a value"):
+            dotted_changes(words, "vtr", TrainFlags)
+
+
+def test_a_setting_of_several_values_takes_words_as_help_says() -> None:
+    words = ["--model.modalities", "video", "audio", "--model.num-capsules", "8"]
+    changes = dotted_changes(words, "vtr", TrainFlags)
+    assert changes == {"model.modalities": ["video", "audio"], "model.num_capsules": 8}
+    one = dotted_changes(["--model.modalities", "video"], "vtr", TrainFlags)
+    models = [override(preset("capsule-howto-tiny"), given).model for given in (changes, one)]
+    assert [model.modalities for model in models] == [("video", "audio"), ("video",)]  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match=r"training.epochs: .*\(given: \[3, 'stray'\]\)"):
+        override(preset("capsule-howto-tiny"), dotted_changes(["--training.epochs", "3", "stray"], "vtr", TrainFlags))
 
 
 def test_several_data_sets() -> None:

@@ -14,8 +14,9 @@ C = TypeVar("C", bound=Settings)
 def override(config: C, changes: Mapping[str, Any]) -> C:
     """`config` with every dotted name in `changes` set to its value.
 
-    A name that ends in `.kind` chooses another variant of a tagged union, with that variant's defaults; other names are
-    applied after all `.kind`s. Raises ConfigError for an unknown name or a value that is not allowed.
+    A single value of a setting that takes several is one of them. A name that ends in `.kind` chooses another variant of
+    a tagged union, with that variant's defaults; other names are applied after all `.kind`s. Raises ConfigError for an
+    unknown name or a value that is not allowed.
     """
     values = config.model_dump()
     for name in sorted(changes, key=lambda n: (not n.endswith("kind"), n.count("."), n)):
@@ -38,7 +39,7 @@ def describe(error: ValidationError, values: Any) -> str:
     first = error.errors()[0]
     name = ".".join(_dotted(first["loc"], values)) or "configuration"
     given = first.get("input")
-    shown = f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+    shown = f" (given: {given!r})" if isinstance(given, (str, int, float, bool, list)) else ""
     return f"{name}: {first['msg'].removeprefix('Value error, ')}{shown}"
 
 
@@ -63,7 +64,8 @@ def _set(values: dict[str, Any], name: str, value: Any) -> None:
         raise _unknown(name, last, node, parents)
     if last == "kind" and value != node["kind"]:
         node.clear()
-    node[last] = value
+    several = isinstance(node.get(last), tuple) and isinstance(value, str | int | float)
+    node[last] = (value,) if several else value
 
 
 def _unknown(name: str, part: str, node: Mapping[str, Any], parents: list[str]) -> ConfigError:

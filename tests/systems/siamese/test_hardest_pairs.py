@@ -29,11 +29,12 @@ def test_the_hardest_come_first_and_wrong_ones_are_marked():
 
 
 def test_ids_are_escaped():
-    page = render_hardest([("test", hardest_pairs(SCORED, ROWS, 0.5, 5))], "<script>x</script>")
+    page = render_hardest([("test", hardest_pairs(SCORED, ROWS, 0.5, 5))], "<script>x</script>", 0.5)
     assert "<b>a</b>" not in page
     assert "<script>" not in page
     assert "&lt;b&gt;a&lt;/b&gt;/1" in page
     assert page.count('class="wrong"') == 2
+    assert "Up to a distance of 0.500 two pictures" in page
 
 
 def test_a_picture_is_the_image():

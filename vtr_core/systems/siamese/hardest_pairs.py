@@ -68,6 +68,6 @@ def picture(pixels: UInt8[Tensor, "channels height width"]) -> str:
     return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
-def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str) -> str:
-    """The page as HTML. All text is escaped: ids are arbitrary strings."""
-    return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint)
+def render_hardest(sets: Sequence[tuple[str, Sequence[ShownKind]]], checkpoint: str, threshold: float) -> str:
+    """The page as HTML, with the distance that decided. All text is escaped: ids are arbitrary strings."""
+    return page_environment().get_template(TEMPLATE).render(sets=sets, checkpoint=checkpoint, threshold=threshold)

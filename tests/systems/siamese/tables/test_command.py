@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.tables.side_by_side import RowRun
 from tests.builders.made_faces import ingested, made_faces, made_lfw
 from tests.systems.siamese.tables.test_paper import figures
 from vtr_core.data.manifest import Manifest
@@ -15,8 +16,10 @@ from vtr_core.data.records.face_pairs import load_pairs
 from vtr_core.data.records.schema import ImageSchema
 from vtr_core.data.sources.faces.lfw_folder import lfw_folder
 from vtr_core.errors import ConfigError, InputError, RunConflict
+from vtr_core.storage import Location
 from vtr_core.systems.siamese.tables import command as tables_siamese
 from vtr_core.systems.siamese.tables import margin_choice
+from vtr_core.systems.siamese.tables import together as together_siamese
 from vtr_core.systems.siamese.tables.command import tables
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
 from vtr_core.systems.siamese.tables.flags import SiameseTableFlags
@@ -124,6 +127,7 @@ def test_figures_of_another_split_are_refused(
         ({"groups": (3,)}, "no group 3; groups are 0 to 2"),
         ({"group_size": 5}, "9 subjects make 1 groups of 5"),
         ({"preset": "siamese"}, "no preset 'siamese'"),
+        ({"max_concurrent": 0}, "--max-concurrent"),
     ],
 )
 def test_faults(root: Path, tmp_path: Path, trained: list[tuple[str, str]], changed, message: str) -> None:
@@ -192,3 +196,57 @@ def test_what_a_copy_of_lfw_must_hold(tmp_path: Path, lacking: str, message: str
 def test_one_of_two_folders(changed, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         tables(SiameseTableFlags(**changed), {})
+
+
+@pytest.mark.parametrize("margins", [(), (0.4, 1.0)])
+def test_side_by_side_all_validated_trainings_come_first_and_their_checkpoints_are_judged(
+    root: Path,
+    tmp_path: Path,
+    trained: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    margins: tuple[float, ...],
+) -> None:
+    """With margins those are the folds'; figures that are there are not trained for again."""
+    given: list[RowRun] = []
+
+    def together(rows: list[RowRun], most: int, scratch: Location) -> dict[str, str]:
+        assert (most, scratch.name) == (2, "tune")
+        given.extend(rows)
+        return {row.folder: f"checkpoint of {row.name}" for row in rows}
+
+    judged: list[str] = []
+
+    def choose(runs, config, margins, folds, name, folder):
+        assert all(f"{folder}/margin-1-fold-{fold}-of-3" in runs.trained for fold in range(3))
+        return MarginChoice("val/auc", {"0.4": 0.9}, 0.4, 0.3)
+
+    def scored(flags, checkpoint, data, threshold):
+        judged.append(checkpoint)
+        return {"figures": figures(90.0), "margin": 0.4}
+
+    monkeypatch.setattr(FaceRuns, "checkpoint", lambda runs, config, data, folder: runs.trained.get(folder, folder))
+    monkeypatch.setattr(together_siamese, "train_side_by_side", together)
+    monkeypatch.setattr(margin_choice, "choose_margin", choose)
+    monkeypatch.setattr(tables_siamese, "_figures", scored)
+    flags = SiameseTableFlags(
+        faces=str(root),
+        group_size=3,
+        out=str(tmp_path / "out"),
+        groups=(1, 2),
+        only=("scn", "lenet"),
+        margins=margins,
+        folds=3,
+        max_concurrent=2,
+    )
+    page = tables(flags, {})
+    names = [row.name for row in given]
+    if margins:
+        assert len(names) == 2 * 2 * 2 * 3
+        assert names[-1] == "lenet-group-2-margin-1-fold-2-of-3"
+        assert [getattr(row.config.loss, "margin", None) for row in given[:6]] == [0.4] * 3 + [1.0] * 3
+        assert all(checkpoint.endswith("/refit") for checkpoint in judged)
+    else:
+        assert names == ["scn-group-1", "lenet-group-1", "scn-group-2", "lenet-group-2"]
+        assert judged == [f"checkpoint of {name}" for name in names]
+    assert tables(flags, {}) == page
+    assert len(given) == len(names)

@@ -59,7 +59,7 @@ def faces(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_margin_of_highest_mean_and_a_threshold_of_all_folds(
     faces: str, tmp_path: Path, values: Mapping[float, Sequence[float]], best: float
 ) -> None:
-    runs = MadeRuns(faces, None, 0, str(tmp_path / "out"), "faces", values)
+    runs = MadeRuns(faces, None, 0, str(tmp_path / "out"), "faces", values=values)
     parts = folds(names(1, 6), 3, seed=0)
     choice = choose_margin(runs, preset("siamese-att-tiny"), tuple(values), parts, "g", str(tmp_path / "scn"))
     assert choice.margin == best

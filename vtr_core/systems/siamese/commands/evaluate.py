@@ -147,7 +147,7 @@ def _hardest_page(results: Sequence[VerificationResult], count: int, checkpoint:
     for result in results:
         rows = read_images(result.manifest, row_groups(result.manifest))
         sets.append((result.name, hardest_pairs(result.scored, rows, result.metrics.threshold, count)))
-    return render_hardest(sets, checkpoint)
+    return render_hardest(sets, checkpoint, results[0].metrics.threshold)
 
 
 def _log(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.arguments import check_counts, parse_with_changes, print_help, wants_help
 from pipelines.report.json_result import json_alone, print_written
 from vtr_core.systems.siamese.tables.finished import FILE, check_settings, finished_figures, finished_rows, group_folder
 from vtr_core.systems.siamese.tables.flags import PROG, SiameseTableFlags
@@ -42,6 +42,7 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     from vtr_core.run.presets import preset
     from vtr_core.storage import locate
 
+    check_counts(PROG, max_concurrent=flags.max_concurrent)
     plan = face_plan(flags, changes)
     wanted = wanted_rows(flags, plan.table)
     numbers = wanted_groups(flags, len(plan.splits))
@@ -49,9 +50,10 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     finished_rows(plan)  # refuses a folder of other splits before any training
     for row in plan.table.rows:
         check_settings(plan, row)
+    runs = _runs(plan, wanted, numbers)
     for number in numbers:
         for row in wanted:
-            _run(plan, number, row)
+            _run(plan, runs, number, row)
             write(plan)
     page = write(plan)
     print_link(locate(flags.out) / "table.md")
@@ -59,20 +61,31 @@ def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:
     return page
 
 
-def _run(plan: FacePlan, number: int, row: "PaperRow") -> None:
+def _runs(plan: FacePlan, rows: "Sequence[PaperRow]", numbers: Sequence[int]) -> "FaceRuns":
+    """What trains the rows; with --max-concurrent all trainings that validate are done here, several at a time."""
+    from vtr_core.systems.siamese.tables.face_runs import FaceRuns
+
+    flags = plan.flags
+    runs = FaceRuns(plan.faces, flags.size, flags.seed, flags.out, flags.experiment)
+    if flags.max_concurrent == 1:
+        return runs
+    from vtr_core.systems.siamese.tables.together import trained_together
+
+    return trained_together(plan, runs, rows, numbers)
+
+
+def _run(plan: FacePlan, runs: "FaceRuns", number: int, row: "PaperRow") -> None:
     """Metrics of one row on one group, computed if missing."""
     from pipelines.tables.runs import settings_of
     from vtr_core import storage
     from vtr_core.config.override import override
     from vtr_core.storage import locate
-    from vtr_core.systems.siamese.tables.face_runs import FaceRuns
 
     if finished_figures(plan, row, number) is not None:
         return
     flags, split, folder = plan.flags, plan.splits[number], group_folder(plan, row, number)
     config = settings = row_config(plan, row)
     print(f"\n=== {config.preset}, group {number}: {', '.join(split.test)}", flush=True)
-    runs = FaceRuns(plan.faces, flags.size, flags.seed, flags.out, flags.experiment)
     if flags.margins:
         choice = _choice(flags, runs, config, number, split, folder)
         config, threshold = override(config, {"loss.margin": choice.margin}), choice.threshold

@@ -1,6 +1,7 @@
 """Data sets and runs for a table of faces; existing ones with the same settings are reused."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
@@ -29,6 +30,8 @@ class FaceRuns:
     """Random seed of the pairs."""
     out: str
     experiment: str
+    trained: Mapping[str, str] = field(default_factory=dict)
+    """Checkpoints of runs that were trained side by side, by run folder."""
 
     def data(self, name: str, split: GroupSplit) -> str:
         """The data set `name` with the subjects of each split; RunConflict if it exists with others."""
@@ -58,6 +61,12 @@ class FaceRuns:
 
     def checkpoint(self, config: TrainConfig, data: str, folder: str) -> str:
         """The run's checkpoint; an interrupted run is resumed, a finished one reused."""
+        if folder in self.trained:
+            return self.trained[folder]
         if storage.exists(locate(folder) / "run.json"):
             return resume(folder).checkpoint
-        return train(config, TrainFlags(data=data, out=folder, experiment=self.experiment)).checkpoint
+        return train(config, self.flags(data, folder)).checkpoint
+
+    def flags(self, data: str, folder: str) -> TrainFlags:
+        """What a training is asked for."""
+        return TrainFlags(data=data, out=folder, experiment=self.experiment)

@@ -34,6 +34,9 @@ class SiameseTableFlags:
     """Resize images to this many rows and columns at ingest (default: original size; with --lfw 100)."""
     seed: int = 0
     """Random seed of the groups, folds and pairs."""
+    max_concurrent: int = 1
+    """Number of trainings at the same time, under Ray Tune, as far as the cluster has room; evaluation follows. With
+    --margins those of the folds; the last training of each row, which nobody validates, follows alone."""
     out: str = "runs/tables-siamese"
     """Folder of the data sets, runs and table; finished runs are reused."""
     experiment: str = "vtr-tables"

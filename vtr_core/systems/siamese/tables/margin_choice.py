@@ -31,18 +31,43 @@ class MarginChoice:
     """The equal-error threshold over the pairs of all folds, each fold scored by a model trained without it."""
 
 
+@dataclass(frozen=True)
+class FoldRun:
+    """A training of the cross-validation: its margin, its configuration, and where its data and its run lie."""
+
+    margin: float
+    config: TrainConfig
+    data: str
+    folder: str
+
+
+def fold_runs(
+    runs: FaceRuns, config: TrainConfig, margins: Sequence[float], folds: Sequence[GroupSplit], name: str, folder: str
+) -> list[FoldRun]:
+    """The training of every margin, in ascending order, and fold; the data sets of the folds are made if missing."""
+    data = [runs.data(f"{name}-fold-{i}-of-{len(folds)}", fold) for i, fold in enumerate(folds)]
+    return [
+        FoldRun(
+            margin,
+            override(config, {"loss.margin": margin}),
+            uri,
+            f"{folder}/margin-{margin:g}-fold-{i}-of-{len(folds)}",
+        )
+        for margin in sorted(margins)
+        for i, uri in enumerate(data)
+    ]
+
+
 def choose_margin(
     runs: FaceRuns, config: TrainConfig, margins: Sequence[float], folds: Sequence[GroupSplit], name: str, folder: str
 ) -> MarginChoice:
     """Trains with every margin and fold, writes the choice to `folder`/margins.json, and returns it."""
-    data = [runs.data(f"{name}-fold-{i}-of-{len(folds)}", fold) for i, fold in enumerate(folds)]
-    means: dict[float, float] = {}
+    wanted = fold_runs(runs, config, margins, folds, name, folder)
+    data = [one.data for one in wanted[: len(folds)]]
     checkpoints: dict[float, list[str]] = {}
-    for margin in sorted(margins):
-        changed = override(config, {"loss.margin": margin})
-        places = [f"{folder}/margin-{margin:g}-fold-{i}-of-{len(folds)}" for i in range(len(folds))]
-        checkpoints[margin] = [runs.checkpoint(changed, *pair) for pair in zip(data, places, strict=True)]
-        means[margin] = sum(_best_value(checkpoint) for checkpoint in checkpoints[margin]) / len(folds)
+    for one in wanted:
+        checkpoints.setdefault(one.margin, []).append(runs.checkpoint(one.config, one.data, one.folder))
+    means = {margin: sum(map(_best_value, found)) / len(folds) for margin, found in checkpoints.items()}
     best = max(means, key=lambda margin: (means[margin], -margin))
     choice = MarginChoice(
         metric=config.training.metric,
