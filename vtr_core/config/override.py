@@ -14,9 +14,9 @@ C = TypeVar("C", bound=Settings)
 def override(config: C, changes: Mapping[str, Any]) -> C:
     """`config` with every dotted name in `changes` set to its value.
 
-    A single value of a setting that takes several is one of them. A name that ends in `.kind` chooses another variant of
-    a tagged union, with that variant's defaults; other names are applied after all `.kind`s. Raises ConfigError for an
-    unknown name or a value that is not allowed.
+    A single value of a setting that takes several is one of them. A name that ends in `.kind` chooses another variant
+    of a tagged union, with that variant's defaults; other names are applied after all `.kind`s. Raises ConfigError for
+    an unknown name or a value that is not allowed.
     """
     values = config.model_dump()
     for name in sorted(changes, key=lambda n: (not n.endswith("kind"), n.count("."), n)):
