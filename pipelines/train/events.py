@@ -51,7 +51,8 @@ def event_line(event: str, details: Mapping[str, Any]) -> str:
             return f"step {details['step']}: the loss{_beside_chance(details['loss'], details['chance'])}"
         case "finished":
             chance = details.get("at_chance")
-            ended = "" if chance is None else f"; the loss{_beside_chance(details['loss'], chance)}"
+            loss = details.get("loss")  # earlier versions recorded none
+            ended = "" if chance is None or loss is None else f"; the loss{_beside_chance(loss, chance)}"
             return f"finished at step {details['step']}{ended}"
         case _:
             return ", ".join([event.replace("_", " "), *(f"{name} {value}" for name, value in details.items())])

@@ -43,7 +43,7 @@ def test_more_clips_than_videos_have_are_told(tmp_path: Path) -> None:
         config = override(SMALL, {"batch.clips_per_video": clips})
         return " ".join(intention(config, data, None, Plan(data, config.batch, 0), SHAPES))
 
-    assert "a video has 3.0 clips and a batch takes 4 of each" in said(4)
+    assert "a video has 3.0 clips, and a batch takes 4 of each" in said(4)
     assert "--batch.clips-per-video 3 takes each clip once" in said(4)
     assert "copies" not in said(3)
 

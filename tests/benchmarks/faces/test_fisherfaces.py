@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmarks.fisherfaces import Flags, load, markdown, measure
+from benchmarks.faces.fisherfaces import Flags, load, markdown, measure
 
 SUBJECTS, IMAGES, SIDE, TRAITS = 30, 6, 20, 5
 

@@ -4,7 +4,7 @@ Fisherfaces (Belhumeur et al. 1997): principal components of the training subjec
 which are other subjects', and of these the directions in which subjects differ most beside how their images differ.
 Groups, pairs, images and the threshold are those of the table; there is nothing random.
 
-    python -m benchmarks.fisherfaces --faces ../shared/data/att_faces
+    python -m benchmarks.faces.fisherfaces --faces ../shared/data/att_faces
 """
 
 import sys
@@ -53,7 +53,7 @@ class Flags:
     """Of Fisher's criterion, as many as a network's encoding has numbers."""
     shrinkage: float = 0.1
     """Share of the mean variance within subjects that each component's is drawn to."""
-    out: str = str(Path(__file__).parent / "results" / "fisherfaces.md")
+    out: str = str(Path(__file__).parent.parent / "results" / "fisherfaces.md")
     """The page."""
 
 
@@ -138,13 +138,13 @@ protocol, pairs and images. Percent, mean ± standard deviation over groups. Ima
 
 {chr(10).join(lines)}
 
-On {processor()}; {used}; `python -m benchmarks.fisherfaces --faces {flags.faces}`.
+On {processor()}; {used}; `python -m benchmarks.faces.fisherfaces --faces {flags.faces}`.
 """
 
 
 def main(argv: Sequence[str]) -> None:
     """Measure and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.fisherfaces")
+    flags = parse(Flags, argv, "python -m benchmarks.faces.fisherfaces")
     page = markdown(flags, measure(flags))
     Path(flags.out).write_text(page)
     print(page)

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import face_committee
-from benchmarks.face_committee import Encoded, Flags, Model, judged, markdown, measure
+from benchmarks.faces import face_committee
+from benchmarks.faces.face_committee import Encoded, Flags, Model, judged, markdown, measure
 from tests.builders.made_faces import made_faces
 from vtr_core.data.records.face_pairs import FacePair, PairList
 from vtr_core.metrics.verification import equal_error_threshold, verification_metrics

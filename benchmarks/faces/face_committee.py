@@ -5,7 +5,7 @@ faces, averaged over the two faces (symmetric normalisation, as speakers are ver
 in their seeds alone, whose distances are averaged. Neither has a setting that the test subjects could have chosen;
 groups, pairs and thresholds are those of `vtr tables siamese`. Runs that are finished are taken as they are:
 
-    python -m benchmarks.face_committee --faces ../shared/data/att_faces --members 3
+    python -m benchmarks.faces.face_committee --faces ../shared/data/att_faces --members 3
 """
 
 import os
@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float
 
-from benchmarks.fisherfaces import Flags as FisherFlags
-from benchmarks.fisherfaces import Images, fisherfaces, load
+from benchmarks.faces.fisherfaces import Flags as FisherFlags
+from benchmarks.faces.fisherfaces import Images, fisherfaces, load
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.config.override import override
@@ -57,7 +57,7 @@ class Flags:
     """Numbers of the test groups (default: all)."""
     runs: str = "runs/face-committee"
     """Folder of the data sets and runs."""
-    out: str = str(Path(__file__).parent / "results" / "face_committee.md")
+    out: str = str(Path(__file__).parent.parent / "results" / "face_committee.md")
     """The page."""
 
 
@@ -183,7 +183,7 @@ def markdown(flags: Flags, found: Mapping[str, Sequence[VerificationMetrics]]) -
         compared = ["–", "–"] if way == LINEAR else [_cell(list(more)), f"{int((more > 0).sum())} of {len(more)}"]
         lines.append(f"| {way} | {' | '.join([*cells, *compared])} |")
     used = ", ".join(f"{name} {version}" for name, version in versions("torch", "scikit-learn").items())
-    command = f"python -m benchmarks.face_committee --faces {flags.faces} --members {flags.members}"
+    command = f"python -m benchmarks.faces.face_committee --faces {flags.faces} --members {flags.members}"
     return f"""# Faces judged against a cohort, and by several networks
 
 `{flags.preset}`, {len(linear_accuracy)} disjoint groups of 5 test subjects, the next group gives the threshold, all
@@ -204,7 +204,7 @@ def _cell(values: Sequence[float]) -> str:
 
 def main(argv: Sequence[str]) -> None:
     """Measure and write the page."""
-    flags = parse(Flags, argv, "python -m benchmarks.face_committee")
+    flags = parse(Flags, argv, "python -m benchmarks.faces.face_committee")
     page = markdown(flags, measure(flags))
     Path(flags.out).write_text(page)
     print(page)
