@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float
 
+from benchmarks.faces.fisherfaces import FIGURES, Images, cell, fisherfaces, load
 from benchmarks.faces.fisherfaces import Flags as FisherFlags
-from benchmarks.faces.fisherfaces import Images, fisherfaces, load
 from benchmarks.machine import processor, versions
 from pipelines.arguments import parse
 from vtr_core.config.override import override
@@ -32,15 +32,8 @@ from vtr_core.run.presets import preset
 from vtr_core.systems.siamese.decision import siamese
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
 from vtr_core.systems.siamese.verification import encode_faces
-from vtr_core.tables.interval import estimate
 from vtr_core.train.checkpoint.load import load_model
 
-FIGURES = (
-    ("test acc.", lambda found: found.accuracy),
-    ("best threshold of the test pairs", lambda found: found.best_accuracy),
-    ("test AUC", lambda found: found.auc),
-    ("test EER", lambda found: found.equal_error_rate),
-)
 LINEAR = "Fisherfaces"
 
 
@@ -178,9 +171,9 @@ def markdown(flags: Flags, found: Mapping[str, Sequence[VerificationMetrics]]) -
     lines = ["| | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]
     linear_accuracy = np.array([one.accuracy for one in found[LINEAR]])
     for way, groups in found.items():
-        cells = [_cell([100 * value(one) for one in groups]) for _, value in FIGURES]
+        cells = [cell([100 * value(one) for one in groups]) for _, value in FIGURES]
         more = 100 * (np.array([one.accuracy for one in groups]) - linear_accuracy)
-        compared = ["–", "–"] if way == LINEAR else [_cell(list(more)), f"{int((more > 0).sum())} of {len(more)}"]
+        compared = ["–", "–"] if way == LINEAR else [cell(list(more)), f"{int((more > 0).sum())} of {len(more)}"]
         lines.append(f"| {way} | {' | '.join([*cells, *compared])} |")
     used = ", ".join(f"{name} {version}" for name, version in versions("torch", "scikit-learn").items())
     command = f"python -m benchmarks.faces.face_committee --faces {flags.faces} --members {flags.members}"
@@ -195,11 +188,6 @@ mean distance of networks that differ in their seeds. Both were fixed before any
 
 On {processor()}, load {os.getloadavg()[0]:.0f}; {used}; `{command}`.
 """
-
-
-def _cell(values: Sequence[float]) -> str:
-    found = estimate(values)
-    return f"{found.mean:.2f}" + ("" if found.deviation is None else f" ± {found.deviation:.2f}")
 
 
 def main(argv: Sequence[str]) -> None:

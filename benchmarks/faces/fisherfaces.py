@@ -126,8 +126,8 @@ def markdown(flags: Flags, found: dict[str, list[VerificationMetrics]]) -> str:
     """A row for each way, percent: mean ± standard deviation over groups."""
     lines = ["| | " + " | ".join(name for name, _ in FIGURES) + " |", "| --- |" + " ---: |" * len(FIGURES)]
     for name, groups in found.items():
-        cells = [estimate([100 * value(one) for one in groups]) for _, value in FIGURES]
-        lines.append(f"| {name} | " + " | ".join(f"{cell.mean:.2f} ± {cell.deviation:.2f}" for cell in cells) + " |")
+        cells = [cell([100 * value(one) for one in groups]) for _, value in FIGURES]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     count = len(found["pixels"])
     used = ", ".join(f"{name} {version}" for name, version in versions("torch", "scikit-learn").items())
     return f"""# Faces without a network
@@ -140,6 +140,12 @@ protocol, pairs and images. Percent, mean ± standard deviation over groups. Ima
 
 On {processor()}; {used}; `python -m benchmarks.faces.fisherfaces --faces {flags.faces}`.
 """
+
+
+def cell(values: Sequence[float]) -> str:
+    """Mean ± standard deviation over groups; of a single group its figure alone."""
+    found = estimate(values)
+    return f"{found.mean:.2f}" + ("" if found.deviation is None else f" ± {found.deviation:.2f}")
 
 
 def main(argv: Sequence[str]) -> None:

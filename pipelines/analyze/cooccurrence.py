@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,13 +47,9 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr analyze cooccurrence", CooccurrenceFlags)
         return
-    from vtr_core.storage import locate
-
     flags = parse(CooccurrenceFlags, argv, "vtr analyze cooccurrence")
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, "report.html", "cooccurrence.json"):
         analyze(flags)
-    if flags.json:
-        print_written(locate(flags.out) / "report.html", locate(flags.out) / "cooccurrence.json")
 
 
 def analyze(flags: CooccurrenceFlags) -> "CooccurrenceFindings":

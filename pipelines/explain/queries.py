@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pipelines.arguments import parse
 from pipelines.explain.flags import MOST_MODELS, PAGE, VALUES, ExplainQueriesFlags, Ready, given_queries
 from pipelines.explain.video_files import video_files
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,13 +26,8 @@ def main(argv: Sequence[str]) -> None:
 
         serve(ready(flags), flags)
         return
-    from vtr_core.storage import locate
-
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, PAGE, VALUES):
         _explain(flags)
-    if flags.json:
-        assert flags.out is not None
-        print_written(locate(flags.out) / PAGE, locate(flags.out) / VALUES)
 
 
 def _explain(flags: ExplainQueriesFlags) -> None:

@@ -4,10 +4,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from vtr_core.storage import Location
 
 
 @contextmanager
@@ -25,8 +21,17 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=1))
 
 
-def print_written(page: "Location", values: "Location") -> None:
-    """Print the values that a command has just written as JSON, and where its page is, as `page`."""
-    from vtr_core import storage
+@contextmanager
+def written_as_json(asked: bool, out: str | None, page: str, values: str) -> Iterator[None]:
+    """`json_alone`; then, where asked, prints what was written to the file `values` of the folder `out`.
 
-    print_json({"page": page.uri, **storage.read_json(values)})
+    Beside those values stands where the page is, as `page`.
+    """
+    with json_alone(asked):
+        yield
+    if asked:
+        from vtr_core import storage
+        from vtr_core.storage import locate
+
+        assert out is not None
+        print_json({"page": (locate(out) / page).uri, **storage.read_json(locate(out) / values)})

@@ -8,7 +8,7 @@ import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.explain.video_files import video_files
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -60,13 +60,9 @@ def main(argv: Sequence[str]) -> None:
     if wants_help(argv):
         print_help("vtr explain", ExplainFlags)
         return
-    from vtr_core.storage import locate
-
     flags = parse(ExplainFlags, argv, "vtr explain")
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, PAGE, VALUES):
         explain(flags)
-    if flags.json:
-        print_written(locate(flags.out) / PAGE, locate(flags.out) / VALUES)
 
 
 def explain(flags: ExplainFlags) -> "ActivationReport":

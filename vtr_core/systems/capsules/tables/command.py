@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import parse_with_changes, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
 from vtr_core.systems.capsules.tables.paper import LOCALIZATION_SETS, PAPER, RETRIEVAL_SETS
@@ -43,12 +43,8 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr tables capsules", TablesFlags)
         return
     flags, changes = parse_with_changes(TablesFlags, argv, "vtr tables capsules")
-    from vtr_core.storage import locate
-
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, "tables.md", "tables.json"):
         print(tables(flags, changes))
-    if flags.json:
-        print_written(locate(flags.out) / "tables.md", locate(flags.out) / "tables.json")
 
 
 def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:

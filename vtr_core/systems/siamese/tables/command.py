@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts, parse_with_changes, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 from vtr_core.systems.siamese.tables.finished import FILE, check_settings, finished_figures, finished_rows, group_folder
 from vtr_core.systems.siamese.tables.flags import PROG, SiameseTableFlags
 from vtr_core.systems.siamese.tables.page import draw_figures, write
@@ -25,12 +25,8 @@ def main(argv: Sequence[str]) -> None:
         print_help(PROG, SiameseTableFlags)
         return
     flags, changes = parse_with_changes(SiameseTableFlags, argv, PROG)
-    from vtr_core.storage import locate
-
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, "table.md", "table.json"):
         print(tables(flags, changes))
-    if flags.json:
-        print_written(locate(flags.out) / "table.md", locate(flags.out) / "table.json")
 
 
 def tables(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> str:

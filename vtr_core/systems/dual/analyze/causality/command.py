@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,7 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze causality", CausalityFlags)
         return
     flags = parse(CausalityFlags, argv, "vtr analyze causality")
-    from vtr_core.storage import locate
     from vtr_core.systems.dual.analyze.causality.analyze import analyze
 
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, "report.html", "causality.json"):
         analyze(flags)
-    if flags.json:
-        print_written(locate(flags.out) / "report.html", locate(flags.out) / "causality.json")

@@ -11,7 +11,7 @@ from typing import Annotated
 import tyro
 
 from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_written
+from pipelines.report.json_result import written_as_json
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,7 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr analyze complementarity", ComplementarityFlags)
         return
     flags = parse(ComplementarityFlags, argv, "vtr analyze complementarity")
-    from vtr_core.storage import locate
     from vtr_core.systems.dual.analyze.complementarity.analyze import analyze
 
-    with json_alone(flags.json):
+    with written_as_json(flags.json, flags.out, "report.html", "complementarity.json"):
         analyze(flags)
-    if flags.json:
-        print_written(locate(flags.out) / "report.html", locate(flags.out) / "complementarity.json")
