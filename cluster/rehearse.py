@@ -18,7 +18,12 @@ OBJECT_STORE = 300 * 2**20
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start the nodes, print how to use them, and wait for Ctrl-C or SIGTERM."""
+    """Start the nodes, print how to use them, and wait for Ctrl-C, SIGINT or SIGTERM.
+
+    What a script starts in the background (``python -m cluster.rehearse &``) inherits an ignored SIGINT, which Python
+    leaves ignored: its handler is set here, so that the nodes can be ended there, too.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(prog="python -m cluster.rehearse", description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2, help="nodes, the head among them")
     parser.add_argument("--cpus", type=int, default=2, help="logical CPUs of each node, which need not be there")
