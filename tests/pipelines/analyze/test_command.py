@@ -98,7 +98,7 @@ def test_a_concept_model_under_a_cosine_has_no_hybrid(
     checkpoint = save("cosine", model__latent_dim=None, model__concept_similarity="cosine")
     _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis")
     values = json.loads((tmp_path / "causality.json").read_text())
-    names = [f"concepts, {name}" for name in ("original", "improved", "joint", "causal")]
+    names = [f"concepts, {name}" for name in ("original", "improved", "joint", "causal", "kept", "enough")]
     assert [one["name"] for one in values["inferences"]] == names
     assert values["search"]["captions"] < 21
     assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
