@@ -6,7 +6,7 @@ from dataclasses import dataclass
 LARGEST, SMALLEST = 14.0, 5.3
 """Largest and smallest (still readable) font size, in percent of the cloud's width."""
 _LONGEST = 40
-_ROOM, _ADVANCE = 84.0, 0.56
+_ROOM, _ADVANCE = 76.0, 0.56
 """Width of a line for a name, in percent of the cloud's: the rest is for its value. Mean width of a letter, in em."""
 
 
