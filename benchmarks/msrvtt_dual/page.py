@@ -106,7 +106,7 @@ def _differences(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]
         "",
         "Differences of runs with the same seed, in points, with 95 % intervals. improved: by the thesis's search;",
         "joint, causal, kept, enough: by the search over all parameters together. causal: the most causal transform",
-        "with no less mAP on the validation videos; kept: with a 95 % interval of the difference in mAP not below zero,",
+        "with no less mAP on the validation videos; kept: with a 95 % interval of the difference in mAP not below 0,",
         "by a paired bootstrap over them; enough: the most accurate one with a C@10 of 72 % there.",
         "",
         "| difference | in | ours | seeds | |",
@@ -133,7 +133,7 @@ def _again(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
     lines = [
         "## Models trained again, for the searches that hold mAP",
         "",
-        "With the same settings on the same videos, later and on another machine; no other figure of this page is of",
+        "With the same settings on the same videos, later; no other figure of this page is of",
         "them. C@10: the mean of all seeds, in percent.",
         "",
         "| difference | in | ours | seeds | |",
