@@ -42,11 +42,29 @@ def test_with_a_latent_part_accuracy_is_that_of_the_hybrid_and_causality_counts_
     assert found.causality == pytest.approx(0.4 * _causality(space, 3), rel=1e-6)
 
 
+def test_the_lower_end_of_the_gain_is_that_of_videos_drawn_again():
+    space = _space()
+    found = TransformObjective(space, seed=4)(CHANGE)
+    owner = space.caption_video.tolist()
+    before, after = (space.scores(one).tolist() for one in (space.identity, CHANGE))
+    gains = []
+    for scores, sign in ((after, 1), (before, -1)):
+        captions, videos = reference.query_precisions(scores, owner)
+        for video in range(3):
+            own = sum(p for p, v in zip(captions, owner, strict=True) if v == video) * 3 / len(owner)
+            gains.append(sign * (own + videos[video]) / 2)
+    differences = [gains[video] + gains[3 + video] for video in range(3)]
+    assert sum(differences) / 3 == pytest.approx(found.accuracy - TransformObjective(space)(space.identity).accuracy)
+    assert found.gain_low == pytest.approx(reference.bootstrap_low(differences, 4), abs=1e-12)
+    assert TransformObjective(space)(space.identity).gain_low == 0
+
+
 def test_a_transform_is_measured_once(monkeypatch):
     calls = []
     measure = transform_objective.concept_similarity
     monkeypatch.setattr(transform_objective, "concept_similarity", lambda *args: calls.append(args) or measure(*args))
     objective = TransformObjective(_space())
+    calls.clear()
     first, again = objective(CHANGE), objective(Transform("jaccard", 2.0, 0.5, 1.5))
     assert first is again
     assert len(calls) == 1

@@ -40,7 +40,7 @@ def _saved(
     folder: Path, data: Manifest, name: str, changes: dict[str, object], concepts: ConceptNames | None, seed: int
 ) -> str:
     torch.manual_seed(seed)
-    config = with_inputs(override(preset(name), changes), data)
+    config = with_inputs(override(preset(name), {"seed": seed, **changes}), data)
     model = build_model(config.model).state_dict()
     words = WordTable.load(data).vocabulary
     save_checkpoint(locate(str(folder)), Checkpoint(config, model, {}, Progress(step=7), words, concepts=concepts))

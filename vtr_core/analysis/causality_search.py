@@ -1,6 +1,7 @@
 """Coordinate-wise direct search for a transform: first for accuracy, then for causality."""
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
@@ -16,6 +17,10 @@ FIRST_FACTOR, FIRST_SHIFT = 2**0.75, 0.5
 """The first step: power and scale are multiplied (up to 8 × and down to 1/8), the shift moves by up to 2."""
 LIMITS: dict[Coordinate, tuple[float, float]] = {"power": (1 / 8, 8.0), "scale": (1 / 16, 64.0), "shift": (-16.0, 16.0)}
 """Bounds of the search: beyond them nearly all probabilities are 0 or 1."""
+KeepMap: TypeAlias = Literal["interval", "mean"]
+"""When a transform is no less accurate than the start: by the lower end of the interval of the difference, or by the
+difference itself.
+"""
 DEFAULT_TOLERANCE = 0.001
 """Accuracy that may be given up for causality: 0.1 points of mAP."""
 
@@ -43,19 +48,28 @@ def coordinates(similarity: ConceptSimilarity) -> tuple[Coordinate, ...]:
 
 
 def coordinate_search(
-    measure: Measure, start: Transform, *, tolerance: float = DEFAULT_TOLERANCE, refinements: int = 4
+    measure: Measure,
+    start: Transform,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    refinements: int = 4,
+    keep_map: KeepMap = "mean",
+    enough: float = math.inf,
+    also: Sequence[Measured] = (),
 ) -> SearchResult:
     """The direct search of the thesis's section 5.3.1: one coordinate at a time, in rounds, with smaller steps.
 
     First for accuracy: along each coordinate the most accurate of the values in `STEPS` is taken, of equal ones the one
     with the higher causality; when a round over all coordinates changes nothing the step is halved, `refinements`
-    times. Then for causality, in the same way from there: the value with the highest causality whose accuracy is at
-    least max(best accuracy seen − tolerance, the start's accuracy). So on the data searched on the result is never less
-    accurate than the start, however often the tolerance is used. The search is local: it may end in a local optimum.
+    times. Then for causality, in the same way from there: the value with the highest causality of those that
+    `allowed` lets through; more causality than `enough` counts no more, and of those that have it the most accurate one
+    is taken. So on the data searched on the result is never less accurate than the start, however often
+    the tolerance is used. The search is local: it may end in a local optimum; `also`, transforms that
+    are measured already, are places from which its second phase may begin.
     """
     if not tolerance >= 0:
         raise ConfigError(f"the tolerance of the search is {tolerance}; it must be 0 or more")
-    seen: dict[Transform, Measured] = {}
+    seen = {one.transform: one for one in also}
 
     def known(transform: Transform) -> Measured:
         if transform not in seen:
@@ -63,13 +77,29 @@ def coordinate_search(
         return seen[transform]
 
     def rank(found: Measured) -> tuple[float, float]:
-        floor = max(max(one.accuracy for one in seen.values()) - tolerance, first.accuracy)
-        return (found.causality, found.accuracy) if found.accuracy >= floor else (-1.0, found.accuracy)
+        may = allowed(found, first, seen.values(), tolerance, keep_map)
+        return (min(found.causality, enough), found.accuracy) if may else (-1.0, found.accuracy)
 
     first = known(start)
     accurate = _descend(known, first, refinements, lambda found: (found.accuracy, found.causality))
     _descend(known, max(seen.values(), key=rank), refinements, rank)
     return SearchResult(first, accurate, max(seen.values(), key=rank), tuple(seen.values()), tolerance)
+
+
+def allowed(one: Measured, start: Measured, seen: Collection[Measured], tolerance: float, keep_map: KeepMap) -> bool:
+    """Whether a transform may be taken for its causality.
+
+    It is kept where it is no less accurate than the start (`keep_map`), which is always kept itself, and its accuracy
+    is at most `tolerance` below that of the most accurate one that is kept. Of the many transforms of a search some are
+    as accurate as the start by luck: their mean difference on other data is below zero; the lower end of its interval
+    leaves room for that.
+    """
+
+    def kept(other: Measured) -> bool:
+        enough = keep_map == "mean" or other.gain_low >= 0 or other == start
+        return enough and other.accuracy >= start.accuracy
+
+    return kept(one) and one.accuracy >= max(other.accuracy for other in seen if kept(other)) - tolerance
 
 
 def _descend(

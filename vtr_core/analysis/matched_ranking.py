@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from vtr_core.metrics.average_precision import expected_precision
@@ -24,6 +24,19 @@ class DirectionalPrecision:
         return (self.text_to_video + self.video_to_text) / 2
 
 
+@dataclass(frozen=True)
+class QueryPrecisions:
+    """Average precision of every caption, and of every video that has captions, in [0, 1]."""
+
+    captions: Float64[np.ndarray, " captions"]
+    videos: Float64[np.ndarray, " queries"]
+
+    @property
+    def directional(self) -> DirectionalPrecision:
+        """The means over the queries of each direction."""
+        return DirectionalPrecision(float(self.captions.mean()), float(self.videos.mean()))
+
+
 class MatchedRanking:
     """mAP of `metrics.ranking` with ties="expected", where caption i belongs to video `caption_video[i]` alone.
 
@@ -36,21 +49,35 @@ class MatchedRanking:
         self._queries = torch.nonzero(counts).squeeze(1)
         self._own, self._filled = _captions_by_video(caption_video, counts, self._queries)
         self._caption_video = caption_video
+        self._num_videos = num_videos
 
     def precision(self, scores: Float[Tensor, "captions videos"]) -> DirectionalPrecision:
         """The mean average precisions; MetricError for a score that is not finite."""
+        return self.by_query(scores).directional
+
+    def by_query(self, scores: Float[Tensor, "captions videos"]) -> QueryPrecisions:
+        """The average precision of every query; MetricError for a score that is not finite."""
         if not scores.isfinite().all():
             raise MetricError("a score is not finite; its average precision is undefined")
-        return DirectionalPrecision(self._text_to_video(scores), self._video_to_text(scores))
+        return QueryPrecisions(self._text_to_video(scores), self._video_to_text(scores))
 
-    def _text_to_video(self, scores: Tensor) -> float:
+    def shares(self, found: QueryPrecisions) -> Float64[np.ndarray, " queries"]:
+        """What each video with captions contributes with them: numbers whose mean is that of both directions' mAP.
+
+        Captions of a video are not independent of each other, so intervals are over videos.
+        """
+        sums = np.bincount(self._caption_video.numpy(), weights=found.captions, minlength=self._num_videos)
+        own = sums[self._queries.numpy()] * len(self._queries) / len(found.captions)
+        return (own + found.videos) / 2
+
+    def _text_to_video(self, scores: Tensor) -> Float64[np.ndarray, " captions"]:
         own = scores.gather(1, self._caption_video.unsqueeze(1))
         higher = (scores > own).sum(dim=1).numpy()
         equal = (scores == own).sum(dim=1).numpy()
         alone = np.ones_like(higher)
-        return float(expected_precision(higher, equal, 0 * alone, alone, scores.shape[1]).mean())
+        return expected_precision(higher, equal, 0 * alone, alone, scores.shape[1])
 
-    def _video_to_text(self, scores: Tensor) -> float:
+    def _video_to_text(self, scores: Tensor) -> Float64[np.ndarray, " queries"]:
         columns = scores.T[self._queries].contiguous()
         own = columns.gather(1, self._own)
         ordered = torch.from_numpy(np.sort(columns.numpy(), axis=1))
@@ -69,7 +96,8 @@ class MatchedRanking:
         )
         rows = torch.nonzero(filled)[:, 0].numpy()
         sums = np.bincount(rows, weights=precisions, minlength=len(filled))
-        return float((sums / filled.sum(dim=1).numpy()).mean())
+        means: Float64[np.ndarray, " queries"] = sums / filled.sum(dim=1).numpy()
+        return means
 
 
 def _captions_by_video(

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from vtr_core.analysis.causality import causality_at_k
 from vtr_core.analysis.concept_space import ConceptSpace, concept_similarity
-from vtr_core.analysis.matched_ranking import MatchedRanking
+from vtr_core.analysis.matched_ranking import MatchedRanking, QueryPrecisions
 from vtr_core.analysis.transforms import Transform
+from vtr_core.metrics.bootstrap import PairedBootstrap
 from vtr_core.similarity import hybrid
 
 SEARCHED_K = 10
@@ -22,6 +23,8 @@ class Measured:
     transform: Transform
     accuracy: float
     causality: float
+    gain_low: float = 0.0
+    """Lower end of the 95 % interval of the accuracy minus that of the identity, by a paired bootstrap over videos."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,16 @@ class TransformObjective:
     """Transform → `Measured` on one data set, with concept scores alone or in a hybrid with fixed latent scores.
 
     latent: None ranks by the concept space alone and counts causality in full; otherwise both spaces are min-max scaled
-    over the whole matrix and causality is weighted by 1 − α.
+    over the whole matrix and causality is weighted by 1 − α. seed: of the bootstrap's resamples.
     """
 
-    def __init__(self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None) -> None:
+    def __init__(
+        self, space: ConceptSpace, k: int = SEARCHED_K, latent: LatentPart | None = None, seed: int = 0
+    ) -> None:
         self._space, self._k, self._latent = space, k, latent
         self._ranking = MatchedRanking(space.caption_video, len(space.video))
+        self._trained = self._ranking.shares(self._precisions(*self._transformed(space.identity)))
+        self._bootstrap = PairedBootstrap(len(self._trained), seed)
         self._known: dict[Transform, Measured] = {}
 
     @property
@@ -62,10 +69,19 @@ class TransformObjective:
 
     def _measure(self, transform: Transform) -> Measured:
         space, latent = self._space, self._latent
-        text, video = transform.apply(space.text), transform.apply(space.video)
+        text, video = self._transformed(transform)
+        found = self._precisions(text, video)
+        weight = 1.0 if latent is None else 1 - latent.weight
+        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity, weight)
+        low = self._bootstrap.lower(self._ranking.shares(found) - self._trained)
+        return Measured(transform, found.directional.mean, causality.mean, low)
+
+    def _transformed(self, transform: Transform) -> tuple[Tensor, Tensor]:
+        return transform.apply(self._space.text), transform.apply(self._space.video)
+
+    def _precisions(self, text: Tensor, video: Tensor) -> QueryPrecisions:
+        space, latent = self._space, self._latent
         scores = concept_similarity(text, video, space.similarity)
         if latent is not None:
             scores = hybrid(latent.scores, scores, latent.weight, "matrix")
-        weight = 1.0 if latent is None else 1 - latent.weight
-        causality = causality_at_k(video[space.caption_video], text, self._k, space.similarity, weight)
-        return Measured(transform, self._ranking.precision(scores).mean, causality.mean)
+        return self._ranking.by_query(scores)

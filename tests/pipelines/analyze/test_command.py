@@ -98,7 +98,7 @@ def test_a_concept_model_under_a_cosine_has_no_hybrid(
     checkpoint = save("cosine", model__latent_dim=None, model__concept_similarity="cosine")
     _causality(checkpoint, sets, tmp_path, "--captions-per-video", "2", "--search", "thesis")
     values = json.loads((tmp_path / "causality.json").read_text())
-    names = [f"concepts, {name}" for name in ("original", "improved", "joint", "causal")]
+    names = [f"concepts, {name}" for name in ("original", "improved", "joint", "causal", "kept", "enough")]
     assert [one["name"] for one in values["inferences"]] == names
     assert values["search"]["captions"] < 21
     assert read_transform(str(tmp_path / "transform.json"), "cosine").scale == 1.0
@@ -163,19 +163,24 @@ def test_complementarity_compares_ways_of_training(
     both = [save(f"both{seed}", seed) for seed in range(2)]
     second = save("second", loss__concept_weight=0.0)
     concept = save("concept", model__latent_dim=None)
-    models = [*alone, *both, second, concept]
+    binary = save("binary", loss__labels="binary")
+    models = [*alone, *both, second, concept, binary]
     found = _complementarity(models, sets["test"], tmp_path, "--experiment", "complementarity")
+    way = "latent 4 + concept 3, coupled heterogeneous"
     ways = {(one["scoring"], one["way"]): one["figures"]["map"]["runs"] for one in found["ensembles"]}
     assert ways == {
         ("latent", "latent 4"): 4,
-        ("latent", "latent 4 + concept 3, coupled heterogeneous"): 2,
+        ("latent", f"{way} [loss.labels soft]"): 2,
+        ("latent", f"{way} [loss.labels binary]"): 1,
         ("latent", "latent 4 + latent 3, coupled heterogeneous"): 1,
-        ("concept", "latent 4 + concept 3, coupled heterogeneous"): 2,
+        ("concept", f"{way} [loss.labels soft]"): 2,
+        ("concept", f"{way} [loss.labels binary]"): 1,
         ("concept", "latent 4 + latent 3, coupled heterogeneous"): 1,
         ("concept", "concept 3"): 1,
         ("two spaces", "latent 4 + latent 4, independent"): 2,
         ("two spaces", "latent 4 + concept 3, independent"): 1,
-        ("two spaces", "latent 4 + concept 3, coupled heterogeneous"): 2,
+        ("two spaces", f"{way} [loss.labels soft]"): 2,
+        ("two spaces", f"{way} [loss.labels binary]"): 1,
         ("two spaces", "latent 4 + latent 3, coupled heterogeneous"): 1,
     }
     tested = {(one["scoring"], one["figure"]) for one in found["differences"]}
@@ -188,11 +193,10 @@ def test_complementarity_compares_ways_of_training(
     mixed = by_way["latent 4 + concept 3, independent", (alone[0], concept)]["two spaces"]["map"]
     single = max(by_way["latent 4", (alone[0],)]["latent"]["map"], by_way["concept 3", (concept,)]["concept"]["map"])
     assert gains["latent 4 + concept 3, independent"]["map"]["gained"]["mean"] == pytest.approx(mixed - single)
-    way = "latent 4 + concept 3, coupled heterogeneous"
-    runs = [figures for (name, _), figures in by_way.items() if name == way]
+    runs = [figures for (name, _), figures in by_way.items() if name == f"{way} [loss.labels soft]"]
     differences = [one["two spaces"]["map"] - max(one["latent"]["map"], one["concept"]["map"]) for one in runs]
-    assert gains[way]["map"]["gained"]["mean"] == pytest.approx(sum(differences) / 2)
-    assert len(gains[way]["correlation"]) == 2
+    assert gains[f"{way} [loss.labels soft]"]["map"]["gained"]["mean"] == pytest.approx(sum(differences) / 2)
+    assert len(gains[f"{way} [loss.labels soft]"]["correlation"]) == 2
     assert {curve["side"] for curve in fused[0]["correlations"]} == {"captions", "videos"}
     components = found["runs"][0]["components"]
     assert sum(components["normalised_variances"]) == pytest.approx(1.0)
@@ -221,6 +225,8 @@ def test_bad_checkpoints_are_errors(sets: dict[str, Manifest], save: Callable[..
     hybrid = save("hybrid")
     with pytest.raises(ConfigError, match="given twice"):
         _complementarity([hybrid, hybrid], sets["test"], tmp_path)
+    with pytest.raises(ConfigError, match="the same settings and the same seed, 0"):
+        _complementarity([hybrid, save("copy")], sets["test"], tmp_path)
     with pytest.raises(ConfigError, match="at least one checkpoint"):
         main(["complementarity", "--data", sets["test"].uri, "--out", str(tmp_path)])
     with pytest.raises(ConfigError, match="--ridge is -1"):

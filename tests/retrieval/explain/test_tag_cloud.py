@@ -1,5 +1,7 @@
 """Clouds: sizes follow values."""
 
+import pytest
+
 from vtr_core.retrieval.explain.tag_cloud import LARGEST, SMALLEST, SizedTag, Tag, sized
 
 
@@ -15,6 +17,15 @@ def test_ties_stay_in_order() -> None:
 def test_what_has_no_value_is_not_drawn() -> None:
     assert sized([]) == []
     assert sized([Tag("dog", 0.0, "0"), Tag("cat", -1.0, "-1")]) == []
+
+
+def test_a_cloud_is_drawn_smaller_where_a_name_would_not_fit_into_a_line() -> None:
+    long, short, other = Tag("about/preposition", 1.0, ""), Tag("man/noun", 0.8, ""), Tag("preposition/noun", 0.1, "")
+    sizes = [one.size for one in sized([long, short, other])]
+    assert sizes[0] * len(long.name) * 0.56 == pytest.approx(76, rel=0.01)
+    assert sizes[1] == pytest.approx(0.8 * sizes[0], abs=0.01)
+    assert sizes[2] == SMALLEST
+    assert [one.size for one in sized([short, other])] == [LARGEST, SMALLEST]
 
 
 def test_a_very_long_name_is_cut() -> None:

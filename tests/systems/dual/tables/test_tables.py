@@ -52,6 +52,8 @@ def test_rows_stand_beside_the_papers_figures(described: Path, tmp_path: Path) -
         "msrvtt/detectors/video/train",
         "msrvtt/concept/t2v_map",
         "msrvtt/concepts, causal/c10",
+        "msrvtt/concepts, enough/c10",
+        "msrvtt/transform/kept/shift",
         "msrvtt/validation/original/map",
     }
     assert found["data-msrvtt"]["data/videos"] == [100.0]

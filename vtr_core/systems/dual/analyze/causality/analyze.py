@@ -59,6 +59,8 @@ def analyze(flags: CausalityFlags) -> Findings:
         "search": flags.search,
         "score": flags.score,
         "tolerance": flags.tolerance,
+        "keep_map": flags.keep_map,
+        "enough": flags.enough,
         "captions_per_video": flags.captions_per_video,
         "seed": flags.seed,
     }
@@ -81,6 +83,8 @@ def _check(flags: CausalityFlags) -> None:
             raise ConfigError(f"vtr analyze causality: --{name} is {value}; it must be at least 1")
     if not 0 <= flags.tolerance < 1:
         raise ConfigError(f"vtr analyze causality: --tolerance is {flags.tolerance}; it must be in [0, 1)")
+    if not 0 < flags.enough <= 1:
+        raise ConfigError(f"vtr analyze causality: --enough is {flags.enough}; it must be in (0, 1]")
 
 
 def _table(flags: CausalityFlags, manifests: Sequence[Manifest]) -> ConceptTable | None:

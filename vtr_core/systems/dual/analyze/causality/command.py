@@ -33,8 +33,9 @@ class CausalityFlags:
     search: Literal["coordinate", "thesis", "tune"] = "coordinate"
     """Search algorithm. coordinate: coordinate search, accuracy first, then causality, over all three parameters.
     thesis: the thesis's search (5.4.1): scale or power with the shift, on the grids of its Table 5.2, keeping the
-    trained value where the curve is flat; the page also has two results of the search over all parameters: joint,
-    within the tolerance, and causal, the most causal one that is no less accurate than the model as trained. tune: both
+    trained value where the curve is flat; the page also has four results of the search over all parameters: joint,
+    within the tolerance; causal and kept, the most causal ones that are no less accurate than the model as trained, by
+    --keep-map mean and interval; and enough, the most accurate one with a C@10 of 0.72. tune: both
     objectives at once with NSGA-II, in this process, because a point costs milliseconds and a Ray trial would cost a
     thousand times as much.
     """
@@ -43,6 +44,16 @@ class CausalityFlags:
     tolerance: float = 0.001
     """Validation mAP, in [0, 1], that may be given up against the best one found in exchange for causality; the result
     is never worse than the model as trained.
+    """
+    keep_map: Literal["interval", "mean"] = "interval"
+    """When the result of --search coordinate or tune counts as no less accurate than the model as trained. interval:
+    the lower end of the 95 % interval of the difference in validation mAP, by a paired bootstrap over videos, is 0 or
+    more, which other data confirm. mean: the difference itself is, which half of the transforms at its edge reach by
+    luck.
+    """
+    enough: float = 1.0
+    """C@10, in (0, 1], that is enough: the search asks for no more causality, and of the transforms that have it takes
+    the most accurate one. It has effect within --tolerance: --tolerance 0.5 --enough 0.72 asks for 72 %.
     """
     score: Literal["concept", "hybrid"] = "concept"
     """The search maximises the mAP of concept space alone, or of the hybrid score."""

@@ -62,9 +62,8 @@ def _front(search: SearchFindings) -> Table:
     )
     table.add_row("as trained", *_measured(search.start))
     table.add_row("taken", *_measured(search.best))
-    for name, wider in (("joint", search.wider.accurate), ("causal", search.wider.causal)):
-        if wider is not None:
-            table.add_row(name, *_measured(wider))
+    for name, wider in search.wider.results().items():
+        table.add_row(name, *_measured(wider))
     table.add_section()
     step = max(1, -(-len(search.front) // _FRONT_ROWS))
     for number, one in enumerate(search.front[::step]):

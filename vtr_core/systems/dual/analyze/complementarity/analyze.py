@@ -12,7 +12,12 @@ from vtr_core.errors import ConfigError
 from vtr_core.storage import check_writable, locate
 from vtr_core.systems.dual.analyze.analysed_set import AnalysedSet, analysed_set
 from vtr_core.systems.dual.analyze.complementarity.command import ComplementarityFlags
-from vtr_core.systems.dual.analyze.complementarity.couplings import WayOfTraining, way_of_training
+from vtr_core.systems.dual.analyze.complementarity.couplings import (
+    WayOfTraining,
+    names_of,
+    studies_of,
+    way_of_training,
+)
 from vtr_core.systems.dual.analyze.complementarity.figures import figures
 from vtr_core.systems.dual.analyze.complementarity.findings import Findings, Run
 from vtr_core.systems.dual.analyze.complementarity.report import (
@@ -24,6 +29,7 @@ from vtr_core.systems.dual.analyze.complementarity.report import (
     fused_correlations,
     fused_figures,
 )
+from vtr_core.systems.dual.analyze.complementarity.settings import origin_of
 from vtr_core.systems.dual.analyze.complementarity.tables import printed
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.dual.rows import dual_encoder, embed_dual
@@ -66,12 +72,27 @@ def _check(flags: ComplementarityFlags) -> None:
 
 
 def _findings(flags: ComplementarityFlags, models: Sequence[LoadedModel], name: str, manifest: Manifest) -> Findings:
-    ways = [way_of_training(model.config) for model in models]
+    ways = [way_of_training(model.config, origin_of(model)) for model in models]
+    _check_seeds(ways, models)
+    names, studies = names_of(ways), studies_of(ways)
     runs: list[Run] = []
     for way in dict.fromkeys(ways):
         group = [model for model, own in zip(models, ways, strict=True) if own == way]
-        runs += _runs_of(flags, way, group, name, manifest)
+        runs += _runs_of(flags, way, names[way], studies[way], group, name, manifest)
     return Findings(name, [*runs, *_mixed(flags, dict(_single(ways, models)), name, manifest)])
+
+
+def _check_seeds(ways: Sequence[WayOfTraining], models: Sequence[LoadedModel]) -> None:
+    """ConfigError where two trainings differ in nothing, not even the seed: their mean would be one over seeds."""
+    seen: dict[tuple[WayOfTraining, int], str] = {}
+    for way, model in zip(ways, models, strict=True):
+        key = way, model.config.seed
+        if key in seen:
+            raise ConfigError(
+                f"vtr analyze complementarity: {seen[key]} and {model.uri} have the same settings and the same seed, "
+                f"{model.config.seed}; a mean over seeds takes one checkpoint of each, so leave one of them out"
+            )
+        seen[key] = model.uri
 
 
 def _single(
@@ -129,7 +150,13 @@ def _fusion(
 
 
 def _runs_of(
-    flags: ComplementarityFlags, way: WayOfTraining, models: Sequence[LoadedModel], name: str, manifest: Manifest
+    flags: ComplementarityFlags,
+    way: WayOfTraining,
+    way_name: str,
+    study: str,
+    models: Sequence[LoadedModel],
+    name: str,
+    manifest: Manifest,
 ) -> list[Run]:
     """The trainings of one way, and fused pairs of them if they have a latent space only.
 
@@ -141,7 +168,7 @@ def _runs_of(
         encoder = dual_encoder(model)
         runs.append(
             Run(
-                way=way.name,
+                way=way_name,
                 coupling=way.coupling,
                 dims=(way.latent_dim, way.num_concepts),
                 checkpoints=(model.uri,),
@@ -150,12 +177,14 @@ def _runs_of(
                 ),
                 components=component_curve(data) if way.latent_dim is not None and number == 0 else None,
                 correlations=_correlations(flags, data, encoder),
+                study=study,
             )
         )
         if way.coupling == "latent" and number % 2:
             assert before is not None
-            way_name, dims = f"latent {way.latent_dim} + latent {way.latent_dim}, independent", (way.latent_dim,) * 2
-            runs.append(_fusion(flags, way_name, dims, (models[number - 1], model), (before, data), 0.5))
+            fused = f"latent {way.latent_dim} + latent {way.latent_dim}, independent{way_name.removeprefix(way.spaces)}"
+            dims = (way.latent_dim,) * 2
+            runs.append(_fusion(flags, fused, dims, (models[number - 1], model), (before, data), 0.5))
         before = data
     return runs
 

@@ -1,6 +1,7 @@
 """`vtr analyze complementarity CHECKPOINT… --data URI --out URI`: complementarity of the spaces of dual encoders.
 
-Checkpoints whose configurations differ in the seed only are runs of one way of training. Give several seeds of each way
+Checkpoints that differ in nothing but the seed are runs of one way of training; others are rows of their own, named by
+the settings that differ. Give several seeds of each way
 for means, standard deviations and tests, and several dimensions of one space for the dimension study.
 """
 

@@ -1,5 +1,7 @@
 """The figures of `vtr analyze complementarity`."""
 
+import itertools
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +19,9 @@ def figures(found: Findings) -> dict[str, Figure]:
         drawn["correlations"] = _correlations(found)
     if any(run.components for run in found.runs):
         drawn["components"] = _components(found)
-    for study in found.dimension_studies():
-        drawn[f"dimensions_{study.space}"] = _dimensions(study)
+    for space, studies in itertools.groupby(found.dimension_studies(), lambda study: study.space):
+        for number, study in enumerate(studies):
+            drawn[f"dimensions_{space}" + (f"_{number + 1}" if number else "")] = _dimensions(study)
     return drawn
 
 
@@ -109,7 +112,7 @@ def _dimensions(study: DimensionStudy) -> Figure:
             axes,
             "dimensions",
             name,
-            f"{study.space} space alone; stable from {study.stable.low} to {study.stable.high}",
+            f"{study.space} space alone{study.settings}; stable from {study.stable.low} to {study.stable.high}",
         )
     left.axhline(study.stable.figure.mean, color="#55a868", linewidth=1)
     return figure

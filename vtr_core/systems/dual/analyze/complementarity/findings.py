@@ -30,6 +30,8 @@ class Run:
     figures: Mapping[str, Mapping[str, float]]
     components: ComponentCurve | None
     correlations: Sequence[CorrelationCurve]
+    study: str = ""
+    """What tells the dimension study of a single space from others: settings other than the dimension."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class DimensionStudy:
     """The metrics of trainings of a single space in several dimensions, in percent, and the stable region of mAP."""
 
     space: str
+    settings: str
+    """What its trainings share and those of another study of the space do not; "" where there is one study."""
     dims: tuple[int, ...]
     map: tuple[float, ...]
     sum_r: tuple[float, ...]
@@ -108,14 +112,17 @@ class Findings:
         return [values for part in parts for scoring, values in part.figures.items() if scoring != "two spaces"]
 
     def dimension_studies(self) -> list[DimensionStudy]:
-        """Dimension studies of the spaces that were trained alone in at least three dimensions."""
+        """Dimension studies of the spaces that were trained alone in at least three dimensions, and alike otherwise."""
         found = []
         for place, space in enumerate(("latent", "concept")):
-            runs = [run for run in self.runs if run.coupling == space]
-            dims = tuple(run.dims[place] or 0 for run in runs)
-            if len(set(dims)) >= FEWEST_DIMENSIONS:
-                values = {name: tuple(run.figures[space][name] for run in runs) for name in STUDIED}
-                found.append(DimensionStudy(space, dims, **values, stable=stable_region(dims, values["map"])))
+            alone = [run for run in self.runs if run.coupling == space]
+            for study in dict.fromkeys(run.study for run in alone):
+                runs = [run for run in alone if run.study == study]
+                dims = tuple(run.dims[place] or 0 for run in runs)
+                if len(set(dims)) >= FEWEST_DIMENSIONS:
+                    values = {name: tuple(run.figures[space][name] for run in runs) for name in STUDIED}
+                    stable = stable_region(dims, values["map"])
+                    found.append(DimensionStudy(space, study, dims, **values, stable=stable))
         return found
 
     def metrics(self) -> dict[str, float]:

@@ -127,9 +127,10 @@ def _components(found: Findings) -> Table:
 
 
 def _dimensions(study: DimensionStudy) -> Table:
+    stable = study.stable
     table = blank_table(
-        f"{study.space} space alone by dimension; stable from {study.stable.low} to {study.stable.high}: "
-        f"mAP {spread_text(study.stable.figure)}",
+        f"{study.space} space alone by dimension{study.settings}; stable from {stable.low} to {stable.high}: "
+        f"mAP {spread_text(stable.figure)}",
         "dimensions", "mAP", "SumR", "t2v R@1", "v2t R@1",
     )  # fmt: skip
     rows = zip(study.dims, study.map, study.sum_r, study.t2v_r1, study.v2t_r1, strict=True)
