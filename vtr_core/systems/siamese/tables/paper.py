@@ -147,7 +147,7 @@ def _remarks(table: FaceTable, figures: Figures, groups: int, size: int) -> list
         return [*lines, f"- **These figures mean nothing** beside the paper's: {few}. No goal is judged."]
     if not figures.get(SCN):
         return lines
-    return [*lines, _goal(table, figures, groups), *_beside_baselines(figures)]
+    return [*lines, _goal(table, figures, groups), *_beside_baselines(figures, groups)]
 
 
 def _goal(table: FaceTable, figures: Figures, groups: int) -> str:
@@ -160,11 +160,12 @@ def _goal(table: FaceTable, figures: Figures, groups: int) -> str:
     return f"{goal}{met}, {own.mean:.2f} %{sure}."
 
 
-def _beside_baselines(figures: Figures) -> list[str]:
-    own = _accuracy(figures, SCN)
-    means = {name: _accuracy(figures, name) for name in BASELINES if figures.get(name)}
-    if not means:
+def _beside_baselines(figures: Figures, groups: int) -> list[str]:
+    """SCN beside the best of the networks that have finished all groups, as it has; nothing where one has not."""
+    means = {name: _accuracy(figures, name) for name in BASELINES if len(figures.get(name, ())) == groups}
+    if not means or len(figures[SCN]) < groups:
         return []
+    own = _accuracy(figures, SCN)
     best = max(means, key=lambda name: means[name])
     word = "above" if own > means[best] else "not above"
     return [f"- SCN is {word} the best convolutional network that was trained, {best} with {means[best]:.2f} %."]
