@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_file, write_page
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
@@ -132,6 +133,7 @@ and video alone. Several clips have the same caption."""
 def main(argv: Sequence[str]) -> None:
     """Train what is missing, and write the page and its figures."""
     flags = parse(Flags, argv, "python -m benchmarks.capsule_tables")
+    out = page_file(flags.out)
     pages = {"synthetic": synthetic_tables(flags)}
     counts = {
         "synthetic clips": Manifest.load(f"{flags.runs}/synthetic/synthetic/test").rows,
@@ -142,8 +144,7 @@ def main(argv: Sequence[str]) -> None:
         counts["vidrel's clips"] = Manifest.load(f"{flags.runs}/vidrel-data/test").rows
     figures = {name: storage.read_json(locate(flags.runs) / name / "tables.json") for name in pages}
     page = markdown(flags, pages, counts)
-    Path(flags.out).write_text(page)
-    storage.write_json(locate(str(Path(flags.out).with_suffix(".json"))), figures)
+    write_page(out.parent, out.stem, figures, page)
     print(page)
 
 

@@ -4,7 +4,6 @@ Captions are drawn from a vocabulary with Zipf's frequencies, 20 references to a
 cider.json and cider.md. pycocoevalcap takes part where it is installed (the extra `captioning`).
 """
 
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from tests.reference import captioning as plain
 from vtr_core.metrics.captioning import Hypotheses, References, cider
@@ -111,16 +111,14 @@ def markdown(figures: Mapping[str, Any]) -> str:
 def main(argv: Sequence[str]) -> None:
     """Measure, print the page and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.cider")
+    out = page_folder(flags.out)
     figures = {
         "runs": compare(flags),
         "device": processor(),
         "versions": versions("numpy", *([PEER] if find_spec(PEER) else [])),
         "command": " ".join(["python -m benchmarks.cider", *argv]),
     }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "cider.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "cider.md").write_text(markdown(figures))
+    write_page(out, "cider", figures, markdown(figures))
     print(markdown(figures))
 
 

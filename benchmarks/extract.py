@@ -26,6 +26,7 @@ import torch
 
 from benchmarks.machine import processor, versions
 from benchmarks.peers.extraction_page import markdown
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.data.worlds.shapes import FRAME_RATE, SECONDS, film, frames
@@ -228,6 +229,7 @@ def _since(begun: Spent) -> Spent:
 def main(argv: Sequence[str]) -> None:
     """Run the comparison, print it and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.extract")
+    out = page_folder(flags.out)
     torch.set_num_threads(1)
     chosen, cores = choose(flags.recipe, {}), len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
@@ -255,10 +257,7 @@ def main(argv: Sequence[str]) -> None:
                 ["python -m benchmarks.extract", *("FOLDER" if "/" in word else word for word in argv)]
             ),
         }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "extract.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "extract.md").write_text(markdown(figures))
+    write_page(out, "extract", figures, markdown(figures))
     print(markdown(figures))
 
 

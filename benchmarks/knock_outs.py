@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmarks.machine import processor, versions
 from benchmarks.msrvtt_dual.data import videos
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet
 from vtr_core import storage
@@ -153,13 +154,12 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Measure the rows that are asked for, one after the other, and write the page after each."""
     flags = parse(Flags, argv, "python -m benchmarks.knock_outs")
-    place = Path(flags.out) / "knock_outs.json"
+    place = page_folder(flags.out) / "knock_outs.json"
     for name in flags.only or tuple(MECHANISMS):
         row = measure(name, MECHANISMS[name], flags)
         known: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
         known[name] = row
-        place.write_text(json.dumps(known, indent=1) + "\n")
-        place.with_suffix(".md").write_text(markdown(known))
+        write_page(place.parent, place.stem, known, markdown(known))
     print(place.with_suffix(".md").read_text())
 
 

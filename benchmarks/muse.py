@@ -6,7 +6,6 @@ Writes muse.json and muse.md. A step is a forward and a backward pass of the lea
 Table 4's column of memory. On a CPU one row is measured and memory given for sixteen; it is linear in the rows.
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import torch
 from pydantic import TypeAdapter
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import interleaved_seconds, peak_bytes
 from pipelines.arguments import parse
 from vtr_core.config.blocks.learners import LearnerConfig
@@ -164,6 +164,7 @@ def _cell(value: float | None, mamba: float | None) -> str:
 def main(argv: Sequence[str]) -> None:
     """Measure, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.muse")
+    out = page_folder(flags.out)
     device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
     if flags.device == "cuda" and device.type != "cuda":
         raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
@@ -181,10 +182,7 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.muse", *argv]),
     }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "muse.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "muse.md").write_text(markdown(figures))
+    write_page(out, "muse", figures, markdown(figures))
     print(markdown(figures))
 
 

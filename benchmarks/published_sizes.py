@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
@@ -92,13 +93,12 @@ class Measured:
 def main(argv: Sequence[str]) -> None:
     """Train, evaluate, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.published_sizes")
-    place = Path(flags.out) / "published_sizes.json"
+    place = page_folder(flags.out) / "published_sizes.json"
     measured = measure(flags)
     known: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
     known[flags.row or flags.preset] = asdict(measured)
-    place.write_text(json.dumps(known, indent=1) + "\n")
     page = markdown(known)
-    place.with_suffix(".md").write_text(page)
+    write_page(place.parent, place.stem, known, page)
     print(page)
 
 

@@ -6,7 +6,6 @@ second of processor time, which other work on the machine changes least.
     python -m benchmarks.reading [--rows 30000] [--rounds 5]      Lance where it is installed (pip install pylance)
 """
 
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.feeding.data import NUM_CLIPS, FeedingClips, write_shards
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest
@@ -219,11 +219,9 @@ def markdown(figures: dict[str, Any]) -> str:
 def main(argv: Sequence[str]) -> None:
     """Measure, print the page and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.reading")
+    out = page_folder(flags.out)
     figures = measure(flags)
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "reading.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "reading.md").write_text(markdown(figures))
+    write_page(out, "reading", figures, markdown(figures))
     print(markdown(figures))
 
 

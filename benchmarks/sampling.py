@@ -13,7 +13,6 @@ videos. Processor seconds per clip delivered, in turns, of
 Files lie in the page cache.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -28,6 +27,7 @@ import numpy as np
 
 from benchmarks.howto_ingest.manifest import made_data_set
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, Plan
@@ -58,6 +58,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Measure, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.sampling")
+    out = page_folder(flags.out)
     with tempfile.TemporaryDirectory() as work:
         rows = [_measured(Path(work) / str(clips), clips, flags.rounds) for clips in flags.clips]
     figures = {
@@ -68,10 +69,8 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("pyarrow", "numpy"),
         "command": " ".join(["python -m benchmarks.sampling", *argv]),
     }
-    out = Path(flags.out)
-    (out / "sampling.json").write_text(json.dumps(figures, indent=1) + "\n")
     page = markdown(figures)
-    (out / "sampling.md").write_text(page)
+    write_page(out, "sampling", figures, page)
     print(page)
 
 

@@ -6,7 +6,6 @@ Writes scan.json and scan.md. Which pass is where: `reference` is plain torch wi
 mamba-ssm's on a GPU, and the loop keeps every state for autograd.
 """
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import interleaved_seconds, paired_ratio, peak_bytes
 from pipelines.arguments import parse
 from vtr_core.nn.mamba.scan import scan_backend, selective_scan
@@ -139,6 +139,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
 def main(argv: Sequence[str]) -> None:
     """Run the comparison, print it and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.scan")
+    out = page_folder(flags.out)
     device = torch.device("cuda" if flags.device != "cpu" and torch.cuda.is_available() else "cpu")
     if flags.device == "cuda" and device.type != "cuda":
         raise SystemExit("--device cuda: torch sees no GPU here; use --device cpu")
@@ -154,10 +155,7 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.scan", *argv]),
     }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "scan.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "scan.md").write_text(markdown(figures))
+    write_page(out, "scan", figures, markdown(figures))
     print(markdown(figures))
 
 

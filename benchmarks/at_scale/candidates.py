@@ -6,7 +6,6 @@ Generated unit vectors: a linear image of `--intrinsic` normal variables with a 
 fewer directions than they have dimensions (with as many directions as dimensions no graph finds neighbours well).
 """
 
-import json
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ import torch
 from jaxtyping import Float32
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.errors import ConfigError
 from vtr_core.retrieval.index.candidates import FEWEST, Candidates, build_candidates, normalized
@@ -104,6 +104,7 @@ def _quantiles(taken: dict[str, list[np.ndarray]], share: float, kind: int) -> d
 def main(argv: list[str]) -> None:
     """Measure, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.at_scale.candidates")
+    out = page_folder(flags.out)
     torch.set_num_threads(flags.threads)
     values = {
         "clips": flags.clips,
@@ -117,9 +118,7 @@ def main(argv: list[str]) -> None:
         "machine": processor(),
         "versions": versions("torch", "numpy", "faiss-cpu"),
     }
-    out, name = Path(flags.out), f"at_scale_candidates_{flags.backend}"
-    (out / f"{name}.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / f"{name}.md").write_text(page(values, argv))
+    write_page(out, f"at_scale_candidates_{flags.backend}", values, page(values, argv))
 
 
 def page(values: dict[str, Any], argv: list[str]) -> str:

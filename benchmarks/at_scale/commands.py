@@ -21,11 +21,13 @@ from typing import Any
 from benchmarks.at_scale.made_clips import write_clips
 from benchmarks.feeding.memory import memory
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 
 RESULTS = Path(__file__).parent.parent / "results"
-LEARNT, TENTHS = 20_000, 10
-"""Clips that the model is trained on; points of a command's duration at which the page tells its memory."""
+LEARNT, TENTHS, POINTS = 20_000, 10, 60
+"""Clips that the model is trained on; points of a command's duration at which the page tells its memory, and at which
+the figures keep it: a multiple, so that the page is that of all looks."""
 ASKED = ("w1 w2 w3 w4 w5 w6", "w10 w20 w30 w40 w50 w60")
 
 
@@ -53,10 +55,12 @@ class Run:
     name: str
     wall_s: float
     processor_s: float
+    peak_gb: float
+    """The most memory at any look, without pages of files."""
+    peak_with_mapped_gb: float
+    """The same with pages of files, which the system may drop at any time."""
     private_gb: tuple[float, ...]
-    """Memory without pages of files, of each look."""
-    mapped_gb: tuple[float, ...]
-    """Pages of files, which the system may drop at any time."""
+    """Memory without pages of files at `POINTS` times of the run, or at each look where there were fewer."""
     bytes: int
     """What it wrote."""
 
@@ -76,9 +80,15 @@ def watched(name: str, words: Sequence[str], folder: Path, threads: int) -> Run:
     if process.returncode:
         raise RuntimeError(f"vtr {' '.join(words)} failed:\n{printed.read_text()}")
     seen = [one for one in seen if one.processes]  # the last look may find it ended
-    private = tuple((one.processes - one.mapped) / 2**30 for one in seen)
+    private = [(one.processes - one.mapped) / 2**30 for one in seen]
     wall, used = time.perf_counter() - began, ended[2].ru_utime + ended[2].ru_stime
-    return Run(name, wall, used, private, tuple(one.mapped / 2**30 for one in seen), _written(words))
+    peaks = max(private), max(one.processes for one in seen) / 2**30
+    return Run(name, wall, used, *peaks, at_points(private, min(POINTS, len(private))), _written(words))
+
+
+def at_points(values: Sequence[float], points: int) -> tuple[float, ...]:
+    """The value at the end of each of `points` equal parts of the time in which `values` were seen."""
+    return tuple(values[max(0, round(part * len(values) / points) - 1)] for part in range(1, points + 1))
 
 
 def _written(words: Sequence[str]) -> int:
@@ -130,15 +140,14 @@ def _figures(folder: Path) -> list[str]:
 def main(argv: list[str]) -> None:
     """Measure, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.at_scale.commands")
+    out = page_folder(flags.out)
     with tempfile.TemporaryDirectory() as new:
         folder = Path(flags.folder or new)
         folder.mkdir(parents=True, exist_ok=True)
         found = measured(flags, folder)
     about = {"load": os.getloadavg()[0], "machine": processor(), "versions": versions("torch", "numpy", "pyarrow")}
     values = {"dim": flags.dim, "queries": flags.queries, **found, **about}
-    out = Path(flags.out)
-    (out / "at_scale_commands.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / "at_scale_commands.md").write_text(page(values))
+    write_page(out, "at_scale_commands", values, page(values))
 
 
 def page(values: dict[str, Any]) -> str:
@@ -173,17 +182,14 @@ The evaluation's table:
 
 
 def _row(run: dict[str, Any]) -> str:
-    private, mapped = run["private_gb"], run["mapped_gb"]
-    both = max(map(sum, zip(private, mapped, strict=True)))
     times = f"{run['wall_s']:.0f} | {run['processor_s']:.0f}"
     written = f"{run['bytes'] / 2**30:.2f}" if run["bytes"] else "–"
-    return f"| `vtr {run['name']}` | {times} | {max(private):.2f} | {both:.2f} | {written} |"
+    return f"| `vtr {run['name']}` | {times} | {run['peak_gb']:.2f} | {run['peak_with_mapped_gb']:.2f} | {written} |"
 
 
 def _over_time(run: dict[str, Any]) -> str:
-    seen = run["private_gb"]
-    places = [max(0, round(tenth * len(seen) / TENTHS) - 1) for tenth in range(1, TENTHS + 1)]
-    return f"| `vtr {run['name']}` | {' | '.join(f'{seen[place]:.2f}' for place in places)} |"
+    tenths = " | ".join(f"{gb:.2f}" for gb in at_points(run["private_gb"], TENTHS))
+    return f"| `vtr {run['name']}` | {tenths} |"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Generated embeddings: random unit vectors, a caption near its clip. One directio
 R@k, ranks, mAP and ties, against the bare products of the same blocks in the same run.
 """
 
-import json
 import os
 import resource
 import sys
@@ -19,6 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.metrics.ranking import ITEM_CHUNK, QUERY_CHUNK
 from vtr_core.retrieval.embed.clips import EmbeddedRows
@@ -64,6 +64,7 @@ def products(ranking: Ranking) -> float:
 def main(argv: list[str]) -> None:
     """Measure, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.at_scale.evaluation")
+    out = page_folder(flags.out)
     torch.set_num_threads(flags.threads)
     ranking = rankings(generated(flags.clips, flags.dim))[0]
     before = products(ranking)
@@ -87,9 +88,7 @@ def main(argv: list[str]) -> None:
         "machine": processor(),
         "versions": versions("torch", "numpy"),
     }
-    out = Path(flags.out)
-    (out / "at_scale_evaluation.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / "at_scale_evaluation.md").write_text(page(values, argv))
+    write_page(out, "at_scale_evaluation", values, page(values, argv))
 
 
 def page(values: dict[str, Any], argv: list[str]) -> str:

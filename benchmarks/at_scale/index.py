@@ -20,6 +20,7 @@ import pyarrow as pa
 import torch
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Items
@@ -129,6 +130,7 @@ def searched(place: str, flags: Flags) -> dict[str, Any]:
 def main(argv: list[str]) -> None:
     """Measure, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.at_scale.index")
+    out = page_folder(flags.out)
     torch.set_num_threads(flags.threads)
     if flags.search_in:
         print(json.dumps(searched(flags.search_in, flags)))
@@ -153,9 +155,7 @@ def main(argv: list[str]) -> None:
         "machine": processor(),
         "versions": versions("torch", "numpy", "pyarrow"),
     }
-    out = Path(flags.out)
-    (out / "at_scale_index.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / "at_scale_index.md").write_text(page(values, argv))
+    write_page(out, "at_scale_index", values, page(values, argv))
 
 
 def page(values: dict[str, Any], argv: list[str]) -> str:

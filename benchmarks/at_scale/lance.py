@@ -23,6 +23,7 @@ import torch
 from benchmarks.at_scale import candidates
 from benchmarks.at_scale.index import made_items, made_record, peak_kb
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.retrieval.index.candidates import default_candidates
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
@@ -138,6 +139,7 @@ def _generate(flags: Flags, folder: Path) -> None:
 def main(argv: list[str]) -> None:
     """Measure, and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.at_scale.lance")
+    out = page_folder(flags.out)
     torch.set_num_threads(flags.threads)
     if flags.action != "measure":
         act = write if flags.action == "write" else search
@@ -157,9 +159,7 @@ def main(argv: list[str]) -> None:
         "versions": versions("torch", "numpy", "faiss-cpu")
         | dict(pin.split("==") for pin in pins if pin.startswith("pylance==")),
     }
-    out = Path(flags.out)
-    (out / "at_scale_lance.json").write_text(json.dumps(values, indent=1) + "\n")
-    (out / "at_scale_lance.md").write_text(page(values))
+    write_page(out, "at_scale_lance", values, page(values))
 
 
 def page(values: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ is there. `stop`: seconds between the step before and the step after. `slower`: 
 more than as many steps alone, in seconds. `of a minute`: stop and slower together, over 60 s.
 """
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from typing import Any
 import torch
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import INPUTS, random_clips
 from pipelines.arguments import parse
 from vtr_core.config.override import override
@@ -88,6 +88,7 @@ class _Training:
 def main(argv: Sequence[str]) -> None:
     """Measure, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.checkpoint_stop")
+    out = page_folder(flags.out)
     changes = {"model.inputs": INPUTS.model_dump(), "training.keep_checkpoints": 1}
     training = _Training(override(preset(flags.preset), changes), flags.rows)
     with tempfile.TemporaryDirectory() as place:
@@ -107,9 +108,8 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.checkpoint_stop", *argv]),
     }
-    Path(flags.out, "checkpoint_stop.json").write_text(json.dumps(figures, indent=1) + "\n")
     page = markdown(figures)
-    Path(flags.out, "checkpoint_stop.md").write_text(page)
+    write_page(out, "checkpoint_stop", figures, page)
     print(page)
 
 

@@ -6,7 +6,6 @@ seqTransf over 6 frames are trained on the same films, for as many steps: one tr
     python -m benchmarks.clip_fine_tuning --out benchmarks/results
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ import torch
 import tyro
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.demo.films import render
 from pipelines.evaluate.flags import EvaluateFlags
 from pipelines.evaluate.retrieval import evaluate
@@ -45,6 +45,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Measure and write the page."""
     flags = tyro.cli(Flags, args=argv)
+    out = page_folder(flags.out)
     torch.set_num_threads(1)
     with TemporaryDirectory() as folder:
         data = _films(Path(folder), flags.films)
@@ -52,9 +53,7 @@ def main(argv: Sequence[str]) -> None:
     found = {"flags": {**asdict(flags), "out": str(flags.out)}, "machine": processor(), "runs": runs}
     found["versions"] = versions("torch")
     found["load"] = os.getloadavg()[2]
-    flags.out.mkdir(parents=True, exist_ok=True)
-    (flags.out / "clip_fine_tuning.json").write_text(json.dumps(found, indent=1) + "\n")
-    (flags.out / "clip_fine_tuning.md").write_text(_page(found))
+    write_page(out, "clip_fine_tuning", found, _page(found))
 
 
 def _films(folder: Path, count: int) -> Path:

@@ -6,7 +6,6 @@ Forward pass, losses, backward pass, Adam, at the published sizes of the network
 """
 
 import copy
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from benchmarks.dual_step.loops import loop_loss
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.training_step import interleaved_seconds, paired_ratio
 from pipelines.arguments import parse
 from vtr_core.config.model_inputs import ModelInputs
@@ -50,12 +50,10 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Compare, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.dual_step")
+    out = page_folder(flags.out)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     figures = {**compare(flags, device), "command": " ".join(["python -m benchmarks.dual_step", *argv])}
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "dual_step.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "dual_step.md").write_text(markdown(figures))
+    write_page(out, "dual_step", figures, markdown(figures))
     print(markdown(figures))
 
 

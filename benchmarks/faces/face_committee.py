@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float
 from benchmarks.faces.fisherfaces import FIGURES, Images, cell, fisherfaces, load
 from benchmarks.faces.fisherfaces import Flags as FisherFlags
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_file
 from pipelines.arguments import parse
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
@@ -193,8 +194,9 @@ On {processor()}, load {os.getloadavg()[0]:.0f}; {used}; `{command}`.
 def main(argv: Sequence[str]) -> None:
     """Measure and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.faces.face_committee")
+    out = page_file(flags.out)
     page = markdown(flags, measure(flags))
-    Path(flags.out).write_text(page)
+    out.write_text(page)
     print(page)
 
 

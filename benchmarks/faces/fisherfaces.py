@@ -20,6 +20,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch.nn.functional import normalize
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_file
 from pipelines.arguments import parse
 from vtr_core.data.plan.subject_groups import group_split, held_out_groups
 from vtr_core.data.records.face_pairs import PairList
@@ -151,8 +152,9 @@ def cell(values: Sequence[float]) -> str:
 def main(argv: Sequence[str]) -> None:
     """Measure and write the page."""
     flags = parse(Flags, argv, "python -m benchmarks.faces.fisherfaces")
+    out = page_file(flags.out)
     page = markdown(flags, measure(flags))
-    Path(flags.out).write_text(page)
+    out.write_text(page)
     print(page)
 
 

@@ -22,6 +22,7 @@ from benchmarks.feeding.memory import PeakMemory
 from benchmarks.feeding.page import markdown
 from benchmarks.feeding.ray_data import BEGIN, END
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 
@@ -75,14 +76,12 @@ class Data:
 def main(argv: Sequence[str]) -> None:
     """Make the data, run the comparison, print it and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding")
+    out = page_folder(flags.out)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])  # of all processes that it starts, too
     data = prepare(flags)
     figures = compare(flags, data, argv)
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "feeding.json").write_text(json.dumps(figures, indent=1) + "\n")
     page = markdown(figures)
-    (out / "feeding.md").write_text(page)
+    write_page(out, "feeding", figures, page)
     print(page)
 
 

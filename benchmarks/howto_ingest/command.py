@@ -19,6 +19,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -52,8 +54,8 @@ class Flags:
     """Up to a hundredth."""
     planned: tuple[int, ...] = (120_000, FULL)
     """The last of them are 136 M clips."""
-    work: str = "/tmp/vtr-howto-ingest"
-    """Folder for what is made up; it is deleted."""
+    work: str = tempfile.gettempdir()
+    """Folder on a disk with room, in which what is made up has a folder of its own while it is needed."""
     out: str = str(RESULTS)
     """Folder for howto_ingest.json and howto_ingest.md."""
 
@@ -64,25 +66,21 @@ def main(argv: Sequence[str]) -> None:
         print(json.dumps(_measured(argv[1], int(argv[2]), Path(argv[3]))))
         return
     flags = parse(Flags, argv, "python -m benchmarks.howto_ingest")
-    work = Path(flags.work)
-    work.mkdir(parents=True, exist_ok=True)
+    out = page_folder(flags.out)
+    Path(flags.work).mkdir(parents=True, exist_ok=True)
     rows = []
-    try:
+    with tempfile.TemporaryDirectory(dir=flags.work) as work:
         for stage in STAGES:
             for videos in filter(None, asdict(flags)[stage]):
-                rows.append(_in_its_own_process(stage, videos, work))
+                rows.append(_in_its_own_process(stage, videos, Path(work)))
                 print(json.dumps(rows[-1]), flush=True)
-    finally:
-        shutil.rmtree(work)
     figures = {
         "rows": rows,
         "device": processor(),
         "versions": versions("ray", "pyarrow", "numpy"),
         "command": " ".join(["python -m benchmarks.howto_ingest", *argv]),
     }
-    out = Path(flags.out)
-    (out / "howto_ingest.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "howto_ingest.md").write_text(markdown(figures))
+    write_page(out, "howto_ingest", figures, markdown(figures))
 
 
 def _in_its_own_process(stage: str, videos: int, work: Path) -> dict[str, Any]:

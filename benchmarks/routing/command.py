@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.routing.em_stability import train_em
 from benchmarks.routing.faces import compare_faces, faces_markdown
 from benchmarks.routing.page import markdown
@@ -79,15 +80,13 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run the comparison, print it and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.routing")
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
+    out = page_folder(flags.out)
     if flags.faces is not None:
         torch.set_num_threads(1)
         measured_faces = compare_faces(flags.faces, flags.repeats)
         found = {**measured_faces, "repeats": flags.repeats, **_machine("cpu", argv)}
-        (out / "face_routing.json").write_text(json.dumps(found, indent=1) + "\n")
         page = faces_markdown(found)
-        (out / "face_routing.md").write_text(page)
+        write_page(out, "face_routing", found, page)
         print(page)
         return
     if flags.em_steps is not None:
@@ -98,9 +97,8 @@ def main(argv: Sequence[str]) -> None:
         print(json.dumps(found, indent=1))
         return
     figures = compare(flags, argv)
-    (out / "routing.json").write_text(json.dumps(figures, indent=1) + "\n")
     page = markdown(figures)
-    (out / "routing.md").write_text(page)
+    write_page(out, "routing", figures, page)
     print(page)
 
 

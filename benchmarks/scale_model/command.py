@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, assert_never, get_args
 
 from benchmarks.machine import versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.scale_model.inputs import Feeding, StepCost, feeding, sampled, step_cost
 from benchmarks.scale_model.page import markdown
 from pipelines.arguments import parse
@@ -186,6 +187,7 @@ class Point:
 def main(argv: Sequence[str]) -> None:
     """Project, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.scale_model")
+    out = page_folder(flags.out)
     fed = feeding(_written(flags.feeding, "feeding"))
     measured = sampled(fed, _written(flags.sampling, "sampling"), flags.clips_of_a_video)
     cost = step_cost(preset(flags.preset))
@@ -194,11 +196,8 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("torch"),
         "command": " ".join(["python -m benchmarks.scale_model", *argv]),
     }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "scale_model.json").write_text(json.dumps(figures, indent=1) + "\n")
     page = markdown(figures)
-    (out / "scale_model.md").write_text(page)
+    write_page(out, "scale_model", figures, page)
     print(page)
 
 

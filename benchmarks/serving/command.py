@@ -8,7 +8,6 @@ replica is killed halfway through each.
 """
 
 import asyncio
-import json
 import os
 import re
 import subprocess
@@ -25,6 +24,7 @@ from typing import Any
 import psutil
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.serving.index import PRESET, generated_index
 from benchmarks.serving.load import Load, load
 from benchmarks.serving.page import markdown
@@ -57,14 +57,14 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Serve, load, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.serving")
+    out = page_folder(flags.out)
     with tempfile.TemporaryDirectory() as folder:
         index, words = generated_index(Path(folder), flags.clips, flags.dim)
         figures = {**_about(flags, argv), "runs": _measured(flags, index, words)}
     name = "serving_ray" if flags.ray else "serving"
     page = markdown(figures)
     print(page)
-    (Path(flags.out) / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (Path(flags.out) / f"{name}.md").write_text(page)
+    write_page(out, name, figures, page)
 
 
 def _about(flags: Flags, argv: Sequence[str]) -> dict[str, Any]:

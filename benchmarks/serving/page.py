@@ -5,14 +5,13 @@ from typing import Any
 
 P99_MS = 300.0
 """Goal."""
+SIZE = {"clients": 50, "clips": 100_000, "seconds": 60}
+"""What the goal is for; it is not judged by less."""
 
 
 def markdown(figures: Mapping[str, Any]) -> str:
     """The page."""
     rows = [_row(name, run) for name, run in figures["runs"].items()]
-    missed = [name for name, run in figures["runs"].items() if run["p99_ms"] > P99_MS or run["faults"]]
-    reached = [name for name in figures["runs"] if name not in missed]
-    told = [*(f"reached {name}" for name in reached), *(f"**not reached** {name}" for name in missed)]
     kinds = ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     return "\n".join(
         [
@@ -26,7 +25,7 @@ def markdown(figures: Mapping[str, Any]) -> str:
             "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
             *rows,
             "",
-            f"Goal: no fault, p99 at most {P99_MS:g} ms: {'; '.join(told)}.",
+            f"Goal: no fault, p99 at most {P99_MS:g} ms: {_judged(figures)}.",
             f"A batch had {figures['runs']['without pause']['queries_of_a_batch']:.1f} queries on average.",
             "The load is the machine's mean number of processes that want a core, in the minute before.",
             "",
@@ -34,6 +33,16 @@ def markdown(figures: Mapping[str, Any]) -> str:
             "",
         ]
     )
+
+
+def _judged(figures: Mapping[str, Any]) -> str:
+    """Which runs reach the goal, where there were as many clients and clips, for as long, as it is for."""
+    if any(figures[name] < least for name, least in SIZE.items()):
+        size = f"{SIZE['clients']} clients, {SIZE['clips']:,} clips and {SIZE['seconds']} s"
+        return f"not judged, as it is for {size}"
+    missed = [name for name, run in figures["runs"].items() if run["p99_ms"] > P99_MS or run["faults"]]
+    reached = [name for name in figures["runs"] if name not in missed]
+    return "; ".join([*(f"reached {name}" for name in reached), *(f"**not reached** {name}" for name in missed)])
 
 
 def _how(figures: Mapping[str, Any]) -> str:

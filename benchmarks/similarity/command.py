@@ -7,7 +7,6 @@ on the same ones; the whole is timed once, with its peak memory:
     python -m benchmarks.similarity [--threads 2] [--rounds 5]
 """
 
-import json
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.similarity.page import markdown
 from pipelines.arguments import parse
 from vtr_core.analysis.causality import causality_at_k
@@ -49,13 +49,11 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Compare, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.similarity")
+    out = page_folder(flags.out)
     if flags.threads is not None:
         torch.set_num_threads(flags.threads)
     figures = {**compare(flags), "command": " ".join(["python -m benchmarks.similarity", *argv])}
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "similarity.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "similarity.md").write_text(markdown(figures))
+    write_page(out, "similarity", figures, markdown(figures))
     print(markdown(figures))
 
 

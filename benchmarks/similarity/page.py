@@ -5,6 +5,8 @@ from typing import Any
 
 FASTER, MEGABYTES = 20.0, 1000.0
 """Goals: of the straightforward form's speed, and of peak memory."""
+SIZE = {"captions": 59_800, "videos": 2_990, "concepts": 512}
+"""The official test split of MSR-VTT, which the goals are for; they are not judged by less."""
 BYTES_PER_ELEMENT = 16
 """That the straightforward form moves at least: minima and maxima of float32, each written and read again."""
 
@@ -33,10 +35,16 @@ def _forms(figures: Mapping[str, Any]) -> list[str]:
         "|---|---:|---:|---:|",
         *rows,
         "",
-        f"Goal: at least {FASTER:g} × broadcast: {'reached' if faster >= FASTER else '**not reached**'}. "
+        f"Goal: at least {FASTER:g} × broadcast: {_judged(figures, faster >= FASTER)}. "
         f"Largest difference from float64: {figures['largest_difference']:.1e}.",
         "",
     ]
+
+
+def _judged(figures: Mapping[str, Any], met: bool) -> str:
+    if any(figures[name] < least for name, least in SIZE.items()):
+        return "not judged, as it is for " + " × ".join(f"{least:,} {name}" for name, least in SIZE.items())
+    return "reached" if met else "**not reached**"
 
 
 def _whole(figures: Mapping[str, Any]) -> list[str]:
@@ -49,7 +57,7 @@ def _whole(figures: Mapping[str, Any]) -> list[str]:
         f"| top 10 of each caption | {figures['top10_seconds']:.1f} | {figures['top10_peak_mb']:.0f} |",
         "",
         f"Memory is what the process grew by after compiling, inputs and result included; goal below {MEGABYTES:g} MB: "
-        f"{'reached' if small else '**not reached**'}. The top 10 "
+        f"{_judged(figures, small)}. The top 10 "
         f"{'are' if figures['top10_is_that_of_the_matrix'] else '**are not**'} those of the matrix.",
         f"Over as many matched pairs: {causality}.",
         "",

@@ -7,7 +7,6 @@ within a turn is the row. What is counted is the thread's processor time, so tha
 nothing; short calls are repeated. The tests hold the rows against those of the page within a wide factor.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.smoke.rows import ROWS
 from pipelines.arguments import parse
 
@@ -38,6 +38,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Compare, print and write."""
     flags = parse(Flags, argv, "python -m benchmarks.smoke")
+    out = page_folder(flags.out)
     command = " ".join(["python -m benchmarks.smoke", *argv])
     figures = {
         "rows": measure(flags.rounds),
@@ -45,10 +46,7 @@ def main(argv: Sequence[str]) -> None:
         "versions": versions("torch"),
         "command": command,
     }
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "smoke.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "smoke.md").write_text(markdown(figures))
+    write_page(out, "smoke", figures, markdown(figures))
     print(markdown(figures))
 
 

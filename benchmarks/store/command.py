@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from benchmarks.store.clients import BUCKET, CLIENTS, OBJECT_BYTES, READ
 from benchmarks.store.server import FAULTS
 from pipelines.arguments import parse
@@ -41,11 +42,9 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Measure, print the page and write it."""
     flags = parse(Flags, argv, "python -m benchmarks.store")
+    out = page_folder(flags.out)
     figures = measure(flags)
-    out = Path(flags.out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "store.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (out / "store.md").write_text(markdown(figures))
+    write_page(out, "store", figures, markdown(figures))
     print(markdown(figures))
 
 

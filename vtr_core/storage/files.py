@@ -11,7 +11,7 @@ from vtr_core.json_text import parse_json
 from vtr_core.storage.administration import create_object
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.location import Location
-from vtr_core.storage.publishing import open_for_writing
+from vtr_core.storage.publishing import is_unpublished, open_for_writing
 
 
 def exists(location: Location) -> bool:
@@ -110,3 +110,10 @@ def delete_folder(location: Location) -> None:
     """Delete a folder and its content if it exists."""
     if exists(location):
         location.filesystem.delete_dir(location.path)
+
+
+def delete_unpublished(folder: Location) -> None:
+    """Delete what killed writers left in a folder that nobody writes to any more (nothing on object stores)."""
+    for child in children(folder):
+        if is_unpublished(child.name):
+            delete_file(child)

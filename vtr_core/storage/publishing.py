@@ -12,6 +12,9 @@ import pyarrow.fs as pafs
 from vtr_core.storage.location import Location
 from vtr_core.storage.open_objects import mapped
 
+_UNPUBLISHED = ".part-"
+"""Between a local file's name and the writer's process in the name of what is not published yet."""
+
 
 @contextmanager
 def open_for_writing(location: Location) -> Iterator[BinaryIO]:
@@ -32,9 +35,15 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
         Path(temporary).unlink(missing_ok=True)  # on a full disk the partial file must not stay
 
 
+def is_unpublished(name: str) -> bool:
+    """Whether a local file's name is that of one whose writer has not ended, or was killed."""
+    _, mark, process = name.rpartition(_UNPUBLISHED)
+    return bool(mark) and process.isdigit()
+
+
 def _beside(location: Location) -> str:
     Path(location.path).parent.mkdir(parents=True, exist_ok=True)
-    return f"{location.path}.part-{os.getpid()}"
+    return f"{location.path}{_UNPUBLISHED}{os.getpid()}"
 
 
 def _elsewhere() -> str:

@@ -57,7 +57,10 @@ def test_an_interrupted_ingest_goes_on_where_it_stopped(tmp_path: Path) -> None:
         Manifest.load(str(tmp_path / "a"))
     again = make_plan(tmp_path / "a")
     assert [task.name for task in begin(again)] == [task.name for task in tasks[1:]]
+    left = tmp_path / "a" / f"{tasks[1].name}.parquet.part-4711"
+    left.write_bytes(b"half of it, of a killed process")
     resumed = complete(again)
+    assert not left.exists()
     undisturbed = complete(make_plan(tmp_path / "b"))
     assert resumed[0].fingerprint == undisturbed[0].fingerprint
 

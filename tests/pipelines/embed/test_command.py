@@ -93,9 +93,11 @@ def test_an_interrupted_job_resumes_with_the_shards_that_are_left(
         embed(flags)
     with pytest.raises(VtrError, match="not complete; repeat the vtr embed command"):
         load_embeddings(flags.out)
+    (tmp_path / "e" / "part-00001.parquet.part-4711").write_bytes(b"half of it, of a killed process")
     first = (tmp_path / "e" / "part-00000.parquet").stat().st_mtime_ns
     found = embed(flags)
     assert "1 of" in capsys.readouterr().out
+    assert not list((tmp_path / "e").glob("*.part-*"))
     assert (tmp_path / "e" / "part-00000.parquet").stat().st_mtime_ns == first
     _assert_equal(read_embeddings(found, flags.out), _expected(checkpoint, data))
     assert embed(flags) == found

@@ -156,6 +156,8 @@ def finish(plan: IngestPlan) -> IngestResult:
         manifests.append(_manifest(plan, split, shards, dropped, drops))
     for manifest in manifests:
         manifest.save()
+    for split in plan.splits:
+        storage.delete_unpublished(plan.folder(split))
     storage.delete_folder(plan.out / RECORDS)
     return IngestResult(manifests, drops)
 

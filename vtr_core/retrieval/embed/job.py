@@ -153,11 +153,12 @@ class _Done:
 
 
 def finish(plan: EmbedPlan) -> EmbeddingSet | TableSet:
-    """Write the manifest from the tasks' records, and delete these."""
+    """Write the manifest from the tasks' records, and delete these and what killed writers left."""
     done = [_read(plan, task) for task in plan.tasks]
     found = _embeddings(plan, done) if plan.output == VECTORS else _tables(plan, done)
     storage.write_json(plan.out / (FILE if plan.output == VECTORS else TABLE), found.to_json())
     storage.delete_folder(plan.out / RECORDS)
+    storage.delete_unpublished(plan.out)
     return found
 
 

@@ -53,7 +53,7 @@ def test_the_picture_has_every_model_and_distance(model: tuple[DrawnModel, Manif
     found, _ = model
     other = DrawnModel(**{**vars(found), "title": "LeNet", "losses": [], "trained_with": "cosine"})
     texts = re.findall(r"<!-- (.*?) -->", draw([found, other]).decode())
-    for distance in ("euclidean", "manhattan", "cosine"):
-        assert texts.count(f"{distance} distance") == 2
+    for distance in ("squared Euclidean distance d²", "1 − exp(−d²) of Manhattan distance d", "cosine distance"):
+        assert texts.count(distance) == 2
     assert sum(text.endswith("trained with it") for text in texts) == 2
     assert {text.partition(":")[0] for text in texts} >= {"SCN", "LeNet"}

@@ -15,11 +15,12 @@ PEOPLE = ("lfw", "lfw_funneled", "lfw-deepfunneled")
 
 @dataclass(frozen=True)
 class LfwFolder:
-    """The people's folder, the file of pairs, and how many folds it has."""
+    """The people's folder, the file of pairs, and how many folds and pairs it has."""
 
     people: str
     pairs: str
     folds: int
+    num_pairs: int
 
 
 def lfw_folder(root: str) -> LfwFolder:
@@ -36,7 +37,7 @@ def lfw_folder(root: str) -> LfwFolder:
     found = [people for people in _places(place) if any(storage.children(people / first))]
     if not found:
         raise _not_lfw(root, f"photographs of {first}, whom {PAIRS} names first")
-    return LfwFolder(found[0].uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs))
+    return LfwFolder(found[0].uri, (place / PAIRS).uri, 1 + max(pair.fold for pair in pairs), len(pairs))
 
 
 def _places(place: Location) -> list[Location]:

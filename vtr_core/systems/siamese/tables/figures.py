@@ -25,6 +25,11 @@ from vtr_core.systems.siamese.verification import encode_faces, pair_loss, score
 from vtr_core.train.checkpoint.load import load_model
 
 DISTANCES: tuple[PairDistance, ...] = get_args(PairDistance)
+_NAMES: Mapping[PairDistance, str] = {
+    "euclidean": "squared Euclidean distance d²",
+    "manhattan": "1 − exp(−d²) of Manhattan distance d",
+    "cosine": "cosine distance",
+}
 _SIDE = 3.2
 
 
@@ -80,10 +85,12 @@ def draw(models: Sequence[DrawnModel]) -> bytes:
     grid = figure.add_gridspec(1 + len(models), 1 + len(DISTANCES))
     _losses(models, figure.add_subplot(grid[0, :2]))
     _curves(models, figure.add_subplot(grid[0, 2:]))
+    above: dict[PairDistance, Axes | None] = dict.fromkeys(DISTANCES)
     for row, model in enumerate(models, start=1):
         _encodings(model, figure.add_subplot(grid[row, 0]))
         for column, kind in enumerate(DISTANCES, start=1):
-            _distances(model, kind, figure.add_subplot(grid[row, column]))
+            above[kind] = figure.add_subplot(grid[row, column], sharex=above[kind])  # models beside each other
+            _distances(model, kind, above[kind])
     file = io.BytesIO()
     figure.savefig(file, format="svg")
     return file.getvalue()
@@ -93,6 +100,7 @@ def _losses(models: Sequence[DrawnModel], axes: Axes) -> None:
     for model in models:
         axes.plot(*zip(*model.losses, strict=True) if model.losses else ((), ()), label=model.title, linewidth=1)
     axes.set(xlabel="step", ylabel="loss of pairs in training")
+    axes.set_ylim(bottom=0)
     axes.legend(fontsize=7)
 
 
@@ -113,7 +121,7 @@ def _encodings(model: DrawnModel, axes: Axes) -> None:
     for subject in dict.fromkeys(model.subjects):
         chosen = np.array([one == subject for one in model.subjects])
         axes.scatter(points[chosen, 0], points[chosen, 1], s=8)
-    axes.set(xticks=[], yticks=[], xlabel="two principal components; a colour is a subject")
+    axes.set(xticks=[], yticks=[], xlabel="two principal components;\na colour is a subject")
     axes.set_title(model.title, loc="left", fontsize=9)
 
 
@@ -121,7 +129,7 @@ def _distances(model: DrawnModel, kind: PairDistance, axes: Axes) -> None:
     distance = model.distances[kind]
     densities(distance, model.different, axes)
     trained = ", trained with it" if kind == model.trained_with else ""
-    axes.set(xlabel=f"{kind} distance", ylabel="density")
+    axes.set(xlabel=_NAMES[kind], ylabel="density")
     axes.set_title(f"AUC {100 * _area(distance, model.different):.1f} %{trained}", loc="left", fontsize=9)
     axes.legend(fontsize=7)
 

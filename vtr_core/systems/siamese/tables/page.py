@@ -12,7 +12,7 @@ def write(plan: FacePlan) -> str:
     from vtr_core.systems.siamese.tables.paper import markdown
 
     figures, groups = finished_rows(plan), len(plan.splits)
-    page = f"{_head(plan)}\n{markdown(plan.table, figures, groups)}"
+    page = f"{_head(plan)}\n{markdown(plan.table, figures, groups, plan.size)}"
     storage.write_bytes(locate(plan.flags.out) / "table.md", page.encode())
     storage.write_json(locate(plan.flags.out) / "table.json", {"groups": groups, "figures": figures})
     return page

@@ -44,6 +44,11 @@ class FaceTable:
     """Test accuracy of SCN that is aimed at, in percent."""
     validated_by: str
     """What gives the threshold."""
+    least: int
+    """The size of the data below which figures cannot be compared with the paper's: View 2 of LFW has 6,000 pairs, and
+    seven groups of five of AT&T's 40 subjects can be tested one after the other."""
+    counted: str
+    """What `least` is a number of."""
 
 
 ATT = FaceTable(
@@ -58,6 +63,8 @@ ATT = FaceTable(
     ),
     target=94.2,
     validated_by="the validation subjects",
+    least=35,
+    counted="subjects",
 )
 LFW = FaceTable(
     "LFW",
@@ -77,6 +84,8 @@ LFW = FaceTable(
     ),
     target=95.79,
     validated_by="the next fold",
+    least=6000,
+    counted="pairs",
 )
 SCN, BASELINES = "scn", ("lenet", "alexnet", "resnet-34", "inception-v3")
 COLUMNS = (
@@ -94,9 +103,11 @@ Figures = Mapping[str, Sequence[Mapping[str, float]]]
 """By row, the metrics of each finished group."""
 
 
-def markdown(table: FaceTable, figures: Figures, groups: int) -> str:
+def markdown(table: FaceTable, figures: Figures, groups: int, size: int) -> str:
     """The table: `paper → ours ± standard deviation over groups`, the finished groups, and whether the target is
-    reached.
+    reached, which is said only of data that are large enough, and once SCN has finished all groups.
+
+    size: how many of `table.counted` the data have.
     """
     heads = ["Model", "groups", *(heading for _, heading in COLUMNS)]
     lines = [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 1))]
@@ -104,7 +115,7 @@ def markdown(table: FaceTable, figures: Figures, groups: int) -> str:
         found = figures.get(row.name, ())
         cells = [_cell(row.published, name, [values[name] for values in found]) for name, _ in COLUMNS]
         lines.append(_line([row.title, f"{len(found)} of {groups}", *cells]))
-    return "\n".join([*lines, "", *_remarks(table, figures), ""])
+    return "\n".join([*lines, "", *_remarks(table, figures, groups, size), ""])
 
 
 def _cell(paper: Published | None, name: str, values: Sequence[float]) -> str:
@@ -123,27 +134,41 @@ def _digits(value: float, digits: int) -> int:
     return digits if round(value, digits) == value else digits + 1
 
 
-def _remarks(table: FaceTable, figures: Figures) -> list[str]:
-    """Remarks on the target, over the groups that all compared models have finished, if any."""
+def _remarks(table: FaceTable, figures: Figures, groups: int, size: int) -> list[str]:
+    """Remarks on how to read the table, and on the target where the data are large enough to judge it."""
     lines = [
         f"- Accuracies and areas in percent, at the threshold of equal error rates on {table.validated_by}; CL is "
         "the mean of the loss, Equation 4 or 5, over a balanced list of pairs, at our margin.",
         "- Ours: mean ± standard deviation over test groups of subjects that were in no training; the paper's figures "
         "are the best of its tests.",
     ]
+    if size < table.least:
+        few = f"the data have {size:,} {table.counted}, {table.least:,} are the least that can be compared"
+        return [*lines, f"- **These figures mean nothing** beside the paper's: {few}. No goal is judged."]
     if not figures.get(SCN):
         return lines
+    return [*lines, _goal(table, figures, groups), *_beside_baselines(figures, groups)]
+
+
+def _goal(table: FaceTable, figures: Figures, groups: int) -> str:
+    own = estimate([values["test/accuracy"] for values in figures[SCN]])
+    goal = f"- Goal of {table.target} % test accuracy for SCN: "
+    if own.seeds < groups:
+        return f"{goal}judged when all {groups} groups are finished; {own.mean:.2f} % over {own.seeds}."
+    met = "reached" if own.mean >= table.target else "not reached"
+    sure = "" if own.half_width is None else f" (± {own.half_width:.2f}, 95 % interval over groups)"
+    return f"{goal}{met}, {own.mean:.2f} %{sure}."
+
+
+def _beside_baselines(figures: Figures, groups: int) -> list[str]:
+    """SCN beside the best of the networks that have finished all groups, as it has; nothing where one has not."""
+    means = {name: _accuracy(figures, name) for name in BASELINES if len(figures.get(name, ())) == groups}
+    if not means or len(figures[SCN]) < groups:
+        return []
     own = _accuracy(figures, SCN)
-    met = "reached" if own >= table.target else "not reached"
-    lines.append(f"- Goal of {table.target} % test accuracy for SCN: {met}, {own:.2f} %.")
-    means = {name: _accuracy(figures, name) for name in BASELINES if figures.get(name)}
-    if means:
-        best = max(means, key=lambda name: means[name])
-        word = "above" if own > means[best] else "not above"
-        lines.append(
-            f"- SCN is {word} the best convolutional network that was trained, {best} with {means[best]:.2f} %."
-        )
-    return lines
+    best = max(means, key=lambda name: means[name])
+    word = "above" if own > means[best] else "not above"
+    return [f"- SCN is {word} the best convolutional network that was trained, {best} with {means[best]:.2f} %."]
 
 
 def _accuracy(figures: Figures, name: str) -> float:

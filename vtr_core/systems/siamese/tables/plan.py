@@ -23,6 +23,8 @@ class FacePlan:
     faces: "str | LfwFolder"
     preset: str
     splits: "Sequence[GroupSplit]"
+    size: int
+    """How many subjects the data have, of LFW how many pairs: what `FaceTable.least` is compared with."""
 
 
 def face_plan(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> FacePlan:
@@ -33,12 +35,15 @@ def face_plan(flags: SiameseTableFlags, changes: Mapping[str, Any]) -> FacePlan:
     if (flags.faces is None) == (flags.lfw is None):
         raise ConfigError(f"{PROG} takes one of --faces FOLDER (a folder per subject) and --lfw FOLDER (a copy of LFW)")
     if flags.faces is not None:
-        return FacePlan(flags, changes, ATT, flags.faces, flags.preset or "siamese-att-small", _splits(flags))
+        splits = _splits(flags)
+        subjects = sum(map(len, vars(splits[0]).values()))
+        return FacePlan(flags, changes, ATT, flags.faces, flags.preset or "siamese-att-small", splits, subjects)
     if flags.margins:
         raise ConfigError("--margins is for --faces; LFW's folds validate each other, and two losses have margins")
     assert flags.lfw is not None
     folder = lfw_folder(flags.lfw)
-    return FacePlan(flags, changes, LFW, folder, flags.preset or "siamese-lfw", _fold_splits(folder))
+    splits = _fold_splits(folder)
+    return FacePlan(flags, changes, LFW, folder, flags.preset or "siamese-lfw", splits, folder.num_pairs)
 
 
 def _splits(flags: SiameseTableFlags) -> "Sequence[GroupSplit]":
