@@ -168,7 +168,10 @@ FAULTS = [
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),
     (["submit", "--adress", "x", "--", "evaluate", "c"], "did you mean --address?"),
-    (["submit", "--", "train", "capsule-howto", "--data", "d", "--loss.margn", "1"], "no setting loss.margn; known there: loss.margin.kind, loss.margin.value"),
+    (
+        ["submit", "--", "train", "capsule-howto", "--data", "d", "--loss.margn", "1"],
+        "no setting loss.margn; known there: loss.margin.kind, loss.margin.value",
+    ),
     (
         ["submit", "--address", "http://127.0.0.1:1", "--", "evaluate", "c"],
         "no Ray cluster answers at http://127.0.0.1",
