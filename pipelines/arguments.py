@@ -10,6 +10,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import tyro
 
 from vtr_core.config.data_sets import JOINED
+from vtr_core.config.override import same_end, setting_names
+from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 
@@ -53,10 +55,12 @@ def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, 
     return parsed, other
 
 
-def parse_with_changes(options: type[T], argv: Sequence[str], prog: str) -> tuple[T, dict[str, Any]]:
-    """An instance of `options` from `argv`, and the other dotted flags as {"a.b": value}."""
+def parse_with_changes(
+    options: type[T], argv: Sequence[str], prog: str, config: Settings | None = None
+) -> tuple[T, dict[str, Any]]:
+    """An instance of `options` from `argv`, and the other dotted flags as {"a.b": value}; errors suggest `config`'s."""
     parsed, rest = _tyro(options, argv, prog)
-    return parsed, dotted_changes(rest, prog, options)
+    return parsed, dotted_changes(rest, prog, options, config)
 
 
 def check_counts(prog: str, **flags: int | None) -> None:
@@ -71,7 +75,7 @@ def wants_help(argv: Sequence[str]) -> bool:
     return any(word in argv for word in _HELP_WORDS)
 
 
-def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, Any]:
+def dotted_changes(words: Sequence[str], prog: str, options: Any, config: Settings | None = None) -> dict[str, Any]:
     """`--a.b value` and `--a.b=value` as {"a.b": value}; values are JSON where they read as JSON, else text.
 
     Several words after `--a.b`, up to the next flag, are a list.
@@ -82,13 +86,20 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any) -> dict[str, A
         flag, equals, value = pending.pop(0).partition("=")
         name = flag.removeprefix("--").replace("-", "_")
         if not flag.startswith("--") or not ("." in name or name in _PLAIN_SETTINGS):
-            raise unknown_flag(flag, prog, options)
+            raise _without_its_group(name, flag, prog, config) or unknown_flag(flag, prog, options)
         given = [value] if equals else _up_to_a_flag(pending)
         if not given:
             raise ConfigError(f"{prog}: {flag} needs a value")
         values = [_value(word) for word in given]
         changes[name] = values[0] if len(values) == 1 else values
     return changes
+
+
+def _without_its_group(name: str, flag: str, prog: str, config: Settings | None) -> ConfigError | None:
+    """The error for `--epochs` in place of `--training.epochs`, if `config` has settings of such a name."""
+    found = [] if config is None else same_end(name, setting_names(config.model_dump()))
+    whole = " or ".join("--" + other.replace("_", "-") for other in found)
+    return ConfigError(f"{prog}: there is no flag {flag}; did you mean {whole}?") if found else None
 
 
 def _up_to_a_flag(pending: list[str]) -> list[str]:

@@ -91,7 +91,10 @@ def benchmarks_page() -> str:
     """The pages of measurements with their first headings."""
     pages = {file.name: _heading(file.read_text()) for file in sorted(ROOT.glob("benchmarks/results/*.md"))}
     lines = [f"- [{title}]({name})" for name, title in pages.items()]
-    told = "Each page names the command that makes it, the machine, the versions, and what else ran beside it."
+    told = (
+        "Each page names the command that makes it, the machine, the versions, and what else ran beside it; "
+        "of the three walks, which no command makes, only seconds were noted."
+    )
     return "\n".join(["# Measured", "", told, "", *lines, ""])
 
 

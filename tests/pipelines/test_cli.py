@@ -124,7 +124,8 @@ FAULTS = [
     (["train", "capsule-hwoto", "--data", "x"], "no preset 'capsule-hwoto'; did you mean capsule-howto?"),
     (["train", "capsule-howto"], "--data"),
     (["train", "capsule-howto", "--data", "none"], "is not a data set: it has no manifest.json"),
-    (["train", "capsule-howto", "--data", "d", "--loss.margn.value", "1"], "did you mean loss.margin?"),
+    (["train", "capsule-howto", "--data", "d", "--loss.margn.value", "1"], "did you mean loss.margin.value?"),
+    (["train", "capsule-howto", "--data", "d", "--epochs", "1"], "did you mean --training.epochs?"),
     (["train", "capsule-howto", "--data", "d", "--batch.videos", "-1"], "batch.videos"),
     (["train", "capsule-howto", "--data", "d"], "holds 5 videos, fewer than a batch needs"),
     (["train", "capsule-howto", "--data", "d", "--dta", "x"], "there is no flag --dta; did you mean --data?"),
@@ -167,7 +168,10 @@ FAULTS = [
     (["submit", "train", "capsule-howto"], "put the job's command after --"),
     (["submit", "--", "trian"], "there is no command 'trian' after --"),
     (["submit", "--adress", "x", "--", "evaluate", "c"], "did you mean --address?"),
-    (["submit", "--", "train", "capsule-howto", "--data", "d", "--loss.margn", "1"], "did you mean loss.margin?"),
+    (
+        ["submit", "--", "train", "capsule-howto", "--data", "d", "--loss.margn", "1"],
+        "no setting loss.margn; known there: loss.margin.kind, loss.margin.value",
+    ),
     (
         ["submit", "--address", "http://127.0.0.1:1", "--", "evaluate", "c"],
         "no Ray cluster answers at http://127.0.0.1",

@@ -1,13 +1,16 @@
 """Changes to a configuration by dotted names, validated as a whole."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from vtr_core.config.settings import Settings
-from vtr_core.errors import ConfigError, nearest
+from vtr_core.errors import ConfigError
 
+_SAME_END = 0.75
+"""How like a setting's name another must be whose last part is the same (`SequenceMatcher.ratio`)."""
 C = TypeVar("C", bound=Settings)
 
 
@@ -56,19 +59,42 @@ def _dotted(location: Sequence[str | int], values: Any) -> Iterator[str]:
 def _set(values: dict[str, Any], name: str, value: Any) -> None:
     *parents, last = name.split(".")
     node = values
-    for depth, part in enumerate(parents):
+    for part in parents:
         if part not in node or not isinstance(node[part], dict):
-            raise _unknown(name, part, node, parents[:depth])
+            raise _unknown(name, values)
         node = node[part]
     if last not in node:
-        raise _unknown(name, last, node, parents)
+        raise _unknown(name, values)
     if last == "kind" and value != node["kind"]:
         node.clear()
     several = isinstance(node.get(last), tuple) and isinstance(value, str | int | float)
     node[last] = (value,) if several else value
 
 
-def _unknown(name: str, part: str, node: Mapping[str, Any], parents: list[str]) -> ConfigError:
-    names = [".".join([*parents, known]) for known in node]
-    hint = nearest(".".join([*parents, part]), names, f"known here: {', '.join(names)}")
-    return ConfigError(f"no setting {name}; {hint}")
+def setting_names(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The dotted names of all settings in `values`, without those of groups."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from setting_names(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def same_end(name: str, known: Iterable[str]) -> list[str]:
+    """The dotted names that end as `name` does: training.epochs for epochs."""
+    end = name.rpartition(".")[2]
+    return [other for other in known if other.rpartition(".")[2] == end]
+
+
+def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
+    """The error for a setting that is not there: the nearest of all, or what the nearest group has."""
+    known = [other for other in setting_names(values) if not other.endswith(".kind")]
+    groups = {other.rpartition(".")[0] for other in setting_names(values) if "." in other}
+    ends_so = get_close_matches(name, same_end(name, setting_names(values)), n=1, cutoff=_SAME_END)
+    found = ends_so or get_close_matches(name, [*known, *groups], n=1)
+    if not found:
+        return ConfigError(f"no setting {name}; known here: {', '.join(values)}")
+    if found[0] in groups:
+        inside = [other for other in setting_names(values) if other.rpartition(".")[0] == found[0]]
+        return ConfigError(f"no setting {name}; known there: {', '.join(inside)}")
+    return ConfigError(f"no setting {name}; did you mean {found[0]}?")

@@ -1,6 +1,6 @@
 """A run on a cluster as Ray's metrics, which every node offers to Prometheus on its metrics port.
 
-`cluster/grafana/vtr.json` is a dashboard of them.
+`cluster/monitoring/vtr.json` is a dashboard of them.
 """
 
 from vtr_core.train.loop.context import Report

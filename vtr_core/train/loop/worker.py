@@ -35,6 +35,7 @@ from vtr_core.train.loop.meter import Meter
 from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.loop.step_profile import profiled
+from vtr_core.train.loop.tie_warnings import ties_told_once
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
@@ -90,7 +91,7 @@ class Worker:
         self._recorder = self._begin_recording()
         sent = False
         try:
-            with self._profiled() as after_step:
+            with self._profiled() as after_step, ties_told_once(self._rank == 0):
                 self._loop(after_step)
         finally:
             if self._recorder is not None:
