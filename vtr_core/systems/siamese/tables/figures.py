@@ -89,8 +89,9 @@ def draw(models: Sequence[DrawnModel]) -> bytes:
     for row, model in enumerate(models, start=1):
         _encodings(model, figure.add_subplot(grid[row, 0]))
         for column, kind in enumerate(DISTANCES, start=1):
-            above[kind] = figure.add_subplot(grid[row, column], sharex=above[kind])  # models beside each other
-            _distances(model, kind, above[kind])
+            axes = figure.add_subplot(grid[row, column], sharex=above[kind])  # models beside each other
+            _distances(model, kind, axes)
+            above[kind] = axes
     file = io.BytesIO()
     figure.savefig(file, format="svg")
     return file.getvalue()
