@@ -96,7 +96,7 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any, config: Settin
 
 
 def _without_its_group(name: str, flag: str, prog: str, config: Settings | None) -> ConfigError | None:
-    """The error for `--epochs` in place of `--training.epochs`, if `config` has settings of such a name."""
+    """The error for `--epochs` in place of `--training.epochs`, or `--lr`, if `config` has settings of such a name."""
     found = [] if config is None else same_end(name, setting_names(config.model_dump()))
     whole = " or ".join("--" + other.replace("_", "-") for other in found)
     return ConfigError(f"{prog}: there is no flag {flag}; did you mean {whole}?") if found else None
@@ -155,9 +155,11 @@ def _one_line(complaint: str) -> str:
 
 
 def unknown_flag(flag: str, prog: str, *options: type) -> ConfigError:
-    """The error for an unknown flag, with the most similar existing one."""
+    """The error for an unknown flag, with the most similar existing one; a positional argument has none."""
     names = [name for cls in options for name in get_type_hints(cls)]
     known = ["--" + name.replace("_", "-") for name in names]
+    if flag in known:
+        return ConfigError(f"{prog}: there is no flag {flag}; give {flag[2:]} without it, as {prog} --help shows")
     hint = nearest(flag, known, f"{prog} --help lists the flags")
     return ConfigError(f"{prog}: there is no flag {flag}; {hint}")
 

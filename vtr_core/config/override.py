@@ -81,9 +81,14 @@ def setting_names(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 
 def same_end(name: str, known: Iterable[str]) -> list[str]:
-    """The dotted names that end as `name` does: training.epochs for epochs."""
+    """The dotted names that end as `name` does: training.epochs for epochs, optimizer.learning_rate for lr."""
     end = name.rpartition(".")[2]
-    return [other for other in known if other.rpartition(".")[2] == end]
+    last = {other: other.rpartition(".")[2] for other in known}
+    return [other for other, own in last.items() if end == own or ("_" in own and end == _initials(own))]
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_"))
 
 
 def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
