@@ -18,7 +18,7 @@ OBJECT_STORE = 300 * 2**20
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start the nodes, print how to use them, and wait for Ctrl-C, SIGINT or SIGTERM.
+    """Start the nodes, print how to use them, and wait for Ctrl-C (SIGINT) or SIGTERM.
 
     What a script starts in the background (``python -m cluster.rehearse &``) inherits an ignored SIGINT, which Python
     leaves ignored: its handler is set here, so that the nodes can be ended there, too.

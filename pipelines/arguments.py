@@ -3,15 +3,14 @@
 import contextlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import tyro
 
 from vtr_core.config.data_sets import JOINED
-from vtr_core.config.override import same_end, setting_names
-from vtr_core.config.settings import Settings
+from vtr_core.config.setting_names import same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
 from vtr_core.json_text import parse_json
 
@@ -56,11 +55,11 @@ def parse_both(first: type[T], second: type[U], argv: Sequence[str], prog: str, 
 
 
 def parse_with_changes(
-    options: type[T], argv: Sequence[str], prog: str, config: Settings | None = None
+    options: type[T], argv: Sequence[str], prog: str, settings: Mapping[str, Any] | None = None
 ) -> tuple[T, dict[str, Any]]:
-    """An instance of `options` from `argv`, and the other dotted flags as {"a.b": value}; errors suggest `config`'s."""
+    """An instance of `options` from `argv`, and the other dotted flags as {"a.b": value}; settings: to suggest."""
     parsed, rest = _tyro(options, argv, prog)
-    return parsed, dotted_changes(rest, prog, options, config)
+    return parsed, dotted_changes(rest, prog, options, settings)
 
 
 def check_counts(prog: str, **flags: int | None) -> None:
@@ -75,7 +74,9 @@ def wants_help(argv: Sequence[str]) -> bool:
     return any(word in argv for word in _HELP_WORDS)
 
 
-def dotted_changes(words: Sequence[str], prog: str, options: Any, config: Settings | None = None) -> dict[str, Any]:
+def dotted_changes(
+    words: Sequence[str], prog: str, options: Any, settings: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """`--a.b value` and `--a.b=value` as {"a.b": value}; values are JSON where they read as JSON, else text.
 
     Several words after `--a.b`, up to the next flag, are a list.
@@ -86,7 +87,7 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any, config: Settin
         flag, equals, value = pending.pop(0).partition("=")
         name = flag.removeprefix("--").replace("-", "_")
         if not flag.startswith("--") or not ("." in name or name in _PLAIN_SETTINGS):
-            raise _without_its_group(name, flag, prog, config) or unknown_flag(flag, prog, options)
+            raise _without_its_group(name, flag, prog, settings) or unknown_flag(flag, prog, options)
         given = [value] if equals else _up_to_a_flag(pending)
         if not given:
             raise ConfigError(f"{prog}: {flag} needs a value")
@@ -95,9 +96,9 @@ def dotted_changes(words: Sequence[str], prog: str, options: Any, config: Settin
     return changes
 
 
-def _without_its_group(name: str, flag: str, prog: str, config: Settings | None) -> ConfigError | None:
-    """The error for `--epochs` in place of `--training.epochs`, or `--lr`, if `config` has settings of such a name."""
-    found = [] if config is None else same_end(name, setting_names(config.model_dump()))
+def _without_its_group(name: str, flag: str, prog: str, settings: Mapping[str, Any] | None) -> ConfigError | None:
+    """The error for `--epochs` in place of `--training.epochs`, or `--lr`, if `settings` has such names."""
+    found = [] if settings is None else same_end(name, setting_names(settings))
     whole = " or ".join("--" + other.replace("_", "-") for other in found)
     return ConfigError(f"{prog}: there is no flag {flag}; did you mean {whole}?") if found else None
 

@@ -57,7 +57,7 @@ def _new(argv: Sequence[str]) -> None:
         print_help(prog, SweepFlags, preset(space.preset))
         print(f"searched, of preset {space.preset}:\n{describe_space(space)}")
         return
-    flags, changes = parse_with_changes(SweepFlags, with_joined_data(argv[1:]), prog, preset(space.preset))
+    flags, changes = parse_with_changes(SweepFlags, with_joined_data(argv[1:]), prog, preset(space.preset).model_dump())
     from pipelines.sweep.run import sweep
 
     with json_alone(flags.json):

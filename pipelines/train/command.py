@@ -104,7 +104,7 @@ def _new(argv: Sequence[str]) -> None:
         print_help(prog, TrainFlags, config)
         print("\n".join(variant_lines(config)))
         return
-    flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog, config)
+    flags, changes = parse_with_changes(TrainFlags, with_joined_data(rest), prog, config.model_dump())
     with json_alone(flags.json):
         finished = train(override(config, changes), flags)
     print_end(finished, flags.json)

@@ -1,11 +1,12 @@
 """Changes to a configuration by dotted names, validated as a whole."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from vtr_core.config.setting_names import same_end, setting_names
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 
@@ -69,26 +70,6 @@ def _set(values: dict[str, Any], name: str, value: Any) -> None:
         node.clear()
     several = isinstance(node.get(last), tuple) and isinstance(value, str | int | float)
     node[last] = (value,) if several else value
-
-
-def setting_names(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The dotted names of all settings in `values`, without those of groups."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from setting_names(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}"
-
-
-def same_end(name: str, known: Iterable[str]) -> list[str]:
-    """The dotted names that end as `name` does: training.epochs for epochs, optimizer.learning_rate for lr."""
-    end = name.rpartition(".")[2]
-    last = {other: other.rpartition(".")[2] for other in known}
-    return [other for other, own in last.items() if end == own or ("_" in own and end == _initials(own))]
-
-
-def _initials(name: str) -> str:
-    return "".join(word[:1] for word in name.split("_"))
 
 
 def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
