@@ -20,13 +20,13 @@ _FORMAT = """<!DOCTYPE html>
 
 
 def show(parts: Sequence[Printed]) -> None:
-    """Print tables and lines, tables as wide as the terminal or 120 columns."""
+    """Print tables and lines as they are, "[text]" too; tables as wide as the terminal or 120 columns."""
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for part in parts:
         if isinstance(part, str):
             print(part)
         else:
-            console.print(part)
+            console.print(part, markup=False, highlight=False)
 
 
 def page(parts: Sequence[Printed]) -> str:

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from vtr_core.errors import ConfigError, DatasetError
 
-TOP = 256
-"""Number of correlations in the thesis's Figure 4.5."""
 DEFAULT_RIDGE = 1e-3
 _SMALLEST_DIRECTION = 1e-10
 """Relative to the largest singular value: directions below this are rounding errors, not data."""
@@ -42,21 +40,22 @@ def canonical_correlations(
     second: Float[Tensor, "samples other"],
     *,
     ridge: float = DEFAULT_RIDGE,
-    top: int = TOP,
+    top: int | None = None,
 ) -> CanonicalCorrelations:
-    """The `top` pairs of directions u, w that maximise uᵀ S₁₂ w with uᵀ(S₁₁ + r₁I)u = wᵀ(S₂₂ + r₂I)w = 1, in float64.
+    """Pairs of directions u, w that maximise uᵀ S₁₂ w with uᵀ(S₁₁ + r₁I)u = wᵀ(S₂₂ + r₂I)w = 1, in float64.
 
-    r = ridge × mean variance of the space's dimensions, so it does not depend on the scale of either space; 0 is plain
-    CCA. Each centred space is decomposed as U diag(s) Vᵀ (QR, then singular values), never through its covariance,
-    whose condition number is the square; directions with s below 1e-10 of the largest are left out. The pairs are the
-    singular vectors of D₁ U₁ᵀ U₂ D₂ with D = diag(s / √(s² + r (n − 1))). With fewer samples than dimensions and no
-    ridge every fitted correlation is 1, which means nothing: use held-out samples.
+    The `top` pairs of the highest correlation; None: all. r = ridge × mean variance of the space's dimensions, so it
+    does not depend on the scale of either space; 0 is plain CCA. Each centred space is decomposed as U diag(s) Vᵀ (QR,
+    then singular values), never through its covariance, whose condition number is the square; directions with s below
+    1e-10 of the largest are left out. The pairs are the singular vectors of D₁ U₁ᵀ U₂ D₂ with
+    D = diag(s / √(s² + r (n − 1))). With fewer samples than dimensions and no ridge every fitted correlation is 1,
+    which means nothing: use held-out samples.
     """
     if len(first) < 2:
         raise DatasetError(f"canonical correlations of {len(first)} samples; at least 2")
     if not ridge >= 0:
         raise ConfigError(f"the ridge of the canonical correlations is {ridge}; it must be 0 or more")
-    if top < 1:
+    if top is not None and top < 1:
         raise ConfigError(f"the top {top} canonical correlations; at least 1")
     a, b = _Whitened(first, ridge), _Whitened(second, ridge)
     left, _, right = torch.linalg.svd(a.shrunk.T @ b.shrunk, full_matrices=False)

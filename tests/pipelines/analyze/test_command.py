@@ -203,7 +203,9 @@ def test_complementarity_compares_ways_of_training(
     assert 100 * components["map"]["4"] == pytest.approx(found["runs"][0]["figures"]["latent"]["map"])
     for name in ("main", "gains", "correlations", "components"):
         assert (tmp_path / "figures" / f"{name}.png").exists()
-    assert "p (Welch)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "p (Welch)" in printed
+    assert "[latent]" in printed and "[loss.labels" in printed and "…" not in printed, "names of ways are whole"
     client = MlflowClient(own_tracking_store)
     (run,) = client.search_runs([client.get_experiment_by_name("complementarity").experiment_id])
     assert "test/test/latent/latent_4/map" in run.data.metrics

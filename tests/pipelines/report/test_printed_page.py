@@ -10,11 +10,12 @@ def test_tables_and_lines_are_on_the_page_as_they_were_printed(capsys: pytest.Ca
     table = Table(title="set <script>alert(1)</script>")
     table.add_column("R@1")
     table.add_row("17.2")
+    table.add_row("[latent]")
     parts = [table, "  [bold]a remark[/bold] & more"]
     show(parts)
     printed = capsys.readouterr().out
     html = page(parts)
-    for text in ("17.2", "R@1", "[bold]a remark[/bold]"):
+    for text in ("17.2", "R@1", "[latent]", "[bold]a remark[/bold]"):
         assert text in printed
         assert text in html
     assert "<script>" not in html

@@ -63,10 +63,10 @@ def test_a_model_without_a_latent_space_is_fused_by_its_concepts():
     space = second.concept_space("cosine")
     expected = hybrid(first.latent_scores, space.scores(space.identity), 0.7, "matrix")
     assert fused_figures(first, second, 0.7, "cosine")["map"] == pytest.approx(_map(expected, first))
-    found = fused_correlations(first, second, "cosine", ridge=1e-3, most=9, seed=0)
+    found = fused_correlations(first, second, "cosine", ridge=1e-3, most=9, top=9, seed=0)
     vectors = compared_vectors(space)
     latent = first.latent_text, first.latent_video
-    direct = correlation_curves(latent, vectors, first.caption_video, ridge=1e-3, most=9, seed=0)
+    direct = correlation_curves(latent, vectors, first.caption_video, ridge=1e-3, most=9, top=9, seed=0)
     for one, other in zip(found, direct, strict=True):
         np.testing.assert_array_equal(one.held_out, other.held_out)
 
@@ -82,7 +82,7 @@ def test_components_of_both_sides_and_the_whole_space_at_the_end():
 def test_correlations_are_fitted_on_half_of_the_videos():
     data, other = _set(videos=40), _set(1, videos=40)
     first, second = (data.latent_text, data.latent_video), (other.latent_text, other.latent_video)
-    captions, videos = correlation_curves(first, second, data.caption_video, ridge=0.01, most=1000, seed=3)
+    captions, videos = correlation_curves(first, second, data.caption_video, ridge=0.01, most=1000, top=9, seed=3)
     assert (captions.side, captions.samples, captions.dims) == ("captions", 80, (5, 5))
     assert (videos.side, videos.samples) == ("videos", 20)
     order = torch.randperm(40, generator=torch.Generator().manual_seed(3))
@@ -96,8 +96,16 @@ def test_correlations_are_fitted_on_half_of_the_videos():
     np.testing.assert_allclose(captions.held_out, held_out, atol=1e-7)
 
 
+def test_as_many_pairs_as_dimensions_where_they_are_asked_for():
+    generator = torch.Generator().manual_seed(0)
+    space = torch.randn(600, 260, generator=generator), torch.randn(300, 260, generator=generator)
+    for top, expected in ((260, (260, 149)), (200, (200, 149))):
+        curves = correlation_curves(space, space, torch.arange(600) % 300, ridge=0.0, most=1000, top=top, seed=0)
+        assert tuple(len(curve.fitted) for curve in curves) == expected
+
+
 def test_too_few_videos_to_hold_any_out():
     data = _set(videos=3)
     space = data.latent_text, data.latent_video
     with pytest.raises(DatasetError, match="at least 4 videos"):
-        correlation_curves(space, space, data.caption_video, ridge=0.0, most=10, seed=0)
+        correlation_curves(space, space, data.caption_video, ridge=0.0, most=10, top=9, seed=0)

@@ -49,6 +49,7 @@ def analyze(flags: ComplementarityFlags) -> Findings:
     settings = {
         "ridge": flags.ridge,
         "samples": flags.samples,
+        "pairs": flags.pairs,
         "captions_per_video": flags.captions_per_video,
         "seed": flags.seed,
     }
@@ -66,7 +67,11 @@ def _check(flags: ComplementarityFlags) -> None:
         raise ConfigError("vtr analyze complementarity: a checkpoint is given twice; each counts as a run of its own")
     if not 0 <= flags.ridge < float("inf"):
         raise ConfigError(f"vtr analyze complementarity: --ridge is {flags.ridge}; it must be a number of 0 or more")
-    for name, value in (("captions-per-video", flags.captions_per_video), ("samples", flags.samples)):
+    for name, value in (
+        ("captions-per-video", flags.captions_per_video),
+        ("samples", flags.samples),
+        ("pairs", flags.pairs),
+    ):
         if value is not None and value < 1:
             raise ConfigError(f"vtr analyze complementarity: --{name} is {value}; it must be at least 1")
 
@@ -145,7 +150,9 @@ def _fusion(
         checkpoints=(models[0].uri, models[1].uri),
         figures={"two spaces": fused_figures(*sets, first_weight, similarity)},
         components=None,
-        correlations=fused_correlations(*sets, similarity, ridge=flags.ridge, most=flags.samples, seed=flags.seed),
+        correlations=fused_correlations(
+            *sets, similarity, ridge=flags.ridge, most=flags.samples, top=flags.pairs, seed=flags.seed
+        ),
     )
 
 
@@ -203,5 +210,5 @@ def _correlations(flags: ComplementarityFlags, data: AnalysedSet, encoder: Hybri
     concepts = compared_vectors(data.concept_space(encoder.config.concept_similarity))
     latent = data.latent_text, data.latent_video
     return correlation_curves(
-        latent, concepts, data.caption_video, ridge=flags.ridge, most=flags.samples, seed=flags.seed
+        latent, concepts, data.caption_video, ridge=flags.ridge, most=flags.samples, top=flags.pairs, seed=flags.seed
     )

@@ -31,6 +31,9 @@ class ComplementarityFlags:
     """Ridge regularisation of the canonical correlations, as a share of the mean variance of a dimension."""
     samples: int = 20_000
     """Maximum number of captions, or videos, that canonical correlations are fitted on; as many are held out."""
+    pairs: int = 256
+    """Number of canonical pairs, the most correlated first, as in the thesis's Figure 4.5; of two spaces of 512
+    dimensions 512 are all. Fewer than that many samples give fewer."""
     seed: int = 0
     """Random seed of sampled captions and of held-out videos."""
     experiment: str = "vtr"

@@ -70,12 +70,19 @@ def fused_figures(
 
 
 def fused_correlations(
-    first: AnalysedSet, second: AnalysedSet, similarity: ConceptSimilarity, *, ridge: float, most: int, seed: int
+    first: AnalysedSet,
+    second: AnalysedSet,
+    similarity: ConceptSimilarity,
+    *,
+    ridge: float,
+    most: int,
+    top: int,
+    seed: int,
 ) -> list[CorrelationCurve]:
     """Canonical correlations between the spaces that `fused_figures` fuses."""
     a, b = first.with_captions_of(second), second.with_captions_of(first)
     spaces = [_vectors(one, similarity) for one in (a, b)]
-    return correlation_curves(spaces[0], spaces[1], a.caption_video, ridge=ridge, most=most, seed=seed)
+    return correlation_curves(spaces[0], spaces[1], a.caption_video, ridge=ridge, most=most, top=top, seed=seed)
 
 
 def _scores(data: AnalysedSet, similarity: ConceptSimilarity) -> Float[Tensor, "captions videos"]:
@@ -120,12 +127,14 @@ def correlation_curves(
     *,
     ridge: float,
     most: int,
+    top: int,
     seed: int,
 ) -> list[CorrelationCurve]:
     """Canonical correlations between two spaces of the same captions and videos, for captions and videos separately.
 
     Fitted on half of the videos, drawn with `seed`, and all their captions; the others are held out, so that no video
-    is on both sides; at most `most` samples of each.
+    is on both sides; at most `most` samples of each. The `top` pairs: no more than either space has dimensions, and
+    one fewer than it has fitted samples.
     """
     num_videos = len(first[1])
     if num_videos < 4:
@@ -140,7 +149,7 @@ def correlation_curves(
     for place, (side, fitted) in enumerate(masks.items()):
         fit, rest = _sample(fitted, most, seed), _sample(~fitted, most, seed)
         a, b = first[place], second[place]
-        pairs = canonical_correlations(a[fit], b[fit], ridge=ridge)
+        pairs = canonical_correlations(a[fit], b[fit], ridge=ridge, top=top)
         held_out = pairs.correlations(a[rest], b[rest])
         found.append(CorrelationCurve(side, pairs.fitted.numpy(), held_out.numpy(), len(fit), (a.shape[1], b.shape[1])))
     return found

@@ -3,6 +3,7 @@
 import math
 from statistics import fmean
 
+from rich.box import HORIZONTALS
 from rich.table import Table
 
 from pipelines.report.blank_table import blank_table
@@ -35,17 +36,18 @@ def spread_text(spread: Spread) -> str:
 
 
 def _ensembles(found: Findings) -> Table:
-    """A line per ensemble, with the standard deviations of mAP and SumR only, for lack of width."""
+    """A line per ensemble, with the standard deviations of mAP and SumR only and without rules, for lack of width."""
     table = blank_table(
         f"{found.data}: evaluation on a single space, then on two spaces; in percent", "", "runs", *HEADS
     )
+    table.box = HORIZONTALS
     scoring_before = None
     for scoring, one in found.ensembles():
         if scoring != scoring_before:
             table.add_section()
         scoring_before = scoring
         cells = [
-            spread_text(one.spread(name)) if name in ("sum_r", "map") else f"{one.spread(name).mean:.2f}"
+            spread_text(one.spread(name)) if name in ("sum_r", "map") else f"{one.spread(name).mean:.1f}"
             for name in FIGURES
         ]
         table.add_row(f"{one.name} [{scoring}]", str(one.spread("map").runs), *cells)
