@@ -27,7 +27,7 @@ __all__ = ["browser"]
 def _report(models: int) -> ExplainReport:
     tags = tuple(Tag(f"demonstration{number}", 1.0, "0.2 %", number % 2 == 0) for number in range(10))
     hit = HitExplanation(1, "video7010", True, 0.95, 0.276, 0.717, 1234.56, 1721.33, 0.016, 0.043, *(tags,) * 4)
-    system = System("a model", Transform("jaccard", 1.0, 0.0, 1.0), (0.016, 0.002), (0.043, 0.004), 1)
+    system = System("a model", 7, 4096, 0.4, Transform("jaccard", 1.0, 0.0, 1.0), (0.016, 0.002), (0.043, 0.004), 1)
     query = QueryExplanation("a dog", ("video7010",), (Answer(1, (hit,)),) * models)
     return ExplainReport(
         "runs/a", "p", 7, "data/mine", 9, 4096, "hybrid", 0.6, ExplainOptions(), (system,) * models, (query,)

@@ -98,6 +98,8 @@ def test_two_models_answer_side_by_side(data: Manifest, checkpoint: str, tmp_pat
     page = (out / "explanations.html").read_text()
     assert page.count('<li class="card hit') == 4
     assert "<h3>B: hybrid-msrvtt-tiny" in page
+    assert [system.concept_weight for system in report.systems] == [pytest.approx(0.4), 1.0]
+    assert page.count("at most 40 %") == page.count("and a latent space</p>") == 1, "said of the hybrid alone"
     assert "Σmin" in page
     for hit in report.queries[0].answers[1].hits:  # of concepts alone
         assert hit.min_sum is not None

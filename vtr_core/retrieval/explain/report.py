@@ -110,7 +110,7 @@ def explain_report(
         latent_weight=scoring.latent_weight,
         options=options,
         systems=tuple(
-            _system(titles[i], one.transform, [query.answers[i] for query in explained])
+            _system(titles[i], described.step, len(videos.concepts), one, [query.answers[i] for query in explained])
             for i, one in enumerate(scorings)
         ),
         queries=tuple(explained),
@@ -120,7 +120,7 @@ def explain_report(
 def side_by_side(reports: Sequence[ExplainReport]) -> ExplainReport:
     """The answers of several models to the same queries beside each other (thesis, Figures 3.4 and 5.7).
 
-    The page's description of concepts, spaces and weights is the first model's.
+    Each system has its own step, concepts and weight; those of the report itself are the first model's.
     """
     first = reports[0]
     presets = [report.preset for report in reports]
@@ -144,11 +144,14 @@ def model_titles(presets: Sequence[str]) -> list[str]:
     return [f"{letter}{preset}" for letter, preset in zip(letters, presets, strict=True)]
 
 
-def _system(title: str, transform: Transform, answers: Sequence[Answer]) -> System:
+def _system(title: str, step: int, num_concepts: int, scoring: Scoring, answers: Sequence[Answer]) -> System:
     hits = [hit for one in answers for hit in one.hits]
     return System(
         title=title,
-        transform=transform,
+        step=step,
+        num_concepts=num_concepts,
+        concept_weight=scoring.concept_weight,
+        transform=scoring.transform,
         causality_few=_mean_std(hits, lambda hit: hit.causality_few),
         causality_many=_mean_std(hits, lambda hit: hit.causality_many),
         num_hits=len(hits),

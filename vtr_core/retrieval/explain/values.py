@@ -77,9 +77,13 @@ class QueryExplanation:
 
 @dataclass(frozen=True)
 class System:
-    """The model under one transform, with mean and standard deviation of the causality of its hits on the page."""
+    """A model under one transform, with mean and standard deviation of the causality of its hits on the page."""
 
     title: str
+    step: int
+    num_concepts: int
+    concept_weight: float
+    """The weight of the concept similarity in the total score; 1 where no latent space takes part."""
     transform: Transform
     causality_few: tuple[float, float]
     causality_many: tuple[float, float]
