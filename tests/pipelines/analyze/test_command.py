@@ -205,7 +205,9 @@ def test_complementarity_compares_ways_of_training(
         assert (tmp_path / "figures" / f"{name}.png").exists()
     printed = capsys.readouterr().out
     assert "p (Welch)" in printed
-    assert "[latent]" in printed and "[loss.labels" in printed and "…" not in printed, "names of ways are whole"
+    assert "[latent]" in printed
+    assert "[loss.labels" in printed
+    assert "…" not in printed, "names of ways are whole"
     client = MlflowClient(own_tracking_store)
     (run,) = client.search_runs([client.get_experiment_by_name("complementarity").experiment_id])
     assert "test/test/latent/latent_4/map" in run.data.metrics
