@@ -8,6 +8,7 @@ from vtr_core.similarity import (
     cosine,
     cosine_to,
     dot,
+    dot_to,
     generalized_jaccard,
     lengths,
     most_similar_by_jaccard,
@@ -35,6 +36,15 @@ def test_cosines_with_known_lengths_are_those_of_normalised_vectors():
     torch.testing.assert_close(found, cosine(a, b))
     assert torch.equal(found[:, 2], found[:, 0])
     assert not found[:, 1].any()
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3, 9, 17, 24, 25])
+def test_products_of_few_queries_are_those_of_each(queries):
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.rand(rows, 5, generator=generator, dtype=torch.float64) for rows in (queries, 30))
+    found = dot_to(a, b)
+    torch.testing.assert_close(found, torch.tensor([[sum(x * y).item() for y in b] for x in a], dtype=torch.float64))
+    assert found.is_contiguous()
 
 
 def test_jaccard_golden():

@@ -6,7 +6,7 @@ from typing import Literal, assert_never
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 from vtr_core.config.evaluation import Normalisation
 from vtr_core.nn.min_sums import ROW_BLOCK, min_sum_blocks
@@ -60,7 +60,23 @@ def cosine_to(
     a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"], lengths_b: Float[Tensor, " items"]
 ) -> Float[Tensor, "queries items"]:
     """`cosine`, but for rounding, where the `lengths` of the items are known: no copy of b is made."""
-    return normalize(a, dim=1) @ b.T / lengths_b
+    return dot_to(normalize(a, dim=1), b) / lengths_b
+
+
+@full_precision
+def dot_to(a: Float[Tensor, "queries dim"], b: Float[Tensor, "items dim"]) -> Float[Tensor, "queries items"]:
+    """`dot`, but for rounding, of a few queries with many items; on a CPU in a tenth to nine tenths of its time.
+
+    The items come first, so that threads share them, and zeros are added to the queries up to a number that fills the
+    registers of a matrix product: of 100,000 items of 512, 1 query takes 21 ms and 2 take 6, 15 take 47 and 16 take 25.
+    """
+    added = _filled(len(a)) - len(a)
+    return (b @ pad(a, (0, 0, 0, added)).T).T[: len(a)].contiguous()
+
+
+def _filled(count: int) -> int:
+    """2, 4, 8, 16 or a multiple of 8, at least `count`."""
+    return next((size for size in (2, 4, 8, 16) if count <= size), -(-count // 8) * 8)
 
 
 def lengths(b: Float[Tensor, "items dim"]) -> Float[Tensor, " items"]:

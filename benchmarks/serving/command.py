@@ -18,6 +18,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from pipelines.arguments import parse
 
 _PAUSES_S = {"without pause": 0.0, "with a pause of 1 s": 1.0}
 _REPLICA = "ServeReplica:"
+_HTTP = ("httptools", "uvloop")
+"""What uvicorn takes where it is installed, as by the extra `serve`."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def _about(flags: Flags, argv: Sequence[str]) -> dict[str, Any]:
     return {
         **settings,
         "preset": PRESET,
+        "http": ", ".join(name for name in _HTTP if find_spec(name)) or "h11, asyncio",
         "machine": processor(),
         "versions": versions("torch", "starlette", "uvicorn", "ray"),
         "command": " ".join(["python -m benchmarks.serving", *argv]),
@@ -98,6 +102,7 @@ def _figures(seen: Load) -> dict[str, Any]:
         "answers": len(seen.seconds),
         "faults": dict(seen.faults),
         "per_second": len(seen.seconds) / seen.wall_s,
+        "clients_cores": seen.cpu_s / seen.wall_s,
         **{f"p{100 * share:g}_ms": seen.quantile_ms(share) for share in (0.5, 0.9, 0.99, 1.0)},
     }
 

@@ -26,7 +26,8 @@ def markdown(figures: Mapping[str, Any]) -> str:
             *rows,
             "",
             f"Goal: no fault, p99 at most {P99_MS:g} ms: {_judged(figures)}.",
-            f"A batch had {figures['runs']['without pause']['queries_of_a_batch']:.1f} queries on average.",
+            f"A batch had {figures['runs']['without pause']['queries_of_a_batch']:.1f} queries on average. "
+            f"The clients took {_clients_percent(figures):.0f} % of a core. HTTP was read by {figures['http']}.",
             "The load is the machine's mean number of processes that want a core, in the minute before.",
             "",
             f"On {figures['machine']}; {kinds}; `{figures['command']}`.",
@@ -43,6 +44,10 @@ def _judged(figures: Mapping[str, Any]) -> str:
     missed = [name for name, run in figures["runs"].items() if run["p99_ms"] > P99_MS or run["faults"]]
     reached = [name for name in figures["runs"] if name not in missed]
     return "; ".join([*(f"reached {name}" for name in reached), *(f"**not reached** {name}" for name in missed)])
+
+
+def _clients_percent(figures: Mapping[str, Any]) -> float:
+    return 100 * max(run["clients_cores"] for run in figures["runs"].values())
 
 
 def _how(figures: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from ray.serve.handle import DeploymentHandle
 from vtr_core.errors import ClusterError, one_line
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.serving.engine import Asked, Hits
+from vtr_core.serving.garbage import spare_loaded
 from vtr_core.serving.source import Source
 
 ATTEMPTS = 5
@@ -37,6 +38,7 @@ class Replica:
     def __init__(self, source: Source, number: int, shards: int) -> None:
         self._shard = source.shard(number, shards)
         self._one_at_a_time = asyncio.Lock()
+        spare_loaded()
 
     async def search(self, asked: Sequence[Asked]) -> list[Hits]:
         """See `Engine`."""

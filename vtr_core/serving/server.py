@@ -1,5 +1,6 @@
 """A server whose socket is bound at construction, before requests are served."""
 
+import gc
 import socket
 from collections.abc import Callable
 
@@ -8,6 +9,7 @@ from starlette.types import ASGIApp
 
 from vtr_core.errors import ConfigError
 from vtr_core.serving.address import Address
+from vtr_core.serving.garbage import spare_loaded
 
 _SECONDS_TO_END = 5
 """Seconds that requests in progress get at shutdown."""
@@ -37,8 +39,15 @@ class AppServer:
         )
 
     def run(self) -> None:
-        """Serve until `stop` is called or, in the main thread, until Ctrl-C, which is raised as KeyboardInterrupt."""
-        self._server.run([self._socket])
+        """Serve until `stop` is called or, in the main thread, until Ctrl-C, which is raised as KeyboardInterrupt.
+
+        What is loaded by then is left out of collections of garbage until the server ends.
+        """
+        spare_loaded()
+        try:
+            self._server.run([self._socket])
+        finally:
+            gc.unfreeze()
 
     def stop(self) -> None:
         """Make `run` return; called from another thread."""

@@ -54,6 +54,8 @@ def test_kept_columns_go_from_the_table_to_the_items(tmp_path: Path) -> None:
     ]
     again = Items.from_buffer(pa.py_buffer(found.to_bytes()))
     assert list(again) == list(found)
+    assert again.at([1, 0, 1]) == [again[1], again[0], again[1]]
+    assert again.at([]) == []
 
 
 def test_a_table_of_other_columns_is_refused() -> None:
@@ -61,3 +63,5 @@ def test_a_table_of_other_columns_is_refused() -> None:
         Items(pa.table({"item_id": ["a"]}))
     with pytest.raises(IndexError, match="item 1 of 1"):
         Items.of([Item("a", "a")])[1]
+    with pytest.raises(IndexError, match="item -1 of 1"):
+        Items.of([Item("a", "a")]).at([0, -1])

@@ -90,9 +90,20 @@ class Items(Sequence[Item]):
     def __getitem__(self, position: int | np.integer | slice) -> "Item | Items":
         if isinstance(position, slice):
             return Items(self.table[position])
-        if not 0 <= int(position) < len(self):
-            raise IndexError(f"item {position} of {len(self)}")
-        return self._item(self.table.slice(int(position), 1).to_pylist()[0])
+        return self.at([int(position)])[0]
+
+    def at(self, positions: Sequence[int]) -> list[Item]:
+        """The items at these positions; IndexError for one that there is not.
+
+        Read by column, value by value: neither a table for each item nor a copy of all, as Arrow's `take` would be of
+        several shards.
+        """
+        wrong = next((position for position in positions if not 0 <= position < len(self)), None)
+        if wrong is not None:
+            raise IndexError(f"item {wrong} of {len(self)}")
+        names, columns = self.table.column_names, self.table.columns
+        values = ([column[position].as_py() for position in positions] for column in columns)
+        return [self._item(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]
 
     def __iter__(self) -> Iterator[Item]:
         return (self._item(row) for batch in self.table.to_batches() for row in batch.to_pylist())

@@ -103,17 +103,18 @@ class DualSearcher(Searcher):
     def _hits(self, query: DualQuery, k: int, among: Int64[np.ndarray, " chosen"] | None) -> tuple[Hit, ...]:
         scoring = self._prepared.scoring
         scores = self._prepared.score(query)
-        chosen = self._chosen(query, scores, among)
+        positions = ranked(scores, scoring, k, self._chosen(query, scores, among)).tolist()
+        items = self._index.items.at(positions)
         return tuple(
             hit_of(
                 rank,
-                self._index.items[int(position)],
+                item,
                 float(scores.total[position]),
                 latent=None if scores.latent is None else float(scores.latent[position]),
                 concept=None if scores.concept is None else float(scores.concept[position]),
-                tags=contributing_tags(self._prepared, query, int(position), NUM_TAGS),
+                tags=contributing_tags(self._prepared, query, position, NUM_TAGS),
             )
-            for rank, position in enumerate(ranked(scores, scoring, k, chosen), start=1)
+            for rank, (position, item) in enumerate(zip(positions, items, strict=True), start=1)
         )
 
 

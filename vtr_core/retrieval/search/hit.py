@@ -1,7 +1,7 @@
 """A hit of a search, with what it tells of its item."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from vtr_core.retrieval.explain.tag_cloud import Tag
@@ -30,7 +30,7 @@ class Hit:
 
     def to_json(self) -> dict[str, Any]:
         """The hit as JSON; a tag consists of name and share."""
-        return {**asdict(self), "tags": [{"name": tag.name, "share": tag.value} for tag in self.tags]}
+        return {**vars(self), "tags": [{"name": tag.name, "share": tag.value} for tag in self.tags]}
 
 
 def hit_of(

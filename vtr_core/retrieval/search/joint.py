@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vtr_core.retrieval.evaluate.entries import Entries
 from vtr_core.retrieval.evaluate.scoring import block_scores, mean_scores
-from vtr_core.similarity import SimilarityKind, cosine_to, lengths
+from vtr_core.similarity import SimilarityKind, cosine_to, dot_to, lengths
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class JointItems:
     ) -> Float32[np.ndarray, "queries clips"]:
         """The scores of the clips `chosen`: the mean over a clip's modalities, as in evaluation.
 
-        Cosines are evaluation's but for rounding.
+        Cosines and dot products are evaluation's but for rounding.
         """
         vectors = [vectors[chosen] for vectors in self.vectors.values()]
         items = _entries(vectors, [present[chosen] for present in self.present.values()])
@@ -46,6 +46,8 @@ class JointItems:
         if similarity == "cosine":
             by_modality = [partial(cosine_to, lengths_b=length) for length in self._lengths(vectors, chosen)]
             return np.asarray(mean_scores(asked, items, by_modality), np.float32)
+        if similarity == "dot":
+            return np.asarray(mean_scores(asked, items, [dot_to] * len(vectors)), np.float32)
         scores = block_scores(asked, items, similarity)(slice(0, len(queries)), slice(0, len(items.key)))
         return np.asarray(scores, np.float32)
 

@@ -45,10 +45,9 @@ class JointSearcher(Searcher):
         places = np.flatnonzero(known)
         found: list[tuple[Hit, ...] | None] = [None] * len(texts)
         for place, one in zip(places, self._nearest(vectors[places], k, among), strict=True):
-            found[place] = tuple(
-                hit_of(rank, self._items[int(position)], float(score))
-                for rank, (position, score) in enumerate(zip(one.positions, one.scores, strict=True), start=1)
-            )
+            items = self._items.at(one.positions.tolist())
+            ranked = enumerate(zip(items, one.scores.tolist(), strict=True), start=1)
+            found[place] = tuple(hit_of(rank, item, score) for rank, (item, score) in ranked)
         return found
 
     def _nearest(
