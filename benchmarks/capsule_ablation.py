@@ -4,7 +4,11 @@ self-attention ≥ dynamic > none, and capsules > fully connected (Duarte et al.
 each setting of `TRIALS`, seed 0; the setting that finds most on validation data is trained with the other seeds, and
 all seeds are judged on test data, row against row, seed by seed:
 
-    python -m benchmarks.capsule_ablation
+    python -m benchmarks.capsule_ablation [--worlds plain "8 scenes"] [--only routing-em]
+
+Iterative routings and the set transformer project their secondary poses (Eq. 3 with x̂). Where a routing allows it, the
+preset projects the primary ones; rows `…-secondary` are those routings with secondary poses, so that all routings are
+compared under one reading of Eq. 3. Rows that are not asked for stay on the page as they are.
 
 All at a proxy's size, the preset `capsule-howto-tiny` and its variants for a few hundred steps, so that every row's
 search takes minutes. In the worlds with scenes a clip's scene decides what its features mean.
@@ -15,11 +19,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmarks.comparison.paired import Difference, paired
 from benchmarks.machine import processor, versions
+from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
@@ -32,17 +38,35 @@ RESULTS = Path(__file__).parent / "results"
 PRESET = "capsule-howto-tiny"
 COMMAND = "python -m benchmarks.capsule_ablation"
 METRIC = "t2v/r10"
-ROWS: Mapping[str, str] = {
-    "routing-none": "no routing (15.3, 41.9)",
-    "routing-dynamic": "dynamic (17.0, 44.3)",
-    "routing-em": "EM (5.8, 24.2)",
-    "routing-set-transformer": "set transformer (16.5, 40.0)",
-    "routing-self-attention": "self-attention (18.6, 44.0)",
-    "fully-connected": "fully connected, no capsules (15.5, 40.0)",
-    "self-attention": "self-attention over tokens, no capsules (13.8, 36.2)",
-    "": "capsules of the base preset (19.3, 47.3)",
+SHOWN = ("t2v/r1", METRIC)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A row of Tables 3 and 5: which variant of the preset, with which changes."""
+
+    what: str
+    """With the paper's R@1 and R@10 on YouCook2 in brackets."""
+    variant: str = ""
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+
+_SECONDARY = {"model.projected_poses": "secondary"}
+ROWS: Mapping[str, Network] = {
+    "routing-none": Network("no routing (15.3, 41.9)", "routing-none"),
+    "routing-none-secondary": Network("no routing, secondary poses", "routing-none", _SECONDARY),
+    "routing-dynamic": Network("dynamic (17.0, 44.3)", "routing-dynamic"),
+    "routing-em": Network("EM (5.8, 24.2)", "routing-em"),
+    "routing-set-transformer": Network("set transformer (16.5, 40.0)", "routing-set-transformer"),
+    "routing-self-attention": Network("self-attention (18.6, 44.0)", "routing-self-attention"),
+    "routing-self-attention-secondary": Network(
+        "self-attention, secondary poses", "routing-self-attention", _SECONDARY
+    ),
+    "fully-connected": Network("fully connected, no capsules (15.5, 40.0)", "fully-connected"),
+    "self-attention": Network("self-attention over tokens, no capsules (13.8, 36.2)", "self-attention"),
+    "base": Network("capsules of the base preset (19.3, 47.3)"),
 }
-"""Variants of the preset, in the order of Tables 3 and 5, with the paper's R@1 and R@10 on YouCook2."""
+"""By name, in the order of Tables 3 and 5."""
 TRIALS: Mapping[str, Mapping[str, object]] = {
     f"{weights}, {rate:g}": {
         "model.initialization": weights,
@@ -60,10 +84,15 @@ CLAIMS = (
     ("routing-self-attention", "routing-none"),
     ("routing-self-attention", "routing-set-transformer"),
     ("routing-self-attention", "routing-em"),
-    ("", "fully-connected"),
-    ("", "self-attention"),
+    ("routing-self-attention-secondary", "routing-dynamic"),
+    ("routing-dynamic", "routing-none-secondary"),
+    ("routing-self-attention-secondary", "routing-none-secondary"),
+    ("routing-self-attention-secondary", "routing-set-transformer"),
+    ("routing-self-attention-secondary", "routing-em"),
+    ("base", "fully-connected"),
+    ("base", "self-attention"),
 )
-"""(better, worse) as the paper has it; "" is the base preset."""
+"""(better, worse) as the paper has it."""
 _QUIET = {"noise": 0.3, "style": 0.5, "misalignment": 0.0, "mention": 0.9}
 WORLDS: Mapping[str, Mapping[str, float]] = {
     "plain": {},
@@ -87,6 +116,8 @@ class Flags:
     """Trainings of every row at its best setting."""
     worlds: tuple[str, ...] = ("plain", "8 scenes")
     """Which of them: plain, 8 scenes, 64 scenes."""
+    only: tuple[str, ...] = ()
+    """Rows to measure (default: all)."""
     minutes: float = 1e9
     """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
 
@@ -98,6 +129,7 @@ class Row:
     trials: Mapping[str, float]
     best: str
     figures: Mapping[str, Sequence[float]]
+    """Of SHOWN, on test data by seed."""
 
 
 class OutOfTime(Exception):
@@ -108,25 +140,42 @@ def main(argv: Sequence[str]) -> None:
     """Run what is missing, as far as the minutes reach, and write the page of the rows that are finished."""
     flags = parse(Flags, argv, COMMAND)
     until = time.monotonic() + 60 * flags.minutes
-    found = {name: _world(name, flags, until) for name in flags.worlds}
+    place = RESULTS / "capsule_ablation.json"
+    kept = known(json.loads(place.read_text()) if place.exists() else {}, flags)
+    found = {name: _in_order(kept.get(name, {}) | _world(name, flags, until)) for name in flags.worlds}
+    found = {name: _in_order(kept.get(name, {})) for name in WORLDS if name not in found and name in kept} | found
     if not any(found.values()):
         print("time is over before a row was finished; the same command goes on")
         return
     figures = {name: {row: asdict(one) for row, one in rows.items()} for name, rows in found.items()}
     settings = asdict(flags) | {"machine": processor(), "versions": versions("torch", "numpy")}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "capsule_ablation.json").write_text(json.dumps(settings | {"worlds": figures}, indent=1) + "\n")
     page = markdown(found, flags)
-    (RESULTS / "capsule_ablation.md").write_text(page)
+    write_page(page_folder(str(RESULTS)), place.stem, settings | {"worlds": figures}, page)
     print(page)
 
 
+def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Row]]:
+    """By world the rows of an earlier page with the same size, without those that are to be measured."""
+    if any(page.get(name) != getattr(flags, name) for name in ("clips", "steps", "seeds")):
+        return {}
+    again = flags.only or tuple(ROWS)
+    worlds: Mapping[str, Mapping[str, Any]] = page["worlds"]
+    return {
+        world: {name: Row(**row) for name, row in rows.items() if world not in flags.worlds or name not in again}
+        for world, rows in worlds.items()
+    }
+
+
+def _in_order(rows: Mapping[str, Row]) -> dict[str, Row]:
+    return {name: rows[name] for name in ROWS if name in rows}
+
+
 def _world(name: str, flags: Flags, until: float) -> dict[str, Row]:
-    """The rows that are finished, or are when the minutes are over."""
+    """The rows that are asked for and finished, or are when the minutes are over."""
     folder = f"{flags.work}/{name.replace(' ', '-')}"
     data = _data(f"{folder}/data", WORLDS[name], flags.clips)
     found = {}
-    for row in ROWS:
+    for row in flags.only or ROWS:
         with suppress(OutOfTime):
             found[row] = search(row, data, f"{folder}/runs", flags, until)
     return found
@@ -146,7 +195,7 @@ def search(row: str, data: str, out: str, flags: Flags, until: float) -> Row:
     """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin after `until`."""
 
     def train(trial: str, seeds: int) -> Mapping[str, Sequence[float]]:
-        variant = f"{row or 'base'}/{trial.replace(', ', '-')}"
+        variant = f"{row}/{trial.replace(', ', '-')}"
         done = Path(out, variant, f"seed-{seeds - 1}", "figures-test.json").exists()
         if not done and time.monotonic() > until:
             raise OutOfTime
@@ -154,7 +203,8 @@ def search(row: str, data: str, out: str, flags: Flags, until: float) -> Row:
 
     trials = {trial: train(trial, 1)[f"val/{METRIC}"][0] for trial in TRIALS}
     best = max(trials, key=lambda trial: trials[trial])
-    return Row(trials, best, [train(best, count) for count in range(1, flags.seeds + 1)][-1])
+    figures = [train(best, count) for count in range(1, flags.seeds + 1)][-1]
+    return Row(trials, best, {name: figures[f"test/{name}"] for name in SHOWN})
 
 
 def _trained(variant: str, config: TrainConfig, data: str, out: str, seeds: int) -> Mapping[str, Sequence[float]]:
@@ -168,7 +218,9 @@ def row_config(row: str, trial: str, steps: int) -> TrainConfig:
     """A variant of the preset with a trial's settings, trained in this process."""
     fixed = {"scaling.workers": 0, "training.epochs": 1000, "training.max_steps": steps}
     rare = {"training.validate_every": 1000, "training.log_every": 50}
-    return override(preset(f"{PRESET}-{row}" if row else PRESET), {**fixed, **rare, **TRIALS[trial]})
+    network = ROWS[row]
+    base = preset(f"{PRESET}-{network.variant}" if network.variant else PRESET)
+    return override(base, {**fixed, **rare, **network.changes, **TRIALS[trial]})
 
 
 def compare(figures: Mapping[str, Sequence[float]]) -> list[Difference]:
@@ -196,10 +248,10 @@ def _row_lines(rows: Mapping[str, Row]) -> list[str]:
     head = f"| row | R@1 | R@10 | its setting | R@10 on validation data of {'; '.join(TRIALS)} |"
     lines = [head, "|---|---:|---:|---|---|"]
     for name, row in rows.items():
-        first, ten = (_figure(row.figures[f"test/t2v/{metric}"]) for metric in ("r1", "r10"))
+        first, ten = (_figure(row.figures[metric]) for metric in SHOWN)
         tried = "; ".join(f"{value:.1f}" for value in row.trials.values())
-        lines.append(f"| {ROWS[name]} | {first} | **{ten}** | {row.best} | {tried} |")
-    missing = [f"| {what} | not run | | | |" for name, what in ROWS.items() if name not in rows]
+        lines.append(f"| {ROWS[name].what} | {first} | **{ten}** | {row.best} | {tried} |")
+    missing = [f"| {network.what} | not run | | | |" for name, network in ROWS.items() if name not in rows]
     return [*lines, *missing]
 
 
@@ -209,9 +261,9 @@ def _figure(values: Sequence[float]) -> str:
 
 
 def _claim_lines(rows: Mapping[str, Row]) -> list[str]:
-    differences = compare({name: row.figures[f"test/{METRIC}"] for name, row in rows.items()})
+    differences = compare({name: row.figures[METRIC] for name, row in rows.items()})
     lines = [
-        f"| {one.better or 'base'} − {one.worse} | {one.difference.mean:+.1f} ± {one.difference.half_width or 0:.1f} "
+        f"| {one.better} − {one.worse} | {one.difference.mean:+.1f} ± {one.difference.half_width or 0:.1f} "
         f"| {one.verdict} |"
         for one in differences
     ]

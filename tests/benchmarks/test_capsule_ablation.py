@@ -1,6 +1,7 @@
 """Every row has the same search, rows are compared seed by seed, and a verdict needs a clear interval."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_differences_are_paired_by_seed() -> None:
     assert clear.verdict == "holds"
     assert found["routing-self-attention", "routing-none"].verdict == "undecided"
     assert found["routing-self-attention", "routing-em"].verdict == "contradicted"
-    assert ("", "fully-connected") not in found  # nothing was measured of it
+    assert ("base", "fully-connected") not in found  # nothing was measured of it
 
 
 def test_one_seed_decides_nothing() -> None:
@@ -53,7 +54,7 @@ def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.
     runs = _Runs(monkeypatch)
     row = capsule_ablation.search("routing-em", "data", str(tmp_path), Flags(seeds=3), until=float("inf"))
     assert row.best == list(TRIALS)[1]
-    assert row.figures["test/t2v/r10"] == (10.0, 10.0, 10.0)
+    assert row.figures["t2v/r10"] == (10.0, 10.0, 10.0)
     assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [1, 2, 3]
 
 
@@ -70,14 +71,14 @@ def test_rows_and_worlds_are_those_of_the_product() -> None:
     for row in ROWS:
         for trial in TRIALS:
             config = capsule_ablation.row_config(row, trial, 7)
-            assert config.preset == (f"{PRESET}-{row}" if row else PRESET)
+            assert config.preset == (PRESET if row == "base" else f"{PRESET}-{ROWS[row].variant}")
             assert config.training.max_steps == 7
     for world in WORLDS.values():
         SyntheticSettings.model_validate(world)
 
 
 def test_the_page_says_what_every_trial_found() -> None:
-    figures = {"test/t2v/r1": (1.0, 3.0), "test/t2v/r10": (10.0, 30.0)}
+    figures = {"t2v/r1": (1.0, 3.0), "t2v/r10": (10.0, 30.0)}
     row = Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), figures)
     page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, Flags(seeds=2))
     assert "; ".join(["12.3"] * len(TRIALS)) in page
@@ -96,3 +97,13 @@ def test_rows_that_time_does_not_reach_are_left_out_and_named(monkeypatch: pytes
     rows = capsule_ablation._world("plain", flags, until=float("-inf"))
     assert list(rows) == ["routing-none"]
     assert markdown({"plain": rows}, flags).count("not run") == len(ROWS) - 1
+
+
+def test_rows_of_the_page_are_kept_unless_they_are_measured_or_of_another_size() -> None:
+    row = asdict(Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)}))
+    size = {"clips": 6000, "steps": 200, "seeds": 3}
+    page = {**size, "worlds": {"plain": {"base": row, "routing-em": row}, "8 scenes": {"base": row}}}
+    found = capsule_ablation.known(page, Flags(worlds=("plain",), only=("routing-em",)))
+    assert {world: list(rows) for world, rows in found.items()} == {"plain": ["base"], "8 scenes": ["base"]}
+    assert capsule_ablation.known(page, Flags(steps=201)) == {}
+    assert capsule_ablation.known({}, Flags()) == {}
