@@ -149,8 +149,10 @@ def main(argv: Sequence[str]) -> None:
     until = time.monotonic() + 60 * flags.minutes
     place = RESULTS / "capsule_ablation.json"
     kept = known(json.loads(place.read_text()) if place.exists() else {}, flags)
-    found = {name: _in_order(kept.get(name, {}) | _world(name, flags, until)) for name in flags.worlds}
-    found = {name: _in_order(kept.get(name, {})) for name in WORLDS if name not in found and name in kept} | found
+    measured = {name: _world(name, flags, until) for name in flags.worlds}
+    found = {
+        name: _in_order(kept.get(name, {}) | measured.get(name, {})) for name in WORLDS if name in {*kept, *measured}
+    }
     if not any(found.values()):
         print("time is over before a row was finished; the same command goes on")
         return
