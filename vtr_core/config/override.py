@@ -77,7 +77,7 @@ def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
     known = [other for other in setting_names(values) if not other.endswith(".kind")]
     groups = {other.rpartition(".")[0] for other in setting_names(values) if "." in other}
     ends_so = get_close_matches(name, same_end(name, setting_names(values)), n=1, cutoff=_SAME_END)
-    very_like = ends_so or get_close_matches(name, known, n=1, cutoff=_SAME_NAME)
+    very_like = ends_so or get_close_matches(name, [*known, *groups], n=1, cutoff=_SAME_NAME)
     above = get_close_matches(name.rpartition(".")[0], groups, n=1, cutoff=_SAME_NAME)
     found = very_like or above or get_close_matches(name, [*known, *groups], n=1)
     if not found:
