@@ -59,6 +59,9 @@ _SMALL_MSRVTT: Changes = {"training.epochs": 60, "training.validate_every": 5}
 _BY_SCENE: Changes = {
     "model.initialization": "scaled",
     "model.routing.carried_presence": 2.0,
+    "optimizer.warmup_steps": 20,
+    "optimizer.gradient_clip": 5.0,
+    "batch.videos": 128,
     "training.epochs": 1000,
     "training.max_steps": 220,
     "training.validate_every": 1000,
@@ -260,7 +263,7 @@ def _scenes(flags: Flags) -> Mapping[str, str]:
 
     folder = f"{flags.work}/data/8-scenes"
     if not splits(folder):
-        clips = Synthetic(scenes=8, noise=0.3, style=0.5, misalignment=0.0, mention=0.9)
+        clips = Synthetic(scenes=8, noise=0.3, style=0.5, misalignment=0.0, mention=0.9, num_clips=12_000)
         ingest(clips, IngestFlags(out=folder))
     return splits(folder)
 
