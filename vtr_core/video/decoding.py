@@ -11,7 +11,7 @@ from av.video.stream import VideoStream
 from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureChunks, SoundChunks
 from vtr_core.video.faults import Fault, VideoFault
-from vtr_core.video.opening import DECODER_FAULTS, opened
+from vtr_core.video.opening import DECODER_FAULTS, opened, said_by
 from vtr_core.video.order import OrderedTimes
 from vtr_core.video.sampling import Uniform
 from vtr_core.video.sound import MAX_LEAP_S
@@ -100,7 +100,7 @@ def _passed(
         except DECODER_FAULTS as error:
             if entered:
                 raise _NotEnteredError from error
-            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({error})") from error
+            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be decoded ({said_by(error)})") from error
 
 
 def _length(location: Location) -> float:
@@ -111,7 +111,7 @@ def _length(location: Location) -> float:
             for packet in container.demux(video_stream(container, str(location))):
                 end = max(end, _packet_end(packet, zero))
         except DECODER_FAULTS as error:
-            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be read to its end ({error})") from error
+            raise VideoFault(Fault.DAMAGED_VIDEO, f"{location} cannot be read to its end ({said_by(error)})") from error
     return end or _USUAL_FRAME_S
 
 

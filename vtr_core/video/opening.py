@@ -73,4 +73,10 @@ def _container(source: pa.NativeFile, location: Location) -> InputContainer:
         options = {"format_whitelist": ",".join(FORMATS)}
         return av.open(source, mode="r", options=options, metadata_errors="replace")
     except DECODER_FAULTS as error:
-        raise VideoFault(Fault.NOT_A_VIDEO, f"{location} is no video of a format that is read ({error})") from error
+        what = f"{location} is no video of a format that is read ({said_by(error)})"
+        raise VideoFault(Fault.NOT_A_VIDEO, what) from error
+
+
+def said_by(error: Exception) -> str:
+    """What is wrong in FFmpeg's words, without the number and the stream's name that PyAV writes around them."""
+    return (isinstance(error, av.error.FFmpegError) and error.strerror) or str(error)
