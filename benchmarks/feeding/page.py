@@ -26,6 +26,8 @@ GOALS = (
 )
 """(contestant, at least so many times its rate)."""
 MAX_MEMORY_RATIO, MAX_FIRST_BATCH_S = 1.05, 3.0
+LEAST_ROWS = 400_000
+"""Clips from which the goals are judged: fewer lie in the system's cache of files, and are read in a moment."""
 
 
 def rates(rounds: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -95,8 +97,9 @@ def _contestants(figures: Mapping[str, Any]) -> list[str]:
 
 
 def _goals(figures: Mapping[str, Any]) -> list[str]:
+    judged = figures["rows"] >= LEAST_ROWS
     rows = [
-        f"| {what} | {goal:g} | {measured:.3f} | {'yes' if met else '**no**'} |"
+        f"| {what} | {goal:g} | {measured:.3f} | {('yes' if met else '**no**') if judged else 'not judged'} |"
         for what, goal, measured, met in goals(figures)
     ]
     return ["| ours with one worker | goal | measured | reached |", "|---|---:|---:|---|", *rows, ""]

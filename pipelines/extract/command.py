@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.extract.extractor import extractor
 from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.ranges import check_ranges
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> None:
     """Run the command."""
-    if list(argv) == ["--list"]:
+    if "--list" in argv:
         from pipelines.extract.listing import print_recipes
 
         print_recipes()
@@ -57,6 +58,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     from vtr_core.storage import check_writable, locate
     from vtr_core.video.decoders import chosen_decoder
 
+    check_ranges(flags)
     decoder, why = chosen_decoder(flags.decoder)
     source = _source(flags, decoder)
     check_writable(locate(flags.out))
@@ -97,6 +99,7 @@ def _pieces(flags: ExtractFlags) -> "WordTable | None":
 
 
 def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoFileVideos | VideoFileFrames":
+    from vtr_core.data.sources.files.tables import FORMATS
     from vtr_core.data.sources.pairs.rows import kept_columns
     from vtr_core.data.sources.videos.annotated import DATA_SETS
     from vtr_core.data.sources.videos.captioned import SUBTITLES
@@ -104,12 +107,18 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
     from vtr_core.extraction.frame_source import VideoFileFrames
     from vtr_core.extraction.pictures import FrameSettings
     from vtr_core.extraction.source import VideoFileClips, VideoFileVideos
+    from vtr_core.storage import locate
 
     chosen = _recipes(flags, decoder)
     if flags.captions is None:
         raise ConfigError(
             "--captions is missing: a table with the columns id, caption and video, or the word subtitles; or give "
             "--features-only for .npy files without captions"
+        )
+    if flags.captions not in (*DATA_SETS, SUBTITLES) and not locate(flags.captions).name.lower().endswith(FORMATS):
+        raise ConfigError(
+            f"--captions is {flags.captions}; give a table ({', '.join(FORMATS)}), {SUBTITLES}, or with --annotations "
+            f"{', '.join(DATA_SETS)}"
         )
     if (flags.captions in DATA_SETS) != (flags.annotations is not None):
         raise ConfigError(f"--annotations goes with --captions {', '.join(DATA_SETS)}, and each of them with it")
@@ -129,10 +138,12 @@ def _source(flags: ExtractFlags, decoder: "Decoder") -> "VideoFileClips | VideoF
 
 def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
     """The recipes with their weights; none where frames are stored instead of features."""
-    from vtr_core.extraction.chosen import choose
+    from vtr_core.extraction.chosen import check_weights, choose
 
     if flags.records != "frames":
-        return choose(flags.recipe, flags.weights, decoder)
+        chosen = choose(flags.recipe, flags.weights, decoder)
+        check_weights(chosen, flags.weights)
+        return chosen
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:
         raise ConfigError(
             "--records frames keeps pictures and no features: leave out --recipe, --weights and --keep-features, or "

@@ -2,11 +2,12 @@
 
 from pipelines.extract.extractor import extractor
 from pipelines.extract.flags import ExtractFlags
+from pipelines.extract.ranges import check_ranges
 from pipelines.progress import Meter
 from vtr_core.data.sources.source import Drops
 from vtr_core.data.sources.videos.inventory import Inventory
 from vtr_core.errors import ConfigError
-from vtr_core.extraction.chosen import choose
+from vtr_core.extraction.chosen import check_weights, choose
 from vtr_core.extraction.npy_files import NpyFolder, write_features
 from vtr_core.storage import check_writable, locate
 from vtr_core.video.decoders import chosen_decoder
@@ -16,9 +17,11 @@ def features_only(flags: ExtractFlags) -> Drops:
     """Write the missing files, also of an interrupted extraction, and print what was dropped."""
     if flags.thumbnails or flags.records == "frames":
         raise ConfigError("--features-only writes .npy files alone: leave out --thumbnails and --records")
+    check_ranges(flags)
     decoder, why = chosen_decoder(flags.decoder)
     print(f"extract: {why}", flush=True)
     chosen = choose(flags.recipe, flags.weights, decoder)
+    check_weights(chosen, flags.weights)
     files = Inventory(flags.videos, flags.anywhere).files
     check_writable(locate(flags.out))
     drops = Drops(flags.strict)

@@ -105,5 +105,6 @@ def test_rows_of_the_page_are_kept_unless_they_are_measured_or_of_another_size()
     page = {**size, "worlds": {"plain": {"base": row, "routing-em": row}, "8 scenes": {"base": row}}}
     found = capsule_ablation.known(page, Flags(worlds=("plain",), only=("routing-em",)))
     assert {world: list(rows) for world, rows in found.items()} == {"plain": ["base"], "8 scenes": ["base"]}
+    assert capsule_ablation.known(page, Flags(seeds=5, worlds=())) == capsule_ablation.known(page, Flags(worlds=()))
     assert capsule_ablation.known(page, Flags(steps=201)) == {}
     assert capsule_ablation.known({}, Flags()) == {}

@@ -28,6 +28,7 @@ def test_a_kind_brings_its_defaults_and_takes_its_own_settings() -> None:
         ({"loss.margn.value": 1}, "no setting loss.margn.value; did you mean loss.margin.value?"),
         ({"loss.margn": 1}, "no setting loss.margn; known there: loss.margin.kind, loss.margin.value"),
         ({"optimzer.learning_rat": 1}, "did you mean optimizer.learning_rate?"),
+        ({"optimzer.kind": "adam"}, "no setting optimzer.kind; known there: optimizer.algorithm, "),
         ({"nothing.at.all": 1}, "no setting nothing.at.all"),
         ({"batch.videos": -1}, r"batch.videos: .*greater than 0 \(given: -1\)"),
         ({"loss.margin.value": -1}, "loss.margin.value: "),

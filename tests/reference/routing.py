@@ -44,7 +44,7 @@ def dynamic(module, poses, activations):
         routed = [squash(sum(coupling[i][j] * votes[i][j] for i in range(count))) for j in range(count)]
         for i in range(count):
             for j in range(count):
-                logits[i][j] = logits[i][j] + votes[i][j] @ routed[j]
+                logits[i][j] = logits[i][j] + module.agreement_scale * (votes[i][j] @ routed[j])
     return _secondary(module, routed)
 
 
@@ -70,7 +70,10 @@ def em(module, poses, activations):
             means.append(mean)
             variances.append(variance)
         for i in range(count):
-            weighted = [found[j] * _density(votes[i][j], means[j], variances[j]) for j in range(count)]
+            densities = [_density(votes[i][j], means[j], variances[j]) for j in range(count)]
+            if module.density == "mean":
+                densities = [density ** (1 / side**2) for density in densities]
+            weighted = [activation * density for activation, density in zip(found, densities, strict=True)]
             assigned[i] = [value / sum(weighted) for value in weighted]
     return means, [torch.tensor(value, dtype=poses.dtype) for value in found]
 

@@ -22,7 +22,7 @@ def double_margin(
     return total
 
 
-def agree(votes: Tensor, iterations: int, nonlinearity: str, over_outputs: bool) -> Tensor:
+def agree(votes: Tensor, iterations: int, nonlinearity: str, over_outputs: bool, scale: float = 1.0) -> Tensor:
     """Routing of one image's votes (outputs, inputs, dim), with autograd through every round."""
     outputs, inputs, _ = votes.shape
     logits = torch.zeros(outputs, inputs, dtype=votes.dtype)
@@ -39,7 +39,7 @@ def agree(votes: Tensor, iterations: int, nonlinearity: str, over_outputs: bool)
                 poses.append(s / length * length**2 / (1 + length**2))
         if number < iterations - 1:
             logits = logits + torch.stack(
-                [torch.stack([votes[j, i] @ poses[j] for i in range(inputs)]) for j in range(outputs)]
+                [torch.stack([scale * (votes[j, i] @ poses[j]) for i in range(inputs)]) for j in range(outputs)]
             )
     return torch.stack(poses)
 

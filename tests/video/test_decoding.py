@@ -190,6 +190,10 @@ def _bad(kind: str, folder: Path) -> Path:
         case "cut":
             whole = grey_video(folder / "v.mkv", [k / 5 for k in range(25)], size=(160, 120), codec=Codec("ffv1"))
             path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+        case "cut avi":  # of which FFmpeg estimates the duration by the size of the file
+            loud = Codec("mpeg4", sound="pcm_s16le")
+            whole = grey_video(folder / "v.avi", [k / 5 for k in range(29)], sound_s=5.8, codec=loud, frame_rate=5)
+            path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
         case "headless":
             whole = grey_video(folder / "v.mp4", [k / 5 for k in range(25)])
             path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
@@ -221,6 +225,7 @@ def _sound_alone(whole: Path) -> Path:
         ("headless", Fault.NOT_A_VIDEO),
         ("sound alone", Fault.NO_VIDEO_STREAM),
         ("cut", Fault.TRUNCATED_VIDEO),
+        ("cut avi", Fault.TRUNCATED_VIDEO),
     ],
 )
 def test_a_bad_file_has_its_reason(kind: str, fault: Fault, tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
             return dict(load_file(file))
         content = _content(file)
     except (*READ_FAULTS, *ARCHIVE_FAULTS) as error:
-        raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
+        raise CheckpointError(
+            f"{file} is not a file of weights ({_why(error)}); give .safetensors or torch's"
+        ) from error
     for inner in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):
             content = content[inner]
@@ -53,6 +55,11 @@ def convert(file: str | Path, out: Path) -> Mapping[str, Tensor]:
     except (OSError, SafetensorError) as error:
         raise ConfigError(f"{out} cannot be written ({error}); give a file in a folder that can be") from error
     return state
+
+
+def _why(error: Exception) -> str:
+    """Why a file is not read; torch's own words for its pickles advise to run their code."""
+    return "no pickle of tensors alone" if isinstance(error, pickle.UnpicklingError) else str(error)
 
 
 def _content(file: str | Path) -> object:

@@ -10,8 +10,8 @@ from vtr_core.config.setting_names import same_end, setting_names
 from vtr_core.config.settings import Settings
 from vtr_core.errors import ConfigError
 
-_SAME_END = 0.75
-"""How like a setting's name another must be whose last part is the same (`SequenceMatcher.ratio`)."""
+_SAME_END, _SAME_NAME = 0.75, 0.85
+"""How like a name the one that is meant must be, where their last parts are the same, and elsewhere."""
 C = TypeVar("C", bound=Settings)
 
 
@@ -77,7 +77,9 @@ def _unknown(name: str, values: Mapping[str, Any]) -> ConfigError:
     known = [other for other in setting_names(values) if not other.endswith(".kind")]
     groups = {other.rpartition(".")[0] for other in setting_names(values) if "." in other}
     ends_so = get_close_matches(name, same_end(name, setting_names(values)), n=1, cutoff=_SAME_END)
-    found = ends_so or get_close_matches(name, [*known, *groups], n=1)
+    very_like = ends_so or get_close_matches(name, [*known, *groups], n=1, cutoff=_SAME_NAME)
+    above = get_close_matches(name.rpartition(".")[0], groups, n=1, cutoff=_SAME_NAME)
+    found = very_like or above or get_close_matches(name, [*known, *groups], n=1)
     if not found:
         return ConfigError(f"no setting {name}; known here: {', '.join(values)}")
     if found[0] in groups:

@@ -44,6 +44,16 @@ def choose(names: Sequence[str], weights: Mapping[str, str], decoder: Decoder = 
     return tuple(_with_weights(recipe(name), weights, decoder) for name in names)
 
 
+def check_weights(chosen: Sequence[Chosen], given: Mapping[str, str]) -> None:
+    """CheckpointError for a given file that does not fill its network, which is loaded on the CPU and let go of.
+
+    Before a job begins: Ray starts actors that fail where they are made again and again.
+    """
+    for one in chosen:
+        if one.recipe.name in given:
+            one.recipe.load(one.weights, "cpu")
+
+
 def _with_weights(one: Recipe, given: Mapping[str, str], decoder: Decoder) -> Chosen:
     file = weights_file(one, given)
     if file is None:

@@ -21,6 +21,8 @@ from vtr_core.video.streams import Chunk, End, PictureStream, SoundStream, Strea
 _SHORTEST = 0.9
 """A file that ends before this share of its stated duration is truncated (a second less is always allowed)."""
 _USUAL_FRAME_S = 0.04
+_ESTIMATED = "avi"
+"""The format whose duration FFmpeg takes from the size of the file, so that a shortened file states a shorter one."""
 _PRESENTED = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 """Formats with the presentation time of every frame, which allow seeking."""
 
@@ -59,6 +61,14 @@ def whole(ends: Sequence[End], where: str) -> End:
         what = f"{where} says that it lasts {said:.1f} s and ends after {end:.1f} s"
         raise VideoFault(Fault.TRUNCATED_VIDEO, what)
     return End(end, said, sum(one.frames for one in ends), any(one.has_sound for one in ends))
+
+
+def stated_s(container: InputContainer, video: VideoStream) -> float:
+    """The duration in seconds that the container states; 0 where it states none. Of an AVI, by its number of frames."""
+    stated = (container.duration or 0) / 1e6
+    if container.format.name == _ESTIMATED and video.time_base:
+        return max(stated, float(video.frames * video.time_base))
+    return stated
 
 
 def cuttable_length(location: Location) -> float:
@@ -129,7 +139,7 @@ class _Pass:
         self._video.thread_type = "NONE"
         self._audio = container.streams.best("audio")
         self._zero = Fraction(container.start_time or 0, 1_000_000)
-        self._said = (container.duration or 0) / 1e6
+        self._said = stated_s(container, self._video)
         part = span or Span(tuple(asked))
         self._pictures = [PictureChunks(i, s, length, part) for i, s in asked.items() if isinstance(s, PictureStream)]
         self._sounds = [SoundChunks(i, s, where) for i, s in asked.items() if isinstance(s, SoundStream)]

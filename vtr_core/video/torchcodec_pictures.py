@@ -16,7 +16,7 @@ from torchcodec.decoders import VideoDecoder
 
 from vtr_core.storage import Location
 from vtr_core.video.chunks import PictureHolder
-from vtr_core.video.decoding import decode, has_presentation_times, video_stream, whole
+from vtr_core.video.decoding import decode, has_presentation_times, stated_s, video_stream, whole
 from vtr_core.video.faults import Fault, VideoFault
 from vtr_core.video.opening import opened
 from vtr_core.video.pictures import Picture, WholePicture
@@ -59,8 +59,8 @@ def _kept_ends(parts: Iterator[Chunk | End], ends: list[End]) -> Iterator[Chunk]
 
 def _pictures(location: Location, asked: dict[int, PictureStream], span: Span, device: str) -> Iterator[Chunk | End]:
     with opened(location) as container:  # refuses files that are no videos, as for PyAV
-        video_stream(container, str(location))
-        zero, said = (container.start_time or 0) / 1e6, (container.duration or 0) / 1e6
+        said = stated_s(container, video_stream(container, str(location)))
+        zero = (container.start_time or 0) / 1e6
         has_sound = container.streams.best("audio") is not None
     with location.filesystem.open_input_file(location.path) as source:
         try:

@@ -59,6 +59,12 @@ def test_the_published_figures_reach_the_goals_but_one():
     assert routing_page.reached(ratios) == [False, True, True, True]
 
 
+def test_a_step_of_a_few_clips_is_not_judged():
+    few, usual = _figures(), {**_figures(), "rows": routing_page.LEAST_ROWS}
+    assert routing_page.markdown(few).count("| not judged |") == len(routing_page.GOALS)
+    assert "not judged" not in routing_page.markdown(usual)
+
+
 def test_ratios_are_taken_within_a_round():
     assert paired_ratio([1.0, 20.0, 3.0], [1.0, 10.0, 1.0]) == 2.0
 
@@ -74,7 +80,7 @@ def test_a_straight_line_has_no_residual():
 
 
 def test_the_page_names_goals_that_are_missed():
-    page = routing_page.markdown(_figures())
+    page = routing_page.markdown({**_figures(), "rows": routing_page.LEAST_ROWS})
     assert "| self_attention / none | time | at most 1.05 | 5.000 | **no** |" in page
     assert "| 256 | 3.560 | 35.600 | 1.096 | 27.98 |" in page
     assert "Time: 1.000 + 0.01000·C s, R² = 1.0000, largest residual 0.0 %." in page

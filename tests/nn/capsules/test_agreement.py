@@ -8,15 +8,15 @@ import torch
 from tests.reference import siamese as reference
 from vtr_core.nn.capsules.agreement import agree, bound
 
-CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs")))
+CASES = list(itertools.product((1, 2, 4), ("tanh", "squash"), ("outputs", "inputs"), (1.0, 0.25)))
 
 
-@pytest.mark.parametrize(("iterations", "nonlinearity", "couplings"), CASES)
-def test_poses_and_gradient_equal_slow_code(iterations, nonlinearity, couplings):
+@pytest.mark.parametrize(("iterations", "nonlinearity", "couplings", "scale"), CASES)
+def test_poses_and_gradient_equal_slow_code(iterations, nonlinearity, couplings, scale):
     torch.manual_seed(0)
     votes = torch.randn(2, 3, 5, 4, dtype=torch.float64, requires_grad=True)
-    expected = torch.stack([reference.agree(v, iterations, nonlinearity, couplings == "outputs") for v in votes])
-    found = agree(votes, iterations, nonlinearity, couplings)
+    expected = torch.stack([reference.agree(v, iterations, nonlinearity, couplings == "outputs", scale) for v in votes])
+    found = agree(votes, iterations, nonlinearity, couplings, scale)
     torch.testing.assert_close(found, expected, atol=1e-9, rtol=1e-7)
     weights = torch.randn_like(expected)
     (slow,) = torch.autograd.grad((expected * weights).sum(), votes)

@@ -7,6 +7,8 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from vtr_core.config.model_inputs import Probability
 from vtr_core.config.settings import PositiveInt, Settings
 
+OverComponents = Literal["sum", "mean"]
+
 
 class SelfAttentionRouting(Settings):
     """Routing by self-attention (Duarte et al., Eq. 1 and appendix B)."""
@@ -50,6 +52,9 @@ class DynamicRouting(Settings):
     """d2, the dimension of the routed poses (Table 3's; every pair of capsules has a d1 × d2 matrix of its own)."""
     num_iterations: PositiveInt = 3
     """Number of routing iterations."""
+    agreement: OverComponents = "sum"
+    """Of a vote with a pose, over the products of their d2 components. "sum" is the dot product of Sabour et al. By
+    "mean" coupling coefficients stay soft at the start of training, whatever d2 is."""
     recompute: bool = False
     """Compute the votes anew in the backward pass in place of keeping them: those of one modality at a time are held,
     and every modality's are computed twice."""
@@ -65,6 +70,9 @@ class EmRouting(Settings):
     """Number of M-steps; an E-step lies between two of them."""
     inverse_temperature: PositiveFloat = 1.0
     """λ of the last iteration; iteration t of T has λ·t/T."""
+    density: OverComponents = "sum"
+    """Of the logarithm of a Gaussian's density at a vote, over the d2 components. "sum" is that of Hinton et al. By
+    "mean", as the cost always is, responsibilities stay soft at the start of training, whatever d2 is."""
 
 
 class SetTransformerRouting(Settings):

@@ -10,7 +10,7 @@ from typing import cast
 
 from torch import nn
 
-from vtr_core.config.blocks.routing import SelfAttentionRouting
+from vtr_core.config.blocks.routing import EmRouting, SelfAttentionRouting
 from vtr_core.nn.capsules.primary import PrimaryCapsules
 from vtr_core.nn.capsules.projection import CapsuleProjection
 from vtr_core.nn.capsules.routing.dynamic import Dynamic
@@ -164,7 +164,7 @@ def _pose_size(config: CapsuleNetConfig) -> float:
 
 def _weighted_pose_size(config: CapsuleNetConfig) -> float:
     """Root mean square of p̂ᵢxᵢ, p̂ a softmax over the capsules. For EM routing, measured at 4 to 64 capsules."""
-    if config.routing.kind == "em":
-        return float(1.15 * config.num_capsules**0.15)
+    if isinstance(config.routing, EmRouting):
+        return 0.55 if config.routing.density == "mean" else float(1.15 * config.num_capsules**0.15)
     scale = config.num_capsules if config.activation_scale == "num_capsules" else 1
     return scale * SOFTMAX_SIZE / config.num_capsules * _pose_size(config)

@@ -33,8 +33,10 @@ ONE_TO_ONE = {
 PAIRWISE = {
     "dynamic": (DynamicRouting(pose_dim=POSE_DIM), routing.dynamic),
     "dynamic, one round": (DynamicRouting(pose_dim=POSE_DIM, num_iterations=1), routing.dynamic),
+    "dynamic, mean agreement": (DynamicRouting(pose_dim=POSE_DIM, agreement="mean"), routing.dynamic),
     "em": (EmRouting(pose_dim=DIM), routing.em),
     "em, one round": (EmRouting(pose_dim=DIM, num_iterations=1, inverse_temperature=0.5), routing.em),
+    "em, mean density": (EmRouting(pose_dim=DIM, density="mean"), routing.em),
     "em, five rounds": (EmRouting(pose_dim=DIM, num_iterations=5, inverse_temperature=3.0), routing.em),
 }
 SEEDED = {

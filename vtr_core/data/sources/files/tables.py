@@ -34,7 +34,7 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         else:
             raise InputError(f"{location} is not a table that can be read; formats: {', '.join(FORMATS)}")
     except FileNotFoundError as error:
-        raise InputError(f"there is no table {location}") from error
+        raise InputError(f"there is no table {location}; give one that exists ({', '.join(FORMATS)})") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error})") from error
     except (ValueError, csv.Error, pa.ArrowException) as error:

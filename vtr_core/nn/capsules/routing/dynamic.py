@@ -18,7 +18,7 @@ class Dynamic(nn.Module):
     """C secondary capsules from C primary ones by iterated agreement (Sabour et al. 2017, procedure 1).
 
     û_ij = (pᵢxᵢ) W_ij                                       the vote of capsule i for capsule j; W_ij is d1 × d2
-    repeated, from b_ij = 0:  c_ij = softmax over j of b_ij,  v_j = squash(Σᵢ c_ij û_ij),  b_ij ← b_ij + û_ij · v_j
+    repeated, from b_ij = 0:  c_ij = softmax over j of b_ij,  v_j = squash(Σᵢ c_ij û_ij),  b_ij ← b_ij + κ û_ij · v_j
     x̂_j = v_j of the last round,  p̂ = softmax over the capsules of x̂ W_p + b_p
 
     Activations are the softmax of Duarte et al., Eq. 2, rather than the length of v_j, so that f_out gets the same kind
@@ -28,12 +28,16 @@ class Dynamic(nn.Module):
     gradient are stored once; with `recompute` only the poses are stored, and the votes are recomputed, of so many rows
     at a time that memory does not grow with the batch.
 
+    κ is 1 (`config.agreement` "sum", as published) or 1/d2 ("mean"). By the sum the couplings of untrained poses' votes
+    are nearly all 0 or 1, and three rounds hardly learn (benchmarks/results/capsule_ablation.md).
+
     W_ij is drawn with variance C/d1: the mean of C independent votes then has the variance of pᵢxᵢ for any C.
     """
 
     def __init__(self, num_capsules: int, primary_dim: int, config: DynamicRouting) -> None:
         super().__init__()
         self.num_iterations, self.recompute = config.num_iterations, config.recompute
+        self.agreement_scale = 1 / config.pose_dim if config.agreement == "mean" else 1.0
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, primary_dim, config.pose_dim))
         nn.init.normal_(self.weight, std=(num_capsules / primary_dim) ** 0.5)
         self.activations = SecondaryActivations(config.pose_dim)
@@ -53,7 +57,7 @@ class Dynamic(nn.Module):
         return self.activations(routed)
 
     def _routed(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary pose"]:
-        return agree(self._votes(poses), self.num_iterations, "squash")
+        return agree(self._votes(poses), self.num_iterations, "squash", scale=self.agreement_scale)
 
     def _votes(self, poses: Float[Tensor, "batch capsules primary"]) -> Float[Tensor, "batch secondary capsules pose"]:
         """û_ij, by one matrix product per primary capsule, whose result is reshaped without a copy."""

@@ -21,9 +21,11 @@ class Em(nn.Module):
     x̂_j = μ_j,  p̂_j = sigmoid(λ(β_a − cost_j))
 
     Differences from the publication: the cost is a mean over the d components, not their sum, so that the sigmoid does
-    not saturate. The responsibilities are constants for the gradient, as they are for EM's own M-step: the gradient
-    flows through the last M-step alone and is bounded by the variance floor, whereas gradients through E-steps explode.
-    All of it is computed in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
+    not saturate. With `config.density` "mean" the logarithm of a density is one as well: by its sum nearly all
+    responsibilities are 0 or 1 before anything is learned (benchmarks/results/capsule_ablation.md). The
+    responsibilities are constants for the gradient, as they are for EM's own M-step: the gradient flows through the
+    last M-step alone and is bounded by the variance floor, whereas gradients through E-steps explode. All of it is
+    computed in float32 or more, also under autocast. Each activation lies in [0, 1]; they do not sum to 1.
 
     W_ij is drawn with variance C/√d: the mean of C independent votes then has the variance of X_i for any C. β_u
     starts at −log √C, so that the cost is about that of the poses themselves; β_a starts at 0.
@@ -40,6 +42,7 @@ class Em(nn.Module):
             )
         self.side = side
         self.num_iterations = config.num_iterations
+        self.density = config.density
         self.inverse_temperature = config.inverse_temperature
         self.weight = nn.Parameter(torch.empty(num_capsules, num_capsules, side, side))
         nn.init.normal_(self.weight, std=(num_capsules / side) ** 0.5)
@@ -61,7 +64,7 @@ class Em(nn.Module):
             for iteration in range(1, self.num_iterations):
                 temperature = self.inverse_temperature * iteration / self.num_iterations
                 found = maximisation(votes, assigned, activations, *costs, temperature)
-                assigned = responsibilities(votes, found)
+                assigned = responsibilities(votes, found, self.density)
         return maximisation(votes, assigned, activations, *costs, self.inverse_temperature)
 
 

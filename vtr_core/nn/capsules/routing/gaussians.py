@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from vtr_core.config.blocks.routing import OverComponents
 from vtr_core.nn.precision import full_precision
 
 VARIANCE_FLOOR = 1e-4
@@ -51,13 +52,20 @@ def maximisation(
 
 @full_precision
 def responsibilities(
-    votes: Float[Tensor, "batch secondary capsules pose"], gaussians: Gaussians
+    votes: Float[Tensor, "batch secondary capsules pose"],
+    gaussians: Gaussians,
+    density: OverComponents = "sum",
 ) -> Float[Tensor, "batch secondary capsules"]:
-    """The E-step: r_ij = softmax over j of log a_j + log N(V_ij; μ_j, σ²_j); they sum to 1 for each input capsule."""
+    """The E-step: r_ij = softmax over j of log a_j + log N(V_ij; μ_j, σ²_j); they sum to 1 for each input capsule.
+
+    density: "mean" divides log N by the number of components.
+    """
     precision = 1 / gaussians.variance
     distances = torch.einsum("bjid,bjd->bji", _squared_deviations(votes, gaussians.mean), precision)
     log_normaliser = gaussians.variance.log().sum(dim=2)
     log_density = -0.5 * (distances + log_normaliser.unsqueeze(2))
+    if density == "mean":
+        log_density = log_density / votes.shape[-1]
     return (gaussians.log_activation.unsqueeze(2) + log_density).softmax(dim=1)
 
 
