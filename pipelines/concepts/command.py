@@ -25,8 +25,8 @@ class ConceptFlags:
     """Flags of `vtr concepts`."""
 
     data: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Training data set, which defines the vocabulary, and further data sets whose videos need labels; or a folder of
-    splits."""
+    """Training data set, which defines the vocabulary, and further data sets whose videos need labels; a folder of
+    splits stands for its splits, train first."""
     out: str | None = None
     """Output folder or URI of the concept table; an existing table is replaced (default: concepts in the first data set
     or folder, where vtr train finds it)."""
@@ -127,13 +127,17 @@ def _concept_settings(flags: ConceptFlags) -> "ConceptSettings":
 
 
 def _data_sets(given: Sequence[str]) -> list[str]:
-    """The splits of a folder of splits, train first; other URIs unchanged."""
+    """The splits of every folder of splits, train first; other URIs unchanged."""
+    return [uri for one in given for uri in _splits_of(one)]
+
+
+def _splits_of(uri: str) -> list[str]:
     from vtr_core.data.manifest import splits
 
-    inner = splits(given[0]) if len(given) == 1 else {}
+    inner = splits(uri)
     if "train" not in inner:
-        return list(given)
-    return [inner["train"], *(uri for name, uri in inner.items() if name != "train")]
+        return [uri]
+    return [inner["train"], *(split for name, split in inner.items() if name != "train")]
 
 
 def _print_now(line: str) -> None:

@@ -46,7 +46,8 @@ class IngestFlags:
     """Part-of-speech tagger, which makes words measure/verb: default (included), spacy:NAME or spacy:FOLDER,
     wordnet:FOLDER, treetagger:FOLDER, nltk or nltk:FOLDER (default: no parts of speech)."""
     max_words: int | Literal["longest"] | None = None
-    """Captions are cut after this number of words; longest: none is cut (default: 20)."""
+    """Captions are cut after this number of words; longest: none is cut (default: 20, or as many as those of the data
+    set of --vocabulary)."""
     videos_per_shard: int = 256
     """Videos per Parquet file."""
     strict: bool = False

@@ -32,7 +32,8 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
             raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
         max_words: int | None = flags.max_words
     else:
-        max_words = None if words["uncut"] else 20
+        max_words = _length_of(flags.vocabulary) if flags.max_words is None else None
+        max_words = max_words or (None if words["uncut"] else 20)
     return IngestOptions(
         splits=flags.splits,
         seed=flags.split_seed,
@@ -44,6 +45,13 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
         videos_per_shard=flags.videos_per_shard,
         strict=flags.strict,
     )
+
+
+def _length_of(vocabulary: str | None) -> int | None:
+    """The caption length of the data set of --vocabulary: data sets are trained on as one where theirs are equal."""
+    from vtr_core.data.manifest import Manifest, data_set
+
+    return None if vocabulary is None else Manifest.load(data_set(vocabulary, "train")).schema.max_words
 
 
 def _asked(name: str | None) -> dict[str, Any]:

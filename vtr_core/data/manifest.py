@@ -176,8 +176,9 @@ def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
     for part in parts[1:]:
         if part.schema != first.schema:
             raise DatasetError(
-                f"{part.uri} has other columns or lengths of captions than {first.uri}; ingest both with the same "
-                "features and --max-words"
+                f"{part.uri} has other columns or lengths of captions ({part.schema.max_words} words) than {first.uri} "
+                f"({first.schema.max_words} words); ingest it with the same features and --vocabulary {first.uri}, "
+                "which gives it the same length, or both with one --max-words"
             )
         if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
             raise DatasetError(

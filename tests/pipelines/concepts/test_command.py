@@ -94,6 +94,16 @@ def test_faults(
     assert not (tmp_path / "d" / "concepts" / "concepts.json").exists()
 
 
+def test_several_folders_of_splits_are_the_splits_of_all(tmp_path: Path) -> None:
+    for folder, video in (("d", "t"), ("e", "u")):
+        captioned_videos(tmp_path / folder / "train", {f"{folder}{name}": said for name, said in CAPTIONS.items()})
+        captioned_videos(tmp_path / folder / "val", {video: ["a man runs", "a man sings"]})
+    out = str(tmp_path / "table")
+    concepts.main([str(tmp_path / "d"), str(tmp_path / "e"), "--processes", "1", "--out", out])
+    places = [Path(part.uri).relative_to(tmp_path).as_posix() for part in ConceptTable.load(out).head.datasets]
+    assert places == ["d/train", "d/val", "e/train", "e/val"]
+
+
 def test_help_does_not_import_spacy() -> None:
     code = (
         "import sys; from pipelines import cli; cli.run('concepts', ['--help']); cli.run('tagger', ['train', '--help'])"

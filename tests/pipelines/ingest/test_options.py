@@ -1,5 +1,6 @@
 """Flags and presets together say how captions become words."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
 from pipelines.ingest.options import ingest_options
+from tests.builders.captioned import CaptionedVideos
+from tests.builders.toy import written
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import ConfigError
@@ -37,6 +40,13 @@ def test_a_flag_must_not_contradict_the_preset(flags: dict[str, object], message
 def test_a_caption_keeps_at_least_a_word() -> None:
     with pytest.raises(ConfigError, match="--max-words is 0; it must be at least 1, or longest"):
         ingest_options(IngestFlags(out="d", max_words=0))
+
+
+def test_captions_are_as_long_as_those_of_the_vocabulary_s_data_set(tmp_path: Path) -> None:
+    first = written(CaptionedVideos({"a": ["a dog runs", "a cat"]}), tmp_path / "first", IngestOptions(max_words=7))[0]
+    flags = IngestFlags(out="d", vocabulary=first.uri, preset="hybrid-msrvtt-published")
+    assert ingest_options(flags).max_words == 7
+    assert ingest_options(replace(flags, max_words="longest")).max_words is None
 
 
 def test_without_workers_no_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

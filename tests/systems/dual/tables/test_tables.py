@@ -73,6 +73,11 @@ def test_without_data_the_papers_figures_stand_alone(tmp_path: Path) -> None:
     assert "2048-d latent: not run. No training data was given: --data FOLDER." in page
 
 
+def test_the_hybrid_s_own_row_is_called_base(tmp_path: Path) -> None:
+    page = tables(TablesFlags(out=str(tmp_path), only=("3.2",), rows=("base", "concept")), {})
+    assert "Dual Encoding TPAMI: not run. No training data was given" in page
+
+
 def test_every_row_is_a_training_and_every_training_a_row() -> None:
     variants = {row.variant for table in PAPER.tables for row in table.rows if row.variant is not None}
     trained = {variant for variant in variants if not variant.startswith("data-")}
@@ -86,7 +91,8 @@ def test_every_row_is_a_training_and_every_training_a_row() -> None:
     [
         ({"only": ("3.9",)}, r"the paper has tables 3\.1, 3\.2"),
         ({"test": ("msrvtt=x",)}, "leave out --test"),
-        ({"rows": ("none",)}, "--rows none: the tables' rows are"),
+        ({"rows": ("none",)}, "--rows none: the tables' rows are base, latent"),
+        ({"seeds": 0}, "--seeds is 0; it must be 1 or more"),
         ({"tagged": ("brill=x",)}, "write NAME=URI, with a name of treetagger, wordnet, spacy"),
         ({"size": ("tgif",)}, "--size 'tgif': write NAME=URI"),
     ],

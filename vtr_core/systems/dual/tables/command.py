@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines.arguments import parse_with_changes, print_help, wants_help
+from pipelines.arguments import check_counts, parse_with_changes, print_help, wants_help
 from pipelines.report.json_result import written_as_json
 from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.systems.dual.tables.avs import AvsYear
     from vtr_core.systems.dual.tables.measure import Sets
+
+BASE = "base"
+"""The name of the base preset's own row in --rows, as of its folder."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class TablesFlags(PaperTablesFlags):
     avs: tuple[str, ...] = ()
     """Years of TRECVID's ad-hoc search for Table 3.4: 2016=COLLECTION,TOPICS,JUDGEMENTS, a data set and two files."""
     rows: tuple[str, ...] = ()
-    """Train only the rows of these variants, such as concept or concept-pos-spacy (default: all of the tables)."""
+    """Train only the rows of these variants, such as base (the hybrid), concept or concept-pos-spacy (default: all of
+    the tables)."""
     out: str = "runs/tables-thesis"
     """Folder of the runs and tables; finished runs are reused, interrupted ones resumed."""
 
@@ -56,6 +60,7 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
     from pipelines.tables.runs import TestSet, read_results
     from vtr_core.systems.dual.tables.avs import num_topics
 
+    check_counts("vtr tables thesis", seeds=flags.seeds, max_concurrent=flags.max_concurrent)
     chosen = chosen_tables(PAPER, flags)
     rows = [row[5:] for row in _size_rows()]
     folders, sizes, topics = _folders(flags), _named(flags.size, "--size", rows), _named(flags.topics, "--topics", rows)
@@ -65,11 +70,11 @@ def tables(flags: TablesFlags, changes: Mapping[str, Any]) -> str:
             "vtr tables thesis takes val and test of the folders of --data; leave out --test, --validation"
         )
     variants = [variant for variant in variants_of(chosen) if not variant.startswith("data-")]
-    wanted = [*flags.rows] or variants
+    wanted = ["" if name == BASE else name for name in flags.rows] or variants
     unknown = [name for name in wanted if name not in variants]
     if unknown:
         raise ConfigError(
-            f"--rows {' '.join(unknown)}: the tables' rows are {', '.join(repr(name) for name in variants)}"
+            f"--rows {' '.join(unknown)}: the tables' rows are {', '.join(name or BASE for name in variants)}"
         )
     test = [TestSet(SET, "the split test", "thesis"), *_avs_set(flags)]
     not_run = _run(flags, changes, wanted, folders)
