@@ -127,6 +127,8 @@ class Flags:
     """Rows to measure (default: all)."""
     minutes: float = 1e9
     """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
+    out: str = str(RESULTS)
+    """Folder of the page, whose other rows are kept."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,8 @@ class OutOfTime(Exception):
 def main(argv: Sequence[str]) -> None:
     """Run what is missing, as far as the minutes reach, and write the page of the rows that are finished."""
     flags = parse(Flags, argv, COMMAND)
+    place = page_folder(flags.out) / "capsule_ablation.json"
     until = time.monotonic() + 60 * flags.minutes
-    place = RESULTS / "capsule_ablation.json"
     kept = known(json.loads(place.read_text()) if place.exists() else {}, flags)
     measured = {name: _world(name, flags, until) for name in flags.worlds}
     found = {
@@ -159,7 +161,7 @@ def main(argv: Sequence[str]) -> None:
     figures = {name: {row: asdict(one) for row, one in rows.items()} for name, rows in found.items()}
     settings = asdict(flags) | {"machine": processor(), "versions": versions("torch", "numpy")}
     page = markdown(found, flags)
-    write_page(page_folder(str(RESULTS)), place.stem, settings | {"worlds": figures}, page)
+    write_page(place.parent, place.stem, settings | {"worlds": figures}, page)
     print(page)
 
 

@@ -28,9 +28,7 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
             return dict(load_file(file))
         content = _content(file)
     except (*READ_FAULTS, *ARCHIVE_FAULTS) as error:
-        raise CheckpointError(
-            f"{file} is not a file of weights ({_why(error)}); give .safetensors or torch's"
-        ) from error
+        raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
     for inner in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):
             content = content[inner]
@@ -57,15 +55,13 @@ def convert(file: str | Path, out: Path) -> Mapping[str, Tensor]:
     return state
 
 
-def _why(error: Exception) -> str:
-    """Why a file is not read; torch's own words for its pickles advise to run their code."""
-    return "no pickle of tensors alone" if isinstance(error, pickle.UnpicklingError) else str(error)
-
-
 def _content(file: str | Path) -> object:
     if is_script_archive(file):
         return script_tensors(file)
-    return torch.load(file, map_location="cpu", weights_only=True)
+    try:
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:  # torch's own words advise to run the pickle's code
+        raise pickle.UnpicklingError("no pickle of tensors alone") from error
 
 
 def load_state(module: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
