@@ -28,6 +28,11 @@ _REMARKS = (
     re.compile(r"For full helptext,? (run|see):? .*$"),
     re.compile(r"^(Required options|Value error|Parsing error|Invalid choice) "),
 )
+_UNREADABLE = re.compile(
+    r"Error parsing (?P<flag>--\S+): Could not find valid parse for arguments: \[(?P<given>.*?)\] "
+    r"Argument helptext: \S+ (?P<allowed>[^a-z(]+)(?![a-z])"
+)
+"""What tyro says of values that are not of the type of a flag of several, with the metavar of what it takes."""
 
 
 def parse(options: type[T], argv: Sequence[str], prog: str) -> T:
@@ -150,6 +155,9 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
 def _one_line(complaint: str) -> str:
     """tyro's error message without frame, reference to the help, and pydantic's remarks for programmers."""
     text = " ".join(_FRAME.sub(" ", complaint).split())
+    if unreadable := _UNREADABLE.search(text):
+        allowed = unreadable["allowed"].strip()
+        return f"{unreadable['flag']} takes {allowed}, not {unreadable['given']}"
     for remark in _REMARKS:
         text = remark.sub("", text)
     return text.strip()

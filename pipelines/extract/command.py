@@ -53,6 +53,7 @@ def run(flags: ExtractFlags) -> None:
 
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
+    from pipelines.ingest.report import tell_empty_splits
     from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
@@ -72,6 +73,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     )
     print(f"extract: listing videos and words; {why}", flush=True)
     plan = plan_ingest(source, locate(flags.out), _pieces(flags), options, flags.word_vectors)
+    tell_empty_splits(plan)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)

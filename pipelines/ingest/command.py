@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from pipelines.ingest.flags import IngestFlags, RecordFlags, Records
 from pipelines.ingest.options import given_words, ingest_options
-from pipelines.ingest.report import report
+from pipelines.ingest.report import report, tell_empty_splits
 from pipelines.ingest.word_counts import count_on_ray
 from vtr_core.errors import ConfigError, nearest
 
@@ -105,6 +105,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     options = ingest_options(flags)
     print(f"ingest {source.name}: listing videos and words", flush=True)
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count_on_ray(flags))
+    tell_empty_splits(plan)
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)

@@ -4,7 +4,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vtr_core.data.ingest.ingest import IngestResult
+    from vtr_core.data.ingest.plan import IngestPlan
     from vtr_core.data.manifest import Manifest
+
+
+def tell_empty_splits(plan: "IngestPlan") -> None:
+    """Print which of the shares of --splits no video fell into: with few videos the random split may leave one out."""
+    empty = [name for name, share in plan.options.splits.items() if share > 0 and name not in plan.splits]
+    if empty:
+        videos = sum(len(task.videos) for task in plan.tasks)
+        print(
+            f"  no data set {', '.join(empty)}: none of the {videos} videos fell into that share of --splits; give "
+            "larger shares, more videos, or another --split-seed"
+        )
 
 
 def report(result: "IngestResult", as_json: bool = False) -> None:

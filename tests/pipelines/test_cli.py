@@ -254,6 +254,12 @@ def test_a_setting_of_several_values_takes_words_as_help_says() -> None:
         override(preset("capsule-howto-tiny"), dotted_changes(["--training.epochs", "3", "stray"], "vtr", TrainFlags))
 
 
+def test_values_of_another_type_are_shown_with_what_a_flag_takes() -> None:
+    words = ["--data", "a", "b", "--data-weights", "2", "0.5"]
+    with pytest.raises(ConfigError, match=r"^vtr train: --data-weights takes \[INT \[INT \.\.\.\]\], not '2', '0\.5'$"):
+        parse(TrainFlags, words, "vtr train")
+
+
 def test_several_data_sets() -> None:
     flags = parse(EvaluateFlags, ["run", "--data", "a", "b"], "vtr evaluate")
     assert (flags.checkpoint, flags.data) == ("run", ("a", "b"))

@@ -64,11 +64,11 @@ class NpyFolder:
 
 
 def write_features(folder: NpyFolder, files: Sequence[VideoFile], extract: Extract, drops: Drops) -> Iterator[int]:
-    """Extract the videos without features; yields the number of finished videos after each."""
+    """Extract the videos without features; yields after each how many of `files` are done, left out or dropped."""
     folder.claim()
     usable = list(_distinct(files, drops))
     left = [file for file in usable if not folder.holds(file)]
-    for done, (position, found) in enumerate(extract([file.uri for file in left]), len(usable) - len(left) + 1):
+    for done, (position, found) in enumerate(extract([file.uri for file in left]), len(files) - len(left) + 1):
         if isinstance(found, Unusable):
             drops.drop(found.reason, found.what)
         else:

@@ -1,12 +1,13 @@
 """Requests to a store other than reads and writes: access checks, ETags, listings, presigned links.
 
-For locations outside S3-compatible stores checks pass, and there are no ETags, listings or links.
+Outside S3-compatible stores there are no ETags, listings or links; reading is not checked, writing in local folders is.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 import obstore
@@ -14,6 +15,7 @@ from obstore.exceptions import AlreadyExistsError
 
 from vtr_core.storage.bucket import Bucket, check_listing
 from vtr_core.storage.fault import store_fault
+from vtr_core.storage.local_folder import check_local_folder
 from vtr_core.storage.location import Location
 from vtr_core.storage.patience import Patience
 from vtr_core.storage.s3_filesystem import directly_below
@@ -46,7 +48,13 @@ def check_readable(location: Location) -> None:
 
 
 def check_writable(location: Location) -> None:
-    """StorageError unless objects may be written below `location`, which a started and aborted upload tests."""
+    """StorageError unless files may be written below the folder `location`; leaves nothing behind.
+
+    An upload to a store is started and aborted; to a local folder a nameless file is written.
+    """
+    if location.is_local:
+        check_local_folder(Path(location.path))
+        return
 
     def nothing() -> Iterator[bytes]:
         yield from ()

@@ -264,6 +264,19 @@ def test_features_alone(films: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         run("extract", [*words[:-4], "--recipe", "imagenet-lite", "--workers", "0"])
 
 
+def test_every_video_counts_as_done_when_features_alone_end(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "films").mkdir()
+    grey_video(tmp_path / "films" / "one.mkv", TIMES, sound_s=2.5)
+    (tmp_path / "films" / "one.mp4").write_bytes((films / "one.mp4").read_bytes())
+    words = [str(tmp_path / "films"), "--features-only", "--out", str(tmp_path / "f")]
+    run("extract", [*words, "--recipe", "log-mel", "--workers", "0"])
+    said = capsys.readouterr().out
+    assert "2 of 2 videos" in said
+    assert "dropped 1 × duplicate_id" in said
+
+
 def test_what_a_user_may_have_forgotten(films: Path, tmp_path: Path) -> None:
     captions = table(tmp_path, *GOOD)
     with pytest.raises(ConfigError, match="--captions is missing"):

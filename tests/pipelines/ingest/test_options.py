@@ -56,3 +56,12 @@ def test_without_workers_no_ray_is_asked(tmp_path: Path, monkeypatch: pytest.Mon
     found = ingest(Synthetic(num_clips=60), flags).manifests
     assert [len(one.shards) for one in found] == [2, 1]
     assert ingest(Synthetic(num_clips=60), flags).manifests == found
+
+
+def test_a_share_that_no_video_fell_into_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = CaptionedVideos({"a": ["a dog runs"], "b": ["a cat"]})
+    flags = IngestFlags(out=str(tmp_path / "d"), splits={"train": 0.98, "val": 0.01, "test": 0.01}, workers=0)
+    ingest(source, flags)
+    assert "no data set val, test: none of the 2 videos fell into that share of --splits" in capsys.readouterr().out
+    ingest(source, replace(flags, out=str(tmp_path / "e"), splits={"train": 0.5, "val": 0.5}))
+    assert "no data set" not in capsys.readouterr().out

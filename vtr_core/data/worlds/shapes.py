@@ -56,7 +56,8 @@ class Film:
     @property
     def caption(self) -> str:
         """A sentence that describes the film."""
-        return f"a {self.colour} {self.shape} {MOTIONS[self.motion]} while a {self.tone} tone sounds"
+        article = "an" if self.colour.startswith("o") else "a"
+        return f"{article} {self.colour} {self.shape} {MOTIONS[self.motion]} while a {self.tone} tone sounds"
 
 
 def film(seed: int, index: int) -> Film:
