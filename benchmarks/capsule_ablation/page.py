@@ -1,0 +1,52 @@
+"""The page of the ablation: for every world the rows, their searches, and the paper's claims."""
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS, compare
+from benchmarks.capsule_ablation.search import Row
+from benchmarks.capsule_ablation.worlds import WORLDS
+from benchmarks.machine import processor, versions
+from vtr_core.tables.interval import estimate
+
+
+def markdown(worlds: Mapping[str, Mapping[str, Row]], steps: int, command: str) -> str:
+    """The page of the finished rows by world."""
+    lines = [
+        "# The capsule paper's ablation, every row after the same search",
+        "",
+        f"Variants of `{PRESET}` (routings: 16 capsules, d1 = d2 = 16), {steps} steps of 128 clips (vidrel: 60): a "
+        f"proxy, not the published size. {len(TRIALS)} settings once each, the best on validation data with several "
+        "seeds. R@1 and R@10 in percent of unseen clips; in brackets the paper's on YouCook2. In synthetic worlds the "
+        "last weights are judged, on real data those of the best validation.",
+    ]
+    for name, rows in worlds.items():
+        lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
+    numbers = ", ".join(f"{name} {number}" for name, number in versions("torch", "numpy").items())
+    return "\n".join([*lines, "", f"On {processor()}; {numbers}; `{command}`."]) + "\n"
+
+
+def _row_lines(world: str, rows: Mapping[str, Row]) -> list[str]:
+    head = f"| row | seeds | R@1 | R@10 | its setting | R@10 on validation data of {'; '.join(TRIALS)} |"
+    lines = [head, "|---|---:|---:|---:|---|---|"]
+    for name, row in rows.items():
+        first, ten = (_figure(row.figures[metric]) for metric in WORLDS[world].shown)
+        tried = "; ".join(f"{value:.1f}" for value in row.trials.values())
+        seeds = len(row.figures[WORLDS[world].shown[-1]])
+        lines.append(f"| {ROWS[name].what} | {seeds} | {first} | **{ten}** | {row.best} | {tried} |")
+    missing = [f"| {network.what} | not run | | | | |" for name, network in ROWS.items() if name not in rows]
+    return [*lines, *missing]
+
+
+def _figure(values: Sequence[float]) -> str:
+    found = estimate(values)
+    return f"{found.mean:.1f}" + ("" if found.half_width is None else f" ± {found.half_width:.1f}")
+
+
+def _claim_lines(world: str, rows: Mapping[str, Row]) -> list[str]:
+    differences = compare({name: row.figures[WORLDS[world].shown[-1]] for name, row in rows.items()})
+    lines = [
+        f"| {one.better} − {one.worse} | {one.difference.mean:+.1f} ± {one.difference.half_width or 0:.1f} "
+        f"| {one.verdict} |"
+        for one in differences
+    ]
+    return ["| R@10: the paper's order, and means − sums over components | here | |", "|---|---:|---|", *lines]
