@@ -86,7 +86,13 @@ class LocalNode:
         before = set(self._cluster.alive())
         self.kill()
         self.start()
-        self._cluster.wait_for(lambda: any(n not in before and name == self.name for n, name in self._alive()))
+        self._cluster.wait_to_join(lambda: any(n not in before and name == self.name for n, name in self._alive()))
+
+    def start_again_if_ended(self) -> None:
+        """Start anew a node whose Ray has ended by itself: on a busy machine Ray gives up a start after 30 s."""
+        if self._process is not None and self._process.poll() is not None:
+            self.kill()
+            self.start()
 
     def cut_network(self) -> None:
         """Cut the node off from all others and from the machine, until `restore_network`."""
@@ -198,7 +204,17 @@ class LocalCluster:
 
     def wait_for_nodes(self, count: int) -> None:
         """Return when Ray counts `count` living nodes."""
-        self.wait_for(lambda: len(self.alive()) == count)
+        self.wait_to_join(lambda: len(self.alive()) == count)
+
+    def wait_to_join(self, condition: Callable[[], bool]) -> None:
+        """`wait_for` a condition that holds when nodes have joined; one whose start fails is started again."""
+
+        def joined() -> bool:
+            for node in self.nodes:
+                node.start_again_if_ended()
+            return condition()
+
+        self.wait_for(joined)
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         """Return when `condition` holds; what Ray cannot answer yet does not. ClusterError after VTR_RAY_PATIENCE_S."""

@@ -97,3 +97,20 @@ def test_namespaces_and_bridge_are_made_and_removed() -> None:
         network.remove(names)
     assert names.node(0) not in network.run(["ip", "netns", "list"])
     assert subnet.bridge not in network.addresses_in_use()
+
+
+def test_a_node_whose_start_fails_is_started_again(own_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, joined = own_root / "tried", own_root / "joined"
+    script = f"test -e {tried} && touch {joined} && exec sleep 60; touch {tried}; exit 1"
+    cluster = LocalCluster([NodeSpec()], isolation="processes")
+    cluster.names.folder.mkdir()
+    node = LocalNode(cluster, 1, NodeSpec(), agent=1)
+    cluster.nodes.append(node)
+    monkeypatch.setattr(node, "_command", lambda: ["sh", "-c", script])
+    monkeypatch.setattr(cluster, "alive", lambda: {"id": node.name} if joined.exists() else {})
+    node.start()
+    try:
+        cluster.wait_for_nodes(1)
+        assert tried.exists()
+    finally:
+        cluster.close()
