@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.demo.flags import DemoFlags
 from pipelines.demo.results import learning_curve_file, mlflow_page
+from pipelines.demo.world import CHANGES, PRESET, world
 
 if TYPE_CHECKING:
     from pipelines.train.finished import Finished
-
-PRESET = "capsule-howto-tiny"
 
 
 def main(argv: Sequence[str]) -> None:
@@ -39,16 +38,16 @@ def demo(flags: DemoFlags) -> None:
     from vtr_core.config.override import override
     from vtr_core.run.presets import preset
 
-    config = override(preset(PRESET), {"scaling.workers": flags.workers, "seed": flags.seed})
+    config = override(preset(PRESET), {**CHANGES, "scaling.workers": flags.workers, "seed": flags.seed})
     connect(config.scaling.cpus)
-    data = flags.data or f"data/synthetic-{flags.clips}-{flags.seed}"
-    print("1/3 a synthetic world of narrated videos, ingested to Parquet shards")
+    data = flags.data or f"data/scenes-{flags.clips}-{flags.seed}"
+    print("1/3 a synthetic world of narrated videos, whose places decide what features mean, to Parquet shards")
     _data(data, flags)
     print(f"\n2/3 training {PRESET} with {flags.workers} workers")
     out = flags.out or f"runs/demo-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     finished = train(config, TrainFlags(data=data, out=out))
-    print("\n3/3 zero-shot retrieval on videos that training never saw\n")
-    evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
+    print("\n3/3 retrieval of videos that training never saw, and without the capsules' activations\n")
+    evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",), knock_out=("activations",)))
     print(_next(data, learning_curve_file(data, finished), finished))
 
 
@@ -57,12 +56,11 @@ def _data(data: str, flags: DemoFlags) -> None:
     from pipelines.ingest.flags import IngestFlags
     from pipelines.ingest.report import report
     from vtr_core.data.manifest import splits
-    from vtr_core.data.sources.synthetic.clips import Synthetic
 
     if splits(data):
         print(f"  {data} is there already")
         return
-    report(ingest(Synthetic(num_clips=flags.clips, seed=flags.seed), IngestFlags(out=data)))
+    report(ingest(world(flags.clips, flags.seed), IngestFlags(out=data)))
 
 
 def _next(data: str, curve: str, finished: "Finished") -> str:
@@ -72,7 +70,7 @@ checkpoint      {finished.checkpoint}
 MLflow          {mlflow_page(finished)}
 
 try next        {_activation()}vtr evaluate {finished.checkpoint} --data {data}/val {data}/test
-                vtr train {PRESET} --data {data} --loss.margin.value 0.1 --model.num-capsules 32
+                vtr explain {finished.checkpoint} --capsules --data {data}/test
 your own data   a table of clips, clips.csv, with the columns id, caption, video, audio; the last two name .npy files
                 vtr ingest pairs --table clips.csv --feature-columns video audio \\
                     --splits train .8 val .1 test .1 --out data/mine

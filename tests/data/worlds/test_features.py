@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
+from pydantic import ValidationError
 
-from vtr_core.data.worlds.clips import ACTION, AGENT, PLACE, SyntheticSettings, Truth, truth
+from vtr_core.data.worlds.clips import ACTION, AGENT, PLACE, SyntheticSettings, Truth, scenes, truth
 from vtr_core.data.worlds.features import Recorder
 
 WORLD = SyntheticSettings(num_clips=600, dim_2d=48, dim_3d=32, dim_audio=16)
@@ -69,7 +71,7 @@ def videos_by_scene(concepts, count=40):
     """The video features of clips that show `concepts`, with their scenes."""
     recorder = Recorder(SCENES)
     return [
-        (int(SCENES.scene(video, 1)[0]), recorder.record(video, still([concepts]))[0]["video"].astype(np.float64))
+        (int(scenes(SCENES, video, still([concepts]))[0]), recorder.record(video, still([concepts]))[0]["video"].astype(np.float64))
         for video in range(count)
     ]
 
@@ -87,4 +89,12 @@ def test_in_a_scene_other_concepts_look_otherwise():
 
 
 def test_a_world_without_scenes_has_none():
-    assert WORLD.scene(3, 5) is None
+    assert scenes(WORLD, 3, still([[0, 1, 2, 3, 4]])) is None
+
+
+def test_a_named_scene_is_the_place() -> None:
+    named = SCENES.model_copy(update={"named_scenes": True})
+    clips = still([[0, 1, 2, 3, place] for place in (0, 3, 4, 9)])
+    assert scenes(named, 7, clips).tolist() == [0, 3, 0, 1]
+    with pytest.raises(ValidationError, match="named_scenes needs scenes, the number of scenes, such as 8"):
+        SyntheticSettings(named_scenes=True)

@@ -26,7 +26,7 @@ _OTHER_TOOL = 0.2
 class SyntheticSettings(SourceSettings):
     """Size and difficulty of the synthetic data."""
 
-    left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes"})
+    left_out_unset: ClassVar[frozenset[str]] = frozenset({"scenes", "named_scenes"})
 
     num_clips: PositiveInt = 6000
     """Approximate number of clips: the number of videos is this divided by the mean number of clips of a video."""
@@ -53,6 +53,9 @@ class SyntheticSettings(SourceSettings):
     scenes: NonNegativeInt = 0
     """Number of scenes. The scene of a clip rotates the effect of concepts on features, so that no linear map recovers
     the concepts (0: the effect of a concept is the same everywhere)."""
+    named_scenes: bool = False
+    """The scene is the clip's place, its number modulo the number of scenes, and every narration names the place.
+    Otherwise the scene is uniformly distributed, and no narration names it."""
     missing_audio: float = Field(default=0.2, ge=0, le=1)
     """Probability that a clip has no audio."""
     min_clips: PositiveInt = 3
@@ -66,6 +69,12 @@ class SyntheticSettings(SourceSettings):
             raise ValueError(f"max_clips must be at least min_clips ({self.min_clips})")
         return self
 
+    @model_validator(mode="after")
+    def _check_scenes(self) -> "SyntheticSettings":
+        if self.named_scenes and not self.scenes:
+            raise ValueError("named_scenes needs scenes, the number of scenes, such as 8")
+        return self
+
     @property
     def num_videos(self) -> int:
         """The number of videos."""
@@ -76,10 +85,6 @@ class SyntheticSettings(SourceSettings):
         """The probability of each concept of a slot."""
         weights = np.arange(1, self.num_concepts + 1, dtype=np.float64) ** -self.zipf
         return weights / weights.sum()
-
-    def scene(self, video: int, num_clips: int) -> Int[np.ndarray, " clips"] | None:
-        """The scene of each clip of a video, uniformly distributed and never mentioned; None without scenes."""
-        return self.stream(SCENES, video).integers(self.scenes, size=num_clips) if self.scenes else None
 
     def stream(self, purpose: int, index: int) -> np.random.Generator:
         """The random generator of one video (or of one slot's vectors) for one purpose."""
@@ -109,6 +114,15 @@ def truth(settings: SyntheticSettings, video: int) -> Truth:
     pauses, lengths = rng.uniform(0, 3, num_clips), rng.uniform(5, 15, num_clips)
     end = np.round(np.cumsum(pauses + lengths), 2)
     return Truth(concepts, np.round(end - lengths, 2), end)
+
+
+def scenes(settings: SyntheticSettings, video: int, content: Truth) -> Int[np.ndarray, " clips"] | None:
+    """The scene of each clip of a video, see `SyntheticSettings.named_scenes`; None without scenes."""
+    if not settings.scenes:
+        return None
+    if settings.named_scenes:
+        return content.concepts[:, PLACE] % settings.scenes
+    return settings.stream(SCENES, video).integers(settings.scenes, size=len(content))
 
 
 def neighbours(clip: int, num_clips: int) -> list[int]:
@@ -144,6 +158,7 @@ def _caption(settings: SyntheticSettings, clip: int, content: Truth, rng: np.ran
         described = others[rng.integers(len(others))]
     mentioned = rng.random(len(SLOTS)) < settings.mention
     mentioned[rng.integers(len(SLOTS))] |= not mentioned.any()
+    mentioned[PLACE] |= settings.named_scenes
     words = {}
     for slot, concept, named in zip(SLOTS, content.concepts[described], mentioned, strict=True):
         choices = names(slot, int(concept))

@@ -16,6 +16,7 @@ from vtr_core.data.worlds.clips import (
     WEIGHTS,
     SyntheticSettings,
     Truth,
+    scenes,
 )
 from vtr_core.data.worlds.words import SLOTS
 
@@ -45,7 +46,7 @@ class Recorder:
     def record(self, video: int, content: Truth) -> list[dict[str, Float16[np.ndarray, " dim"]]]:
         """The features of each clip: `video` = L2(2D) ⊕ L2(3D), and L2-normalised `audio` where the clip has sound."""
         rng = self.settings.stream(FEATURES, video)
-        scene = self.settings.scene(video, len(content))
+        scene = scenes(self.settings, video, content)
         spatial, temporal, audio = (stream.record(content, scene, rng) for stream in self._streams)
         silent = rng.random(len(content)) < self.settings.missing_audio
         visual = np.concatenate([spatial, temporal], axis=1).astype(np.float16)

@@ -2,14 +2,8 @@
 
 from typing import Any
 
-import pytest
-
-from benchmarks.knock_outs import MECHANISMS, WORLDS, markdown
-from vtr_core.config.override import override
-from vtr_core.run.build import build_model
-from vtr_core.run.made_batch import made_batch
-from vtr_core.run.models import reads_images, system_of
-from vtr_core.run.presets import preset
+from benchmarks.knock_outs.mechanisms import MECHANISMS
+from benchmarks.knock_outs.page import markdown
 
 ROW: dict[str, Any] = {
     "system": "muse",
@@ -35,15 +29,3 @@ def test_costs_are_those_of_the_same_seed() -> None:
 def test_one_seed_has_no_interval() -> None:
     row = {**ROW, "with": [30.0], "switched_off": [10.0], "trained_without": [31.0]}
     assert "| 30.0 | 10.0 (+20.0) | 31.0 (-1.0) | 1 |" in markdown({"muse-scale-4": row})
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_can_be_switched_off_and_left_out(name: str) -> None:
-    one = MECHANISMS[name]
-    assert one.world in WORLDS
-    config = override(preset(one.preset), one.changes)
-    if one.without is not None:
-        assert override(config, one.without).model != config.model or name == "captions-margin"
-    made = config if reads_images(config.model) else made_batch(config, "unit", rows=4).config
-    offered = system_of(config.model).implementation().knock_outs(build_model(made.model))
-    assert set(one.knock_out) <= set(offered)
