@@ -69,9 +69,9 @@ SCENES = SyntheticSettings(dim_2d=400, dim_3d=400, dim_audio=16, noise=0.0, styl
 
 def videos_by_scene(concepts, count=40):
     """The video features of clips that show `concepts`, with their scenes."""
-    recorder = Recorder(SCENES)
+    recorder, content = Recorder(SCENES), still([concepts])
     return [
-        (int(scenes(SCENES, video, still([concepts]))[0]), recorder.record(video, still([concepts]))[0]["video"].astype(np.float64))
+        (int(scenes(SCENES, video, content)[0]), recorder.record(video, content)[0]["video"].astype(np.float64))
         for video in range(count)
     ]
 
