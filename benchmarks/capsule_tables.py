@@ -100,12 +100,19 @@ def markdown(flags: Flags, pages: Mapping[str, str], counts: Mapping[str, int]) 
     parts = [_synthetic_head(flags), f"Tested: {tested}.", tables_alone(pages["synthetic"])]
     if "vidrel" in pages:
         parts += [_vidrel_head(flags), tables_alone(pages["vidrel"])]
-    data = "" if flags.data is None else f" --data {flags.data}"
     parts.append(
         f"On {processor()}, load {os.getloadavg()[0]:.0f} at the end, in one process without Ray; {used}; "
-        f"`python -m benchmarks.capsule_tables{data}`."
+        f"`{command_line(flags)}`."
     )
     return "\n\n".join(parts) + "\n"
+
+
+def command_line(flags: Flags) -> str:
+    """The command with the flags that decide the figures, where they are not the defaults."""
+    names = ("data", "epochs", "seeds", "vidrel_epochs", "vidrel_seeds")
+    asked = {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(Flags, name)}
+    words = [f"--{name.replace('_', '-')} {value}" for name, value in asked.items()]
+    return " ".join(["python -m benchmarks.capsule_tables", *words])
 
 
 def _synthetic_head(flags: Flags) -> str:
@@ -113,7 +120,8 @@ def _synthetic_head(flags: Flags) -> str:
 
 **The rows on the synthetic world show that every row trains, is evaluated and is resumed, not how methods compare.**
 Epochs of `capsule-howto-tiny` on invented clips and ordered steps: {flags.epochs}; seeds: {flags.seeds}.
-A row near chance has hardly begun to learn. Learning rates are the paper's or the preset's, searched for none.
+Learning rates are the published ones of a baseline or the preset's, searched for none: a row far below the others may
+only want another rate or more steps.
 Of Table 4 the sizes are a quarter, a half and twice those of the preset, 8 to 64 capsules, under the names of the
 paper's rows; its time and memory are of [the routings' page](routing.md).
 

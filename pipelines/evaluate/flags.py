@@ -14,7 +14,7 @@ SimilarityName = Literal["dot", "cosine", "neg_euclidean", "neg_volume", "all"]
 Normalization = Literal["dual_softmax", "query_bank"]
 
 
-Background = Literal["zero", "mean"]
+Background = Literal["zero", "mean", "zero_text"]
 
 
 Rescale = Literal["matrix", "query", "train"]
@@ -102,9 +102,9 @@ class LocalizationFlags:
     audio: bool = False
     """Embed video and audio of a second together."""
     background: Background | None = None
-    """Background score that spans compete with: zero, or the mean of a video's scores (default: mean under
-    neg_euclidean and neg_volume, whose scores are all below 0, so that every span would be one second long; else
-    zero)."""
+    """Background score that steps compete with: zero, the mean of a video's scores, or zero_text, the score of a zero
+    text vector in that second, and for each step an average second (default: zero_text under neg_euclidean, mean under
+    neg_volume, whose scores are all below 0, so that with zero every span would be one second long; else zero)."""
     draws: int = 10
     """Random rankings averaged for the chance level."""
     seed: int = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from rich.table import Table
 from rich.text import Text
@@ -19,11 +20,19 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.records.required_kind import require_steps
 from vtr_core.data.shards.checks import usable
-from vtr_core.metrics.steps.figures import StepFigures, by_chance, by_even_parts, centred, localise
+from vtr_core.metrics.steps.figures import (
+    ScoredVideo,
+    StepFigures,
+    by_chance,
+    by_even_parts,
+    centred,
+    centred_by_step,
+    localise,
+)
 from vtr_core.retrieval.evaluate.localization import ScoredSteps, SecondModel, score_steps
 from vtr_core.retrieval.evaluate.protocol import Protocol
 from vtr_core.retrieval.spaces import clip_space_of
-from vtr_core.similarity import SimilarityKind, never_positive
+from vtr_core.similarity import SimilarityKind
 from vtr_core.storage import locate
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
@@ -93,8 +102,7 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
 def _evaluate_one(
     loaded: LoadedModel, name: str, manifest: Manifest, similarity: SimilarityKind, flags: LocalizationFlags
 ) -> LocalizationResult:
-
-    config = loaded.config
+    config, background = loaded.config, _background(flags, similarity)
     using = SecondModel(
         model=loaded.model,
         features=config.model.inputs.features,
@@ -104,11 +112,11 @@ def _evaluate_one(
         max_rows=config.evaluation.batch_rows,
         window=flags.window,
         audio=flags.audio,
+        beyond_zero_text=background == "zero_text",
     )
     with RowsRead(manifest) as read:
         steps = score_steps(using, manifest, read.watch(row_groups(manifest)))
-    mean = _background(flags, similarity) == "mean"
-    videos = [centred(video) for video in steps.videos] if mean else steps.videos
+    videos = [_beside(background, video) for video in steps.videos]
     decodings = {
         decoding: Decoded(
             model=localise(videos, exactly_one),
@@ -122,7 +130,28 @@ def _evaluate_one(
 
 def _background(flags: LocalizationFlags, similarity: SimilarityKind) -> Background:
     """The background's score that was asked for, or that fits the similarity."""
-    return flags.background or ("mean" if never_positive(similarity) else "zero")
+    if flags.background is not None:
+        return flags.background
+    match similarity:
+        case "neg_euclidean":
+            return "zero_text"
+        case "neg_volume":
+            return "mean"
+        case "dot" | "cosine" | "generalized_jaccard":
+            return "zero"
+        case _:
+            assert_never(similarity)
+
+
+def _beside(background: Background, video: ScoredVideo) -> ScoredVideo:
+    """The video with the background's score subtracted from all others, so that the background's is 0."""
+    match background:
+        case "zero":
+            return video
+        case "mean":
+            return centred(video)
+        case "zero_text":
+            return centred_by_step(video)
 
 
 def printed(result: LocalizationResult, title: str) -> list[Printed]:

@@ -52,10 +52,10 @@ def test_every_table_of_the_synthetic_world(asked: list[tuple[TablesFlags, Mappi
 
 
 def test_the_page_marks_what_the_figures_are_of() -> None:
-    page = markdown(Flags(data="d"), {"synthetic": PAGE, "vidrel": PAGE}, {"synthetic clips": 518})
+    page = markdown(Flags(data="d", epochs=10), {"synthetic": PAGE, "vidrel": PAGE}, {"synthetic clips": 518})
     assert "not how methods compare" in page
     assert "Cells: …" not in page
     assert page.count("## Table 6: sharing") == 2
     assert "518 of synthetic clips" in page
-    assert "`python -m benchmarks.capsule_tables --data d`" in page
+    assert "`python -m benchmarks.capsule_tables --data d --epochs 10`" in page
     assert "vidrel" not in markdown(Flags(), {"synthetic": PAGE}, {})

@@ -6,7 +6,15 @@ import pytest
 from tests.reference import localization as reference
 from vtr_core.metrics.localization import ordered_steps
 from vtr_core.metrics.relevance import MetricError
-from vtr_core.metrics.steps.figures import ScoredVideo, by_chance, by_even_parts, even_parts, localise
+from vtr_core.metrics.steps.figures import (
+    ScoredVideo,
+    by_chance,
+    by_even_parts,
+    centred,
+    centred_by_step,
+    even_parts,
+    localise,
+)
 from vtr_core.metrics.steps.overlap import Overlap, StepOverlap, mean_overlap, step_overlap
 from vtr_core.metrics.steps.recall import StepHits, step_hits, step_recall
 from vtr_core.metrics.steps.truth import Segment, StepTruth, predicted_segments, whole_seconds
@@ -161,3 +169,20 @@ def test_a_video_without_frames_is_missed_whole() -> None:
     found = ScoredVideo(truth, np.ones((3, 1)))
     for figures in (localise([missing, found], True), by_chance([missing, found], True, 2, 0)):
         assert (figures.recall.task, figures.recall.video, figures.overlap.segment.iod) == (0.5, 0.5, 0.5)
+
+
+def test_a_step_that_is_far_from_every_second_keeps_its_span_where_each_step_has_its_own_mean() -> None:
+    """Under a distance the second step is 5 farther from all seconds: by the mean of the video it has one second."""
+    near = np.array(
+        [[2.0, 0, 0, 0], [2, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0], [0, 2, 0, 0], [0, 2, 0, 0], [0, 2, 0, 0]]
+    )
+    truth = StepTruth("t", ("a", "b"), (Segment(0, 3, "a"), Segment(4, 7, "b")))
+    video = ScoredVideo(truth, near[:, :2] - np.array([1.0, 6.0]))
+    by_video, by_step = (
+        localise([centred(video)], exactly_one=False),
+        localise([centred_by_step(video)], exactly_one=False),
+    )
+    assert by_step.overlap.segment.iou == 1.0
+    assert by_video.overlap.segment.iou < 0.6
+    again = [localise([make(video)], exactly_one=True) for make in (centred, centred_by_step)]
+    assert again[0] == again[1], "one second per step does not depend on the background"

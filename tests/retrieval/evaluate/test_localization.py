@@ -100,6 +100,16 @@ def test_scores_compare_each_second_with_each_step(toy: Manifest) -> None:
     assert scored.unknown_steps == ()
 
 
+def test_beyond_a_zero_text_the_length_of_a_second_is_not_counted(toy: Manifest) -> None:
+    """Of a distance, what the step's text changes is left: −‖v − s‖ + ‖v‖; of a dot product nothing is taken away."""
+    scored = by_steps(score_steps(using(similarity="neg_euclidean", beyond_zero_text=True), toy).videos)
+    seconds = [np.array([3, t, 3 + t]) for t in range(5)]
+    expected = [[np.linalg.norm(v) - np.linalg.norm(v - text(k)) for k in range(4)] for v in seconds]
+    np.testing.assert_allclose(scored[3].scores, expected, atol=1e-5)
+    dot, beyond = score_steps(using(), toy), score_steps(using(beyond_zero_text=True), toy)
+    assert [video.scores.tolist() for video in dot.videos] == [video.scores.tolist() for video in beyond.videos]
+
+
 def test_no_batch_is_larger_than_asked(toy: Manifest) -> None:
     small, large = Reader(), Reader()
     pieces, whole = score_steps(using(model=small), toy), score_steps(using(model=large, max_rows=100), toy)

@@ -37,12 +37,13 @@ def test_the_papers_rows() -> None:
 
 
 def test_baselines_are_those_that_were_published() -> None:
-    """HT100M: video and text, gated units, 1e-4; AVLnet: video, audio and text, 2.5e-4; multi-head attention."""
+    """HT100M: video, text, gated units, 1e-4; AVLnet: three modalities, 2.5e-4; MIL-NCE: 1e-3; multi-head attention."""
     ht100m, avlnet, mil_nce = (preset(f"capsule-howto-{name}") for name in ("max-margin", "avlnet", "mil-nce"))
     assert (ht100m.model.layers, ht100m.model.modalities) == ("gated_unit", ("video",))
     assert (ht100m.optimizer.learning_rate, ht100m.loss.kind) == (1e-4, "max_margin_ranking")
     assert (avlnet.model.layers, avlnet.model.modalities) == ("gated_unit", ())
     assert (avlnet.optimizer.learning_rate, avlnet.loss.kind) == (2.5e-4, "masked_margin_softmax")
+    assert (mil_nce.optimizer.learning_rate, mil_nce.optimizer.warmup_steps) == (1e-3, 24)
     assert (mil_nce.model.modalities, preset("capsule-howto-video").model.modalities) == (("video",), ("video",))
     assert preset("capsule-howto-published").model.routing.num_heads == 4
     assert preset("capsule-howto-self-attention").model.num_heads == 4

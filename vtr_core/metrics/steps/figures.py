@@ -54,6 +54,12 @@ def centred(video: ScoredVideo) -> ScoredVideo:
     return video if video.scores.size == 0 else replace(video, scores=video.scores - video.scores.mean())
 
 
+def centred_by_step(video: ScoredVideo) -> ScoredVideo:
+    """The video with each step's mean score over its seconds subtracted: a second is background where it fits no step
+    better than an average second does. Of one second per step the best path stays the same."""
+    return video if video.scores.size == 0 else replace(video, scores=video.scores - video.scores.mean(axis=0))
+
+
 def localise(videos: Sequence[ScoredVideo], exactly_one: bool) -> StepFigures:
     """The figures of the best ordered paths: `ordered_steps` of cost −score in every video."""
     return _figures(videos, [ordered_steps(-video.scores, exactly_one=exactly_one).assignment for video in videos])

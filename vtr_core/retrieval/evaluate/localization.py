@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float16
+from jaxtyping import Float, Float16
 from torch import nn
 
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
@@ -42,6 +42,8 @@ class SecondModel:
     """Length in seconds of the window that is pooled by maximum (audio by mean) before embedding."""
     audio: bool = False
     """Whether a second is represented by video and audio, as in text → video+audio retrieval."""
+    beyond_zero_text: bool = False
+    """Whether a score is the similarity of step and second less that of a zero text vector and the second."""
 
     @property
     def modalities(self) -> tuple[str, ...]:
@@ -81,6 +83,9 @@ def score_steps(using: SecondModel, manifest: Manifest, places: Sequence[RowGrou
     score[t, k] = similarity of the k-th step's text and second t. A second's frame is pooled over the `window` seconds
     around it, t − ⌊(w−1)/2⌋ … t + ⌊w/2⌋, cut at the video's ends.
     With `audio`, seconds without sound are represented by video alone.
+    With `beyond_zero_text` the similarity of a zero vector and second t is subtracted. Of the distance
+    −‖v_t − s_k‖ + ‖v_t‖ is left: without it a second near the origin is near every step, and its length, not what it
+    shows, decides.
     Raises DatasetError where the data set lacks the model's video feature, or with `audio` its audio feature, and
     MetricError, naming the video, for scores that are not finite.
     """
@@ -106,7 +111,9 @@ def score_steps(using: SecondModel, manifest: Manifest, places: Sequence[RowGrou
 
 def _scored(using: SecondModel, video: StoredSteps, texts: Entries) -> ScoredVideo:
     seconds = _seconds(using, video.features)
-    scores = block_scores(texts, seconds, using.similarity)(slice(None), slice(None)).T.astype(np.float32)
+    scores = _similarities(using, texts, seconds)
+    if using.beyond_zero_text:
+        scores = scores - _similarities(using, _zero(texts), seconds)
     known = texts.any_present
     if not np.isfinite(scores[:, known]).all():
         raise MetricError(
@@ -116,6 +123,16 @@ def _scored(using: SecondModel, video: StoredSteps, texts: Entries) -> ScoredVid
     segments = tuple(whole_seconds(s.start, s.end, s.label) for s in video.segments)
     truth = StepTruth(video.task, video.labels, segments)
     return ScoredVideo(truth, scores, tuple(np.flatnonzero(~known).tolist()))
+
+
+def _similarities(using: SecondModel, texts: Entries, seconds: Entries) -> Float[np.ndarray, "seconds texts"]:
+    return block_scores(texts, seconds, using.similarity)(slice(None), slice(None)).T.astype(np.float32)
+
+
+def _zero(texts: Entries) -> Entries:
+    """One text that is present and whose vector is zero."""
+    (vectors,) = texts.parts
+    return Entries((vectors.new_zeros(1, vectors.shape[1]),), (np.ones(1, np.bool_),), np.zeros(1, np.int64))
 
 
 def _texts(using: SecondModel, steps: Sequence[str]) -> Entries:

@@ -24,7 +24,7 @@ _FULL = _retrieval("r1", "r5", "r10", "medr")
 _COST = (Column("benchmark", "memory", "memory"), Column("benchmark", "time", "time"))
 _SHORT = (*_retrieval("r1", "r10"), *_COST)
 _OURS = (19.3, 37.8, 47.3, 13.0, 9.3, 21.4, 30.9, 37.0)
-_MIL_NCE = "here: its loss and bags of five captions, on two linear layers of video and of text"
+_MIL_NCE = "here: its loss, bags of five captions and learning rate, on two linear layers of video and of text"
 _HT100M = "here: gated units of video and of text, its ranking loss and learning rate"
 _AVLNET = "here: gated units and MMS on the same audio features; AVLnet trains its audio network as well"
 
