@@ -45,7 +45,7 @@ DESCRIBED = (
 FACES = (
     ("data/faces", "ingest faces --root faces --validation s1 s2 s3 s4 s5 --test s6 s7 s8 s9 s10 --out data/faces"),
     ("runs/faces", "train siamese-att-tiny --data data/faces --out runs/faces --scaling.workers 0"),
-    ("verified.json", "evaluate runs/faces --task verification --data data/faces/test --json verified.json"),
+    ("verified.json", "evaluate runs/faces --task verification --data data/faces/test --out verified.json"),
 )
 Made = Callable[[Path], bytes]
 

@@ -1,13 +1,16 @@
 """`vtr evaluate`: `--task` selects the evaluation, each with its own module and flags."""
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.arguments import parse, print_help, wants_help
 from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
-from pipelines.report.json_result import json_alone
+from pipelines.report.json_result import json_alone, print_json
+from vtr_core import storage
 from vtr_core.errors import ConfigError, nearest
+from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -67,18 +70,48 @@ def main(argv: Sequence[str]) -> None:
     raise ConfigError(f"there is no task {name!r}; {hint}")
 
 
-def _run(task: Subcommand, rest: list[str]) -> None:
-    """Run the task; of `--json -` the JSON is printed, and all else goes to standard error."""
-    rest = [part for word in rest for part in (("--json", "-") if word == "--json=-" else (word,))]
-    place = next((number for number, word in enumerate(rest) if rest[number - 1 : number + 1] == ["--json", "-"]), None)
-    if place is None:
+def _run(task: Subcommand, argv: Sequence[str]) -> None:
+    """Run the task; with `--json` its metrics are printed, and all else goes to standard error."""
+    rest = _with_out(argv)
+    if "--json" not in rest or wants_help(rest):
         task.run(rest)
         return
     with tempfile.TemporaryDirectory(prefix="vtr-evaluate-") as folder:
-        file = Path(folder) / "metrics.json"
+        file = str(Path(folder) / "metrics.json")
+        out = _out(rest)
         with json_alone(True):
-            task.run([*rest[:place], str(file), *rest[place + 1 :]])
-        print(file.read_text() if file.is_file() else "", end="")
+            task.run(rest if out is not None else [*rest, "--out", file])
+        print_json(storage.read_json(locate(out or file)))
+
+
+def _with_out(argv: Sequence[str]) -> list[str]:
+    """The arguments with `--out FILE` for the deprecated `--json FILE`, and `--json` for `--json -`."""
+    rest: list[str] = []
+    words = iter([part for word in argv for part in _parts(word)])
+    for word in words:
+        value = next(words, None) if word == "--json" else None
+        if value == "-":
+            rest.append(word)
+        elif value is not None and value.endswith(".json"):
+            print(f"vtr evaluate: --json FILE is deprecated; give --out {value}", file=sys.stderr)
+            rest += ["--out", value]
+        else:
+            rest += [word] if value is None else [word, value]
+    return rest
+
+
+def _parts(word: str) -> Sequence[str]:
+    return word.split("=", 1) if word.startswith("--json=") else (word,)
+
+
+def _out(words: Sequence[str]) -> str | None:
+    """The value of `--out`."""
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word == "--out":
+            return following
+        if word.startswith("--out="):
+            return word.partition("=")[2]
+    return None
 
 
 def split_task(argv: Sequence[str]) -> tuple[str, list[str]]:

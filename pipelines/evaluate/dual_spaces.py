@@ -49,8 +49,8 @@ def evaluate_dual_spaces(loaded: LoadedModel, spaces: DualSpaces, flags: Evaluat
         **flags.sampled,
     }
     log(flags.experiment, loaded, results, settings)
-    if flags.json is not None:
-        write_json(flags.json, results)
+    if flags.out is not None:
+        write_json(flags.out, results)
     return results
 
 

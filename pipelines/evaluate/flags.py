@@ -63,8 +63,10 @@ class EvaluateFlags:
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    json: str | None = None
-    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""
+    out: str | None = None
+    """Also write the metrics to this JSON file."""
+    json: bool = False
+    """Print the metrics as JSON, and everything else on standard error."""
     embeddings: tuple[str, ...] = ()
     """Embeddings of some of the data sets by vtr embed, which are read instead of computed."""
     sample_queries: int | None = None
@@ -111,5 +113,7 @@ class LocalizationFlags:
     """Random seed of the chance level."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    json: str | None = None
-    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""
+    out: str | None = None
+    """Also write the metrics to this JSON file."""
+    json: bool = False
+    """Print the metrics as JSON, and everything else on standard error."""

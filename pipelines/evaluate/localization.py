@@ -93,9 +93,9 @@ def evaluate(flags: LocalizationFlags) -> list[LocalizationResult]:
         results.append(_evaluate_one(loaded, name, manifest, similarity, flags))
         show(printed(results[-1], f"{loaded.uri}, {similarity} similarity"))
     _log(flags, loaded, results, similarity)
-    if flags.json is not None:
-        storage.write_json(locate(flags.json), as_json(results, _settings(flags, loaded, similarity)))
-        print_link(locate(flags.json))
+    if flags.out is not None:
+        storage.write_json(locate(flags.out), as_json(results, _settings(flags, loaded, similarity)))
+        print_link(locate(flags.out))
     return results
 
 

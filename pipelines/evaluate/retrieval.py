@@ -51,8 +51,8 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
         results.append(_evaluate_one(loaded, name, manifest, kinds, flags, bank, missing))
         show(printed(results[-1], loaded.uri))
     log(flags.experiment, loaded, results, {**_settings(flags, kinds), **Protocol.of(loaded.config, kinds[0]).flat()})
-    if flags.json is not None:
-        write_json(flags.json, results)
+    if flags.out is not None:
+        write_json(flags.out, results)
     return results
 
 

@@ -65,7 +65,7 @@ def test_training_lowers_the_loss(trained: Path) -> None:
 def test_evaluation_of_unseen_subjects(trained: Path, data: Path, tmp_path: Path) -> None:
     page, figures = tmp_path / "hardest.html", tmp_path / "figures.json"
     flags = VerificationFlags(
-        checkpoint=str(trained), data=(str(data / "test"),), page=str(page), json=str(figures), hardest=2
+        checkpoint=str(trained), data=(str(data / "test"),), page=str(page), out=str(figures), hardest=2
     )
     (result,) = evaluate(flags)
     assert result.metrics.auc > 0.75

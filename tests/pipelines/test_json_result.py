@@ -12,7 +12,6 @@ from pipelines.cli import run
 from pipelines.report.json_result import json_alone
 from pipelines.tables.command import PAPERS
 from pipelines.train.finished import Finished, print_end
-from tests.builders.toy import toy_dataset
 
 
 def test_what_is_told_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,21 +78,37 @@ def test_a_training_ends_with_a_command_that_can_be_copied(capsys: pytest.Captur
     assert capsys.readouterr().out.splitlines()[-1] == "next        vtr evaluate runs/a/x --data data/mine/val"
 
 
-@pytest.mark.parametrize("words", [["--json", "-"], ["--json=-"]])
+def _evaluates(flags: Any) -> None:
+    """In the place of an evaluation: tells a table, and writes its metrics where it is asked to."""
+    sys.stdout.write("a table\n")
+    if flags.out is not None:
+        Path(flags.out).write_text('{"r1": 1}\n')
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--json", "--out", "kept.json"], ["--json", "-"], ["--json=-"]])
 def test_an_evaluation_prints_what_it_would_write(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    toy_dataset(tmp_path / "d")
-
-    def evaluate(flags: Any) -> None:
-        sys.stdout.write("a table\n")
-        Path(flags.json).write_text('{"r1": 1}\n')
-
-    monkeypatch.setattr("pipelines.evaluate.retrieval.evaluate", evaluate)
-    run("evaluate", ["c", *words, "--data", str(tmp_path / "d")])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipelines.evaluate.retrieval.evaluate", _evaluates)
+    run("evaluate", [*words, "c", "--data", "d"])
     told = capsys.readouterr()
     assert json.loads(told.out) == {"r1": 1}
     assert told.err == "a table\n"
+    assert (tmp_path / "kept.json").exists() == ("--out" in words)
+
+
+@pytest.mark.parametrize("words", [["--json", "old.json"], ["--json=old.json"]])
+def test_a_file_as_the_value_of_json_is_deprecated(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipelines.evaluate.retrieval.evaluate", _evaluates)
+    run("evaluate", ["c", *words, "--data", "d"])
+    told = capsys.readouterr()
+    assert told.out == "a table\n"
+    assert told.err == "vtr evaluate: --json FILE is deprecated; give --out old.json\n"
+    assert json.loads((tmp_path / "old.json").read_text()) == {"r1": 1}
 
 
 def _writes(name: str) -> Any:

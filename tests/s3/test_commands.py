@@ -57,8 +57,8 @@ def test_the_whole_path(on_disk: Path, world: Path, store: Store, folder: str, t
     assert_equal_runs(on_disk, fetch(run, tmp_path / "run"))
     _assert_no_secret(tmp_path / "run")
 
-    printed = vtr(store, "evaluate", run, "--data", f"{data}/test", "--json", f"{folder}/figures.json")
-    expected = vtr(store, "evaluate", str(on_disk), "--data", str(world / "test"), "--json", str(tmp_path / "f.json"))
+    printed = vtr(store, "evaluate", run, "--data", f"{data}/test", "--out", f"{folder}/figures.json")
+    expected = vtr(store, "evaluate", str(on_disk), "--data", str(world / "test"), "--out", str(tmp_path / "f.json"))
     assert "X-Amz-Signature" in printed
     assert "X-Amz-Signature" not in expected
     figures, same = storage.read_json(locate(f"{folder}/figures.json")), json.loads((tmp_path / "f.json").read_text())
@@ -80,7 +80,7 @@ def test_embeddings_and_an_index_on_a_store_are_those_of_a_disk(
     for place in (folder, str(tmp_path)):
         embedded, index = f"{place}/embedded", f"{place}/index"
         run("embed", [checkpoint, "--data", data.uri, "--out", embedded, "--workers", "0"])
-        run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", embedded, "--json", f"{place}/figures.json"])
+        run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", embedded, "--out", f"{place}/figures.json"])
         run("index", ["--embeddings", embedded, "--out", index])
         capsys.readouterr()
         run("search", ["video number1", "--index", index, "--json"])

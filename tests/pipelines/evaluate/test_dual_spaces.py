@@ -51,7 +51,7 @@ def test_it_prints_and_logs_every_space(
     data: Manifest, checkpoint: str, own_tracking_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "figures.json"
-    evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), experiment="dual-figures", json=str(out)))
+    evaluate(EvaluateFlags(checkpoint=checkpoint, data=(data.uri,), experiment="dual-figures", out=str(out)))
     shown = capsys.readouterr().out
     for part in ("hybrid similarity", "latent similarity", "concept similarity", "α = 0.6, rescaled by matrix"):
         assert part in shown

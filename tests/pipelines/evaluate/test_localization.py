@@ -37,7 +37,7 @@ def flags(tmp_path: Path) -> LocalizationFlags:
     saved = Checkpoint(config, build_model(config.model).state_dict(), {}, Progress(step=7), words)
     save_checkpoint(locate(str(tmp_path / "checkpoint")), saved)
     return LocalizationFlags(
-        str(tmp_path / "checkpoint"), (str(tmp_path / "steps"),), draws=3, json=str(tmp_path / "figures.json")
+        str(tmp_path / "checkpoint"), (str(tmp_path / "steps"),), draws=3, out=str(tmp_path / "figures.json")
     )
 
 
@@ -56,8 +56,8 @@ def test_figures_are_printed_written_and_named(flags: LocalizationFlags, capsys:
     one_second, spans = (result.decodings[name].model.flat() for name in ("one_second", "spans"))
     assert values["test/steps/recall_task"] == 100 * one_second["recall_task"]
     assert values["test/steps/iou_segment"] == 100 * spans["iou_segment"]
-    assert flags.json is not None
-    written = json.loads(Path(flags.json).read_text())
+    assert flags.out is not None
+    written = json.loads(Path(flags.out).read_text())
     assert written["sets"]["steps"]["decodings"]["spans"]["model"] == spans
     assert (written["sets"]["steps"]["videos"], written["sets"]["steps"]["without_frames"]) == (5, 1)
 
@@ -100,8 +100,8 @@ def test_spans_under_a_distance_are_longer_than_a_second(flags: LocalizationFlag
     (default,) = evaluate(replace(flags, similarity="neg_euclidean"))
     assert default.decodings["spans"] == spans("zero_text")
     spans("zero")
-    assert flags.json is not None
-    written = json.loads(Path(flags.json).read_text())
+    assert flags.out is not None
+    written = json.loads(Path(flags.out).read_text())
     assert written["background"] == "zero"
     assert written["similarity_trained_with"] == written["similarity_chosen_by"] == "dot"
     assert written["similarity_judged_by"] == "neg_euclidean"

@@ -66,7 +66,7 @@ def test_every_figure_is_printed_logged_and_written(
         query_bank=bank.uri,
         bank_size=4,
         experiment="everything",
-        json=str(tmp_path / "figures.json"),
+        out=str(tmp_path / "figures.json"),
     )
     (result,) = evaluate(flags)
     variants = ("plain", "video_mean", "video_captions", "dual_softmax", "query_bank")

@@ -113,7 +113,7 @@ def test_names_that_ray_could_not_use(name: str) -> None:
     [
         TRAIN,
         [*TRAIN, "--out", "runs/a"],
-        ["evaluate", "s3://b/r", "--json", "report.json"],
+        ["evaluate", "s3://b/r", "--out", "report.json"],
         ["explain", "c", "--out=page"],
     ],
 )

@@ -56,7 +56,7 @@ def saved(folder: Path, data: dict[str, str], validated: bool = True, seed: int 
 def test_evaluation_and_two_files(data: dict[str, str], raw: Path, tmp_path: Path) -> None:
     checkpoint, page = saved(tmp_path / "run", data), tmp_path / "hardest.html"
     flags = VerificationFlags(
-        checkpoint, (data["test"],), page=str(page), json=str(tmp_path / "f.json"), hardest=2, experiment="faces"
+        checkpoint, (data["test"],), page=str(page), out=str(tmp_path / "f.json"), hardest=2, experiment="faces"
     )
     (result,) = evaluate(flags)
     assert result.metrics.num_matching == result.metrics.num_different == 18

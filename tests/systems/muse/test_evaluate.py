@@ -62,7 +62,7 @@ def test_it_prints_and_logs_both_directions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out, place = tmp_path / "figures.json", saved(tmp_path / "c", data, **changes)
-    (result,) = evaluate(EvaluateFlags(checkpoint=place, data=(data.uri,), experiment="muse-figures", json=str(out)))
+    (result,) = evaluate(EvaluateFlags(checkpoint=place, data=(data.uri,), experiment="muse-figures", out=str(out)))
     shown = " ".join(capsys.readouterr().out.split())
     assert "cosine similarity" in shown
     assert "1 of 24 queries have no item to find" in shown

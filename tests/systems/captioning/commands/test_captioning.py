@@ -55,7 +55,7 @@ def test_figures_are_printed_and_written(
     data: Manifest, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "figures.json"
-    flags = ["--data", data.uri, "--no-meteor", "--json", str(out), "--task", "captioning", "--beams", "2"]
+    flags = ["--data", data.uri, "--no-meteor", "--out", str(out), "--task", "captioning", "--beams", "2"]
     evaluate_main([checkpoint, *flags])
     shown = " ".join(capsys.readouterr().out.split())
     assert "no METEOR: it was not asked for" in shown

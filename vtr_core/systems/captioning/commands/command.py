@@ -33,8 +33,10 @@ class CaptioningFlags:
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    json: str | None = None
-    """Also write metrics and captions to this JSON file; - prints them, and all else on standard error."""
+    out: str | None = None
+    """Also write metrics and captions to this JSON file."""
+    json: bool = False
+    """Print metrics and captions as JSON, and everything else on standard error."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -55,9 +55,9 @@ def evaluate(flags: CaptioningFlags) -> list[CaptioningResult]:
     sets = [EvaluatedSet(result.name, result.manifest, result.metrics()) for result in results]
     settings = {"tokenizer": flags.tokenizer, "average_checkpoints": flags.average_checkpoints, **decoding.model_dump()}
     log_evaluation(flags.experiment, loaded, sets, settings, _report(results, values, loaded.uri))
-    if flags.json is not None:
-        storage.write_json(locate(flags.json), values)
-        print_link(locate(flags.json))
+    if flags.out is not None:
+        storage.write_json(locate(flags.out), values)
+        print_link(locate(flags.out))
     return results
 
 

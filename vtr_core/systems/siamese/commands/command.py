@@ -31,8 +31,10 @@ class VerificationFlags:
     """Also report metrics without a mechanism of the model: routing (equal routing coefficients, in one round)."""
     experiment: str = "vtr"
     """MLflow experiment."""
-    json: str | None = None
-    """Also write the metrics to this JSON file; - prints them, and all else on standard error."""
+    out: str | None = None
+    """Also write the metrics to this JSON file."""
+    json: bool = False
+    """Print the metrics as JSON, and everything else on standard error."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -49,9 +49,9 @@ def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     if flags.page is not None:
         storage.write_bytes(locate(flags.page), page.encode())
         print_link(locate(flags.page))
-    if flags.json is not None:
-        storage.write_json(locate(flags.json), as_json(results, threshold))
-        print_link(locate(flags.json))
+    if flags.out is not None:
+        storage.write_json(locate(flags.out), as_json(results, threshold))
+        print_link(locate(flags.out))
     return results
 
 
