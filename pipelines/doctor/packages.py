@@ -51,7 +51,7 @@ PACKAGES = (
     _extra("numba", "numba", "numba"),
     Package("mamba-ssm", "mamba_ssm.ops.selective_scan_interface", MAMBA),
     Package("causal-conv1d", "causal_conv1d", MAMBA),
-    Package("einops", "einops", "pip install einops"),
+    Package("einops", "einops", MAMBA),
     _extra("open_clip_torch", "open_clip", "clip"),
     _extra("faiss-cpu", "faiss", "faiss"),
     _extra("psycopg2-binary", "psycopg2", "postgres"),

@@ -81,7 +81,8 @@ def _run(task: Subcommand, argv: Sequence[str]) -> None:
         out = _out(rest)
         with json_alone(True):
             task.run(rest if out is not None else [*rest, "--out", file])
-        print_json(storage.read_json(locate(out or file)))
+        if storage.exists(written := locate(out or file)):
+            print_json(storage.read_json(written))
 
 
 def _with_out(argv: Sequence[str]) -> list[str]:

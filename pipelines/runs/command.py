@@ -1,4 +1,4 @@
-"""`vtr runs list|show|compare|delete`: the runs in a folder, without MLflow."""
+"""`vtr runs list|show|compare|delete`: the runs and sweeps in a folder, without MLflow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pipelines.runs.printing import Found
 
 HELP = """\
-usage: vtr runs list [FOLDER] [--json]           the runs in a folder: preset, state, steps, best validation
+usage: vtr runs list [FOLDER] [--json]           the runs and sweeps in a folder: state, how far, best validation
        vtr runs show RUN [--json]                one run: data, settings that differ from its preset, events
        vtr runs compare RUN RUN… [--json]        the settings in which runs differ, and their last validations
        vtr runs delete RUN                       remove a run that never finished, and that nobody writes
@@ -26,7 +26,7 @@ class ListFlags:
     """Flags of `vtr runs list`."""
 
     folder: Annotated[str, tyro.conf.Positional] = "runs"
-    """Folder or URI with runs directly in it."""
+    """Folder or URI with runs and sweeps directly in it."""
     json: bool = False
     """Print JSON."""
 
@@ -75,10 +75,11 @@ def main(argv: Sequence[str]) -> None:
 def _run(given: object) -> None:
     from pipelines.runs.printing import compared, listed, shown
     from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
+    from pipelines.runs.stored_sweep import sweeps_in
 
     match given:
         case ListFlags(folder=folder):
-            _print(listed(runs_in(folder), folder), given.json)
+            _print(listed(runs_in(folder), sweeps_in(folder), folder), given.json)
         case ShowFlags(run=run):
             _print(shown(stored_run(run)), given.json)
         case CompareFlags(runs=runs):

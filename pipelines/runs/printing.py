@@ -1,4 +1,4 @@
-"""Runs as tables for people and as values for programs."""
+"""Runs and sweeps as tables for people and as values for programs."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from rich.text import Text
 from pipelines.report.blank_table import blank_table
 from pipelines.report.printed_page import Printed
 from pipelines.runs.stored_run import StoredRun
+from pipelines.runs.stored_sweep import StoredSweep
 from pipelines.train.events import event_line
 from vtr_core.errors import ConfigError
 from vtr_core.run.presets import PRESETS
@@ -21,23 +22,38 @@ _TOLD_BY_DATA = ("model.inputs.", "model.words.")
 """Settings that come from the training data and not from the user."""
 
 
-def listed(runs: Sequence[StoredRun], folder: str) -> Found:
-    """One row for each run."""
-    values = [_summary(run) for run in runs]
-    if not runs:
-        return values, [f"there is no run in {folder}"]
+def listed(runs: Sequence[StoredRun], sweeps: Sequence[StoredSweep], folder: str) -> Found:
+    """One row for each run, then one for each sweep."""
+    values = [*map(_summary, runs), *map(_sweep_summary, sweeps)]
+    if not values:
+        return values, [f"there is no run and no sweep in {folder}"]
+    return values, [*([_run_table(runs)] if runs else []), *([_sweep_table(sweeps)] if sweeps else [])]
+
+
+def _run_table(runs: Sequence[StoredRun]) -> Table:
     table = blank_table("", "run", "preset", "state", "began", "step", "best")
     for run in runs:
-        table.add_row(Text(run.uri), Text(run.preset), run.state, _began(run), f"{run.step:,}", _best(run))
-    return values, [table]
+        began, best = _began(run.record.get("started")), _best(run.best, run.metric)
+        table.add_row(Text(run.uri), Text(run.preset), run.state, began, f"{run.step:,}", best)
+    return table
+
+
+def _sweep_table(sweeps: Sequence[StoredSweep]) -> Table:
+    table = blank_table("", "sweep", "space", "state", "began", "trials", "best")
+    for sweep in sweeps:
+        record, failed = sweep.record, f", {sweep.failed} failed" if sweep.failed else ""
+        trials, best = f"{sweep.ended} of {record.num_samples}{failed}", _best(sweep.best, record.metric)
+        table.add_row(Text(sweep.uri), Text(record.space), sweep.state, _began(record.started), trials, best)
+    return table
 
 
 def shown(run: StoredRun) -> Found:
     """One run: inputs, settings that differ from its preset, the last validation, events."""
     changed, validation = changes(run), run.last_validation
+    began, best = _began(run.record.get("started")), _best(run.best, run.metric)
     values = {**_summary(run), "data": run.record.get("data"), "changed": changed, "validation": validation}
     lines: list[Printed] = [
-        f"{run.uri}: {run.preset}, {run.state} at step {run.step:,}, began {_began(run)}, best {_best(run)}",
+        f"{run.uri}: {run.preset}, {run.state} at step {run.step:,}, began {began}, best {best}",
         f"data        {run.record.get('data')}",
         f"validation  {run.record.get('validation')}",
         *(f"  {name} = {value}" for name, value in changed.items()),
@@ -78,6 +94,18 @@ def _summary(run: StoredRun) -> dict[str, Any]:
     }
 
 
+def _sweep_summary(sweep: StoredSweep) -> dict[str, Any]:
+    record = sweep.record
+    return {
+        "sweep": sweep.uri,
+        "space": record.space,
+        "state": sweep.state,
+        "started": record.started,
+        "trials": {"asked": record.num_samples, "ended": sweep.ended, "failed": sweep.failed},
+        "best": {"metric": record.metric, "value": sweep.best},
+    }
+
+
 def _all_names(parts: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -91,12 +119,12 @@ def _side_by_side(title: str, runs: Sequence[StoredRun], rows: dict[str, list[An
     return table
 
 
-def _best(run: StoredRun) -> str:
-    return "-" if run.best is None else f"{run.best:.2f} {run.metric.removeprefix('val/')}"
+def _best(value: float | None, metric: str) -> str:
+    return "-" if value is None else f"{value:.2f} {metric.removeprefix('val/')}"
 
 
-def _began(run: StoredRun) -> str:
-    return _when(float(run.record.get("started", 0.0)))
+def _began(started: float | None) -> str:
+    return _when(started or 0.0)
 
 
 def _when(seconds: float) -> str:

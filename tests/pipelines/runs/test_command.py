@@ -1,4 +1,4 @@
-"""`vtr runs`: what it says of runs is what their folders hold, and nothing that finished or lives is deleted."""
+"""`vtr runs`: what it says of runs and sweeps is what their folders hold; nothing that finished or lives is deleted."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from pipelines.cli import run
 from pipelines.runs.printing import changes
 from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
+from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialTable
 from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
 from vtr_core.run.presets import preset
@@ -44,6 +45,48 @@ def test_they_are_listed_in_the_order_of_their_beginning(runs: Path, capsys: pyt
     assert [one["step"] for one in found] == [30, 10]
     run("runs", ["list", str(runs)])
     assert PRESET in capsys.readouterr().out
+
+
+def _write_sweep(folder: Path, objectives: list[float | None]) -> None:
+    config = preset(PRESET)
+    record = SweepRecord(
+        space=PRESET,
+        only=[],
+        changes={},
+        data="data/mine",
+        validation="data/val",
+        data_fingerprint="f",
+        metric=config.training.metric,
+        num_samples=3,
+        scheduler="asha",
+        search="random",
+        search_seed=0,
+        max_concurrent=None,
+        tracking_uri="sqlite:///x",
+        experiment="vtr",
+        started=3.0,
+        provenance={},
+    )
+    SweepFolder(locate(str(folder))).claim(record, config)
+    table = TrialTable(locate(str(folder)))
+    for number, objective in enumerate(objectives):
+        table.put(number, {"seed": number}, state="failed" if objective is None else "stopped", objective=objective)
+
+
+def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write_sweep(runs / "c", [40.0, None])
+    run("runs", ["list", str(runs), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [one.get("run") is None for one in found] == [False, False, True]
+    sweep = found[-1]
+    assert (Path(sweep["sweep"]).name, sweep["space"], sweep["state"]) == ("c", PRESET, "interrupted")
+    assert sweep["trials"] == {"asked": 3, "ended": 1, "failed": 1}
+    assert sweep["best"]["value"] == 40.0
+    (runs / "c" / "best_trials.json").write_text("[]")
+    run("runs", ["list", str(runs)])
+    shown = capsys.readouterr().out
+    assert "1 of 3, 1 failed" in shown
+    assert shown.count("finished") == 2
 
 
 def test_one_shows_what_was_changed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
