@@ -66,7 +66,7 @@ def _cell(table: Table, row: Row, column: Column, printed: float | None, results
         return f"{paper} ({printed / of_reference:.2f}×) → {ours.mean:.2f}×"
     if ours is None:
         return paper
-    shown = _estimate(ours, column.digits)
+    shown = estimate_cell(ours, column.digits)
     return shown if printed is None and column not in table.columns else f"{paper} → {shown}"
 
 
@@ -96,7 +96,8 @@ def _chance(column: Column, results: Results) -> str:
     return NOTHING
 
 
-def _estimate(value: Estimate, digits: int) -> str:
+def estimate_cell(value: Estimate, digits: int) -> str:
+    """The mean in bold, and half the width of its interval where several seeds give one."""
     if value.half_width is None:
         return f"**{value.mean:.{digits}f}**"
     return f"**{value.mean:.{digits}f}** ± {value.half_width:.{digits}f}"
