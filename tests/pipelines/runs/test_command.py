@@ -8,7 +8,8 @@ import pytest
 from pipelines.cli import run
 from pipelines.runs.printing import changes
 from pipelines.runs.stored_run import delete_unfinished, runs_in, stored_run
-from pipelines.sweep.folder import SweepFolder, SweepRecord, TrialTable
+from pipelines.sweep.folder import SweepFolder, TrialTable
+from tests.builders.sweep_records import sweep_record
 from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
 from vtr_core.run.presets import preset
@@ -48,26 +49,7 @@ def test_they_are_listed_in_the_order_of_their_beginning(runs: Path, capsys: pyt
 
 
 def _write_sweep(folder: Path, objectives: list[float | None]) -> None:
-    config = preset(PRESET)
-    record = SweepRecord(
-        space=PRESET,
-        only=[],
-        changes={},
-        data="data/mine",
-        validation="data/val",
-        data_fingerprint="f",
-        metric=config.training.metric,
-        num_samples=3,
-        scheduler="asha",
-        search="random",
-        search_seed=0,
-        max_concurrent=None,
-        tracking_uri="sqlite:///x",
-        experiment="vtr",
-        started=3.0,
-        provenance={},
-    )
-    SweepFolder(locate(str(folder))).claim(record, config)
+    SweepFolder(locate(str(folder))).claim(sweep_record(started=3.0), preset(PRESET))
     table = TrialTable(locate(str(folder)))
     for number, objective in enumerate(objectives):
         table.put(number, {"seed": number}, state="failed" if objective is None else "stopped", objective=objective)

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from pipelines.arguments import parse_with_changes
-from pipelines.sweep.folder import SweepRecord, TrialRow
+from pipelines.sweep.folder import TrialRow
 from pipelines.sweep.table import command, ranked, table, to_csv, to_json, training_flags
 from pipelines.train.command import TrainFlags
+from tests.builders.sweep_records import sweep_record
 from tune_spaces.build import SPACES, build_space
 from vtr_core.config.override import override
 from vtr_core.run.models import trained_vectors
@@ -23,24 +24,7 @@ OF_DATA = {
     "model.inputs": {"features": {"video": 32}, "num_words": 10, "word_dim": 300, "max_words": 20},
     "model.words.train_vectors": True,
 }
-RECORD = SweepRecord(
-    space="capsule-howto-tiny",
-    only=[],
-    changes={},
-    data="data/a b",
-    validation="data/val",
-    data_fingerprint="f",
-    metric="val/t2v/sum_r",
-    num_samples=3,
-    scheduler="asha",
-    search="random",
-    search_seed=0,
-    max_concurrent=None,
-    tracking_uri="sqlite:///x",
-    experiment="vtr",
-    started=0.0,
-    provenance={},
-)
+RECORD = sweep_record("data/a b")
 ROWS = [
     TrialRow(0, {"model.num_capsules": 8}, "stopped", [[1.0, 40.0]], 10, 40.0),
     TrialRow(1, {"model.num_capsules": 16, "loss.temperature": 0.0712345}, "finished", [[10.0, 60.0]], 100, 60.0),

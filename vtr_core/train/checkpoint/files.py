@@ -75,6 +75,18 @@ class Checkpoint:
     concepts: ConceptNames | None = None
     """The concepts of a model with a concept space."""
 
+    @classmethod
+    def imported(
+        cls,
+        project: str,
+        config: TrainConfig,
+        weights: dict[str, Tensor],
+        vocabulary: Vocabulary,
+        concepts: ConceptNames | None = None,
+    ) -> "Checkpoint":
+        """The weights of another project, which were not trained here."""
+        return cls(config, weights, {}, Progress(), vocabulary, {"imported": project}, concepts=concepts)
+
 
 def save_checkpoint(location: Location, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; a reader sees all of it or none.

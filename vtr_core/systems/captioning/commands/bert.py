@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.imported import run_import
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
     from vtr_core.run.config import TrainConfig
 
-PROG = "vtr import bert"
+PROJECT = "bert"
 _NAMES = (
     ("embeddings.", "enc_txt.emb_txt."),
     ("encoder.layer.", "trsfr.layer."),
@@ -44,15 +43,8 @@ class BertFlags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Parse the flags and import, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(PROG, BertFlags)
-        return
-    flags = parse(BertFlags, argv, PROG)
-    with json_alone(flags.json):
-        import_bert(flags)
-    if flags.json:
-        print_json({"checkpoint": flags.out, "imported": "bert"})
+    """Run the command."""
+    run_import(argv, PROJECT, BertFlags, import_bert)
 
 
 def import_bert(flags: BertFlags) -> None:
@@ -65,7 +57,7 @@ def import_bert(flags: BertFlags) -> None:
     from vtr_core.systems.captioning.commands.lavender_weights import language_weights
     from vtr_core.systems.captioning.commands.pieces import word_rows
     from vtr_core.systems.captioning.config import CaptionerConfig
-    from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+    from vtr_core.train.checkpoint.files import Checkpoint, save_checkpoint
 
     out = locate(flags.out)
     check_writable(out)
@@ -74,17 +66,7 @@ def import_bert(flags: BertFlags) -> None:
     assert isinstance(config.model, CaptionerConfig)
     found = language_weights(state, word_rows(words, flags.pieces, flags.data), config.model.max_tokens)
     weights = {**build_model(config.model).state_dict(), **found}
-    save_checkpoint(
-        out,
-        Checkpoint(
-            config=config,
-            model=weights,
-            optimizer={},
-            progress=Progress(),
-            vocabulary=words,
-            provenance={"imported": "bert"},
-        ),
-    )
+    save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
     name = "caption-swin-msrvtt" if manifest.schema.kind == "frames" else "caption-msrvtt-published"
     print(f"checkpoint  {out}: {len(found)} of {len(weights)} tensors are BERT's")
     print(f"next        vtr train {name} --data {flags.data} --init {flags.out} --model.layout bert")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.imported import run_import
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.text.tokens.vocabulary import Vocabulary
 
-PROG = "vtr import lavender"
+PROJECT = "lavender"
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,8 @@ class LavenderFlags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Parse the flags and import, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(PROG, LavenderFlags)
-        return
-    flags = parse(LavenderFlags, argv, PROG)
-    with json_alone(flags.json):
-        import_lavender(flags)
-    if flags.json:
-        print_json({"checkpoint": flags.out, "imported": "lavender"})
+    """Run the command."""
+    run_import(argv, PROJECT, LavenderFlags, import_lavender)
 
 
 def import_lavender(flags: LavenderFlags) -> None:
@@ -59,24 +51,14 @@ def import_lavender(flags: LavenderFlags) -> None:
     from vtr_core.data.manifest import Manifest, data_set
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.storage import check_writable, locate
-    from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+    from vtr_core.train.checkpoint.files import Checkpoint, save_checkpoint
 
     out = locate(flags.out)
     check_writable(out)
     manifest, state = Manifest.load(data_set(flags.data, "train")), read_state(flags.file)
     config, words = _config(flags, state, manifest), WordTable.load(manifest).vocabulary
     weights = _weights(flags, state, config, words)
-    save_checkpoint(
-        out,
-        Checkpoint(
-            config=config,
-            model=weights,
-            optimizer={},
-            progress=Progress(),
-            vocabulary=words,
-            provenance={"imported": "lavender"},
-        ),
-    )
+    save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
     given = f"--model.layout bert --model.feature {flags.feature} --model.grid {flags.grid}"
     rows = f"--batch.max_frames {config.batch.max_frames}"
     print(f"checkpoint  {out}: {len(weights)} tensors")

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.imported import run_import
 
-PROG = "vtr import clip4clip"
+PROJECT = "clip4clip"
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,8 @@ class Clip4ClipFlags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Parse the flags and import, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(PROG, Clip4ClipFlags)
-        return
-    flags = parse(Clip4ClipFlags, argv, PROG)
-    with json_alone(flags.json):
-        import_clip4clip(flags)
-    if flags.json:
-        print_json({"checkpoint": flags.out, "imported": "clip4clip"})
+    """Run the command."""
+    run_import(argv, PROJECT, Clip4ClipFlags, import_clip4clip)
 
 
 def import_clip4clip(flags: Clip4ClipFlags) -> None:
@@ -52,7 +44,7 @@ def import_clip4clip(flags: Clip4ClipFlags) -> None:
     from vtr_core.systems.clip4clip.commands.published_weights import published_config, published_weights
     from vtr_core.text.tokens.byte_pairs import read_byte_pairs
     from vtr_core.text.tokens.vocabulary import Vocabulary
-    from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+    from vtr_core.train.checkpoint.files import Checkpoint, save_checkpoint
 
     out = locate(flags.out)
     check_writable(out)
@@ -69,6 +61,6 @@ def import_clip4clip(flags: Clip4ClipFlags) -> None:
             f"{flags.merges} makes {len(words)} pieces of words, the model has {config.model.inputs.num_words}; "
             "give the merges that it was trained with"
         )
-    save_checkpoint(out, Checkpoint(config, weights, {}, Progress(), words, provenance={"imported": "clip4clip"}))
+    save_checkpoint(out, Checkpoint.imported(PROJECT, config, weights, words))
     print(f"checkpoint  {out}")
     print(f"next        vtr evaluate {flags.out} --data <data set of frames, made with --clip-merges>")

@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 import tyro
 
-from pipelines.arguments import parse, print_help, wants_help
-from pipelines.report.json_result import json_alone, print_json
+from pipelines.imported import run_import
 
-PROG = "vtr import hybrid_space"
+PROJECT = "hybrid_space"
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,8 @@ class HybridSpaceFlags:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Parse the flags and import, or print the help."""
-    if not argv or wants_help(argv):
-        print_help(PROG, HybridSpaceFlags)
-        return
-    flags = parse(HybridSpaceFlags, argv, PROG)
-    with json_alone(flags.json):
-        import_hybrid_space(flags)
-    if flags.json:
-        print_json({"checkpoint": flags.out, "imported": "hybrid_space"})
+    """Run the command."""
+    run_import(argv, PROJECT, HybridSpaceFlags, import_hybrid_space)
 
 
 def import_hybrid_space(flags: HybridSpaceFlags) -> None:
@@ -54,7 +46,7 @@ def import_hybrid_space(flags: HybridSpaceFlags) -> None:
     from vtr_core.systems.dual.commands.hybrid_weights import published_config, published_weights, read_published
     from vtr_core.text.concepts.names import ConceptNames
     from vtr_core.text.tokens.vocabulary import Vocabulary
-    from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
+    from vtr_core.train.checkpoint.files import Checkpoint, save_checkpoint
 
     out = locate(flags.out)
     check_writable(out)
@@ -63,18 +55,8 @@ def import_hybrid_space(flags: HybridSpaceFlags) -> None:
     config = published_config(parts, base, flags.max_words)
     names = _concepts(flags.concepts, system_of(config.model).num_concepts(config.model) or 0)
     words = Vocabulary(_words(flags.words, config.model.inputs.num_words), "alphanumeric", "token")
-    save_checkpoint(
-        out,
-        Checkpoint(
-            config=config,
-            model=published_weights(parts, config),
-            optimizer={},
-            progress=Progress(),
-            vocabulary=words,
-            provenance={"imported": "hybrid_space"},
-            concepts=ConceptNames(names, fingerprint(list(names))) if names else None,
-        ),
-    )
+    concepts = ConceptNames(names, fingerprint(list(names))) if names else None
+    save_checkpoint(out, Checkpoint.imported(PROJECT, config, published_weights(parts, config), words, concepts))
     print(f"checkpoint  {out}")
     print(f"next        vtr evaluate {flags.out} --data <data set>")
 
