@@ -33,6 +33,7 @@ from vtr_core.data.worlds.shapes import FRAME_RATE, SECONDS, film, frames
 from vtr_core.extraction.chosen import Chosen, choose, streams
 from vtr_core.extraction.in_process import extract_here
 from vtr_core.extraction.networks import Networks
+from vtr_core.processors import num_usable
 from vtr_core.storage import locate
 from vtr_core.video.decoding import decode
 from vtr_core.video.encoding import write_video
@@ -231,7 +232,7 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.extract")
     out = page_folder(flags.out)
     torch.set_num_threads(1)
-    chosen, cores = choose(flags.recipe, {}), len(os.sched_getaffinity(0))
+    chosen, cores = choose(flags.recipe, {}), num_usable()
     with tempfile.TemporaryDirectory() as folder:
         given = flags.videos or folder
         if flags.videos is None:

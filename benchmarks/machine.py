@@ -1,9 +1,10 @@
 """The machine and the versions that a result was measured with."""
 
-import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
+
+from vtr_core.processors import num_usable
 
 
 def processor() -> str:
@@ -11,7 +12,7 @@ def processor() -> str:
     file = Path("/proc/cpuinfo")
     lines = file.read_text().splitlines() if file.exists() else []
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
-    return f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {model}"
+    return f"{platform.machine()}, {num_usable()} cores, {model}"
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -44,8 +44,11 @@ done
 printf '%s\n' "${kernels[@]}" | hashed mamba-sources --no-deps -
 
 for version in 3.11 3.12 3.13; do
-    echo "is there a wheel of every pin for Python $version?"
-    others=("${extras[@]/#/--extra=}")
-    uv pip compile --quiet --python-version "$version" --python-platform x86_64-unknown-linux-gnu --only-binary :all: \
-        --constraint constraints.txt "${others[@]/--extra=mamba/--extra=dev}" pyproject.toml >/dev/null
+    for platform in x86_64-unknown-linux-gnu aarch64-apple-darwin; do
+        echo "is there a wheel of every pin for Python $version on $platform?"
+        others=("${extras[@]/#/--extra=}")
+        MACOSX_DEPLOYMENT_TARGET=14.0 uv pip compile --quiet --python-version "$version" \
+            --python-platform "$platform" --only-binary :all: --constraint constraints.txt \
+            "${others[@]/--extra=mamba/--extra=dev}" pyproject.toml >/dev/null
+    done
 done

@@ -7,6 +7,7 @@ they do elsewhere: machines that are shared are slow at times.
 import gc
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -56,6 +57,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     next_test()
+    if item.get_closest_marker("linux") and sys.platform != "linux":
+        pytest.skip(f"needs Linux, which this system ({sys.platform}) is not")
     if time.monotonic() > item.config.stash[_LIMIT]:
         pytest.skip(f"not begun within {item.config.getoption('--begin-within'):g} minutes: make test-all runs it")
 

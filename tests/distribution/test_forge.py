@@ -38,7 +38,7 @@ def test_issue_forms_follow_theirs(form: Path) -> None:
 def test_its_targets_are_in_the_makefile() -> None:
     targets = re.findall(r"run: make (\S+)", WORKFLOW.read_text())
     makefile = (ROOT / "Makefile").read_text()
-    assert targets == ["check", "sbom", "test"]
+    assert targets == ["check", "sbom", "test", "test"]
     assert all(re.search(rf"(?m)^{target}:", makefile) for target in targets)
 
 
@@ -50,3 +50,11 @@ def test_it_tests_the_pythons_that_the_package_names() -> None:
     assert 'make test TORCH=cpu PYTHON="python${{ matrix.python }}"' in WORKFLOW.read_text(), (
         "make takes 3.11 by itself"
     )
+
+
+def test_it_tests_on_macos_what_make_lock_has_looked_for() -> None:
+    job = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test-macos"]
+    (release,) = re.findall(r"^macos-(\d+)$", job["runs-on"])
+    (oldest,) = re.findall(r"MACOSX_DEPLOYMENT_TARGET=(\d+)", (ROOT / "requirements" / "lock.sh").read_text())
+    assert int(release) >= int(oldest)
+    assert job["steps"][-1]["run"] == "make test TORCH=cpu PYTHON=python3.11"

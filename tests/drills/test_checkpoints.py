@@ -26,7 +26,7 @@ from tests.drills.runs import (
 )
 from tests.drills.small_disk import SmallDisk
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 EVERY_STEP = {"training.checkpoint_every": 1}
 KILLER = """
 import os, signal, sys

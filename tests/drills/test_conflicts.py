@@ -12,7 +12,7 @@ from tests.drills.outcome import Outcome
 from tests.drills.runs import assert_equal_runs, config, has_checkpoint, start
 from vtr_core.errors import RunConflict
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 
 
 def test_of_two_runs_into_one_output_one_is_refused(

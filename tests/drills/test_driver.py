@@ -23,7 +23,7 @@ from tests.drills.runs import assert_equal_runs, seconds_to_recover, steps_lost,
 from tests.local_cluster.cluster import LocalCluster
 from tests.local_cluster.ray_start import RAY
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 Record = Callable[[Outcome], None]
 
 

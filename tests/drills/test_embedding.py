@@ -15,7 +15,7 @@ from tests.local_cluster.cluster import LocalCluster
 from vtr_core.retrieval.embed import job
 from vtr_core.retrieval.embed.embeddings import load_embeddings
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 SHARD_ROWS, VIDEOS = 2, 40
 TOGETHER = f"""
 import sys

@@ -13,7 +13,7 @@ from tests.drills.runs import wait_until
 from tests.local_cluster.cluster import LocalCluster
 from vtr_core.data.manifest import Manifest
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 VIDEOS, VIDEOS_PER_SHARD = 40, 4
 
 

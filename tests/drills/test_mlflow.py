@@ -21,7 +21,7 @@ from tests.drills.outcome import Outcome
 from tests.drills.runs import STEPS, assert_equal_runs, config, points
 from vtr_core.train import tracked
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 _ARTIFACTS = {"config.json", "environment.json", "events.jsonl"}
 
 

@@ -31,7 +31,7 @@ from tests.drills.runs import (
 )
 from tests.local_cluster.cluster import LocalCluster
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 Record = Callable[[Outcome], None]
 
 

@@ -14,7 +14,7 @@ from tests.local_cluster.ray_start import NodeSpec
 from vtr_core.config.scaling import ReadingNodes
 from vtr_core.train.fleet.placement import LABEL, READING
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 WITH_GPUS = NodeSpec(cpus=3, gpus=2, labels={LABEL: "training"})
 """The GPUs are not there: workers compute on CPUs, and it is the labels that decide where."""
 FOR_READING = NodeSpec(cpus=3, labels={LABEL: READING})

@@ -27,7 +27,7 @@ from tests.drills.runs import (
     wait_until,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.linux]
 SLOW = {"training.checkpoint_every": 1}
 """A checkpoint at every step: time for a fault between the first and the last."""
 

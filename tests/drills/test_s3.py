@@ -14,7 +14,7 @@ from tests.s3.store import SECRET, Store, fetch, running_store, send
 from vtr_core import storage
 from vtr_core.storage import locate
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
 AWAY_S = 30
 
 

@@ -18,6 +18,8 @@ from tests.fuzz.worlds import WORLDS, ingest
 from vtr_core.data.ingest.ingest import do
 from vtr_core.errors import InputError, VtrError
 
+pytestmark = pytest.mark.linux  # memory_limit
+
 COMMANDS = 15
 
 

@@ -25,6 +25,8 @@ from vtr_core.train.checkpoint.reader import load_checkpoint
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
 from vtr_core.train.loop.learner import Learner
 
+pytestmark = pytest.mark.linux  # memory_limit
+
 CASES = 200
 CHECKPOINT = "checkpoints/step-00000007"
 BINARY = ("model.safetensors", "optimizer.pt")

@@ -24,6 +24,8 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.tracking.flatten import flatten
 
+pytestmark = pytest.mark.linux  # memory_limit
+
 CASES = 300
 PRESETS = ("capsule-howto-tiny", "capsule-msrvtt", "capsule-howto-routing-em", "capsule-howto-mil-nce")
 

@@ -26,6 +26,8 @@ from vtr_core.data.shards.word_table import WordTable
 from vtr_core.fingerprint import fingerprint
 from vtr_core.storage import locate
 
+pytestmark = pytest.mark.linux  # memory_limit
+
 CASES = 200
 KINDS = {"clips": "pairs_jsonl", "videos": "msrvtt_videos", "steps": "crosstask"}
 

@@ -12,6 +12,8 @@ from tests.fuzz.oracle import Tally, memory_limit
 from tests.fuzz.worlds import WORD_VECTORS
 from vtr_core.text.vectors.word_vectors import read_word_vectors
 
+pytestmark = pytest.mark.linux  # memory_limit
+
 CASES = 200
 BOMB = gzip.compress(b"999999999999 999999999999\n" + bytes(1 << 26), 9)
 """64 MiB of zeros in 64 KiB."""

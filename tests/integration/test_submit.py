@@ -18,7 +18,7 @@ from tests.local_cluster.naming import Names
 from tests.local_cluster.ray_start import NodeSpec, Ports
 from vtr_core.tracking.provenance import git_tags
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.linux]
 REPOSITORY = Path(__file__).parents[2]
 TOKEN = "0123456789abcdef0123456789abcdef"
 PATIENT = {"RAY_health_check_timeout_ms": "60000", "RAY_health_check_failure_threshold": "20"}

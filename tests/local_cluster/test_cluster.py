@@ -14,6 +14,7 @@ from tests.local_cluster.network import Subnet
 from tests.local_cluster.ray_start import NodeSpec
 from vtr_core.errors import ClusterError
 
+pytestmark = pytest.mark.linux
 OBSTACLE = network.why_no_namespaces()
 
 

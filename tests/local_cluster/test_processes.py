@@ -5,7 +5,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.local_cluster.processes import kill, parents, started_at, with_descendants, with_files_in
+
+pytestmark = pytest.mark.linux  # /proc
 
 
 def test_descendants_of_descendants_count() -> None:

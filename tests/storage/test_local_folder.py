@@ -21,6 +21,7 @@ def test_a_file_is_no_folder(tmp_path: Path, name: str) -> None:
         check_writable(locate(tmp_path / name))
 
 
+@pytest.mark.linux
 def test_a_place_where_nothing_can_be_written_is_named() -> None:
     with pytest.raises(StorageError, match="/proc/features cannot be written: a file in /proc is refused"):
         check_writable(locate("/proc/features"))

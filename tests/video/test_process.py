@@ -71,6 +71,7 @@ def test_a_decoder_that_dies_is_replaced(video: str) -> None:
         assert list(process.decode(video, STREAMS))
 
 
+@pytest.mark.linux
 def test_memory_is_limited(tmp_path: Path) -> None:
     path = grey_video(tmp_path / "v.mkv", [0.0], (4096, 4096), codec=Codec("ffv1"))
     with DecodingProcess(Decoding(Limits(max_bytes=40 * 2**20))) as process:

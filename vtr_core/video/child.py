@@ -5,7 +5,6 @@ its start, the decoder and its device.
 """
 
 import os
-import resource
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from vtr_core.storage import StorageError
 from vtr_core.video.decoders import Decoder
 from vtr_core.video.decoding import cuttable_length, decode
 from vtr_core.video.faults import Fault, VideoFault
+from vtr_core.video.memory import limit
 from vtr_core.video.opening import located
 from vtr_core.video.requests import Decode, Measure
 from vtr_core.video.streams import Chunk, End
@@ -24,7 +24,7 @@ from vtr_core.video.streams import Chunk, End
 def main(descriptor: int, max_bytes: int, decoder: Decoder, device: str) -> None:
     """Answer requests until the connection is closed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit_memory(max_bytes, device)
+    limit(max_bytes, "data" if device == "cuda" else "addresses")
     connection: Connection = Connection(descriptor)
     while True:
         try:
@@ -52,14 +52,6 @@ def _answer(request: Decode | Measure, decoder: Decoder, device: str) -> Iterato
         from vtr_core.video.torchcodec_pictures import decode_by_torchcodec
 
         yield from decode_by_torchcodec(location, request.streams, request.span, device)
-
-
-def _limit_memory(max_bytes: int, device: str) -> None:
-    """Limit the address space; with CUDA, which reserves more addresses than there is memory, the data segment."""
-    kind, place = (resource.RLIMIT_DATA, 5) if device == "cuda" else (resource.RLIMIT_AS, 0)
-    with open("/proc/self/statm") as file:
-        held = int(file.read().split()[place]) * resource.getpagesize()
-    resource.setrlimit(kind, (held + max_bytes, held + max_bytes))
 
 
 def _end_with_parent() -> None:

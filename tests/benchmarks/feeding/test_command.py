@@ -90,6 +90,7 @@ def test_the_warm_up_does_not_count():
     assert timing.rate == timing.rows / timing.seconds
 
 
+@pytest.mark.linux
 def test_memory_is_that_of_the_whole_tree():
     hold = f"held = bytearray(b'x' * {64 * MEGABYTE}); print(flush=True); input()"
     words = [sys.executable, "-c", hold]
@@ -101,6 +102,7 @@ def test_memory_is_that_of_the_whole_tree():
     child.communicate(b"\n")
 
 
+@pytest.mark.linux
 def test_the_highest_memory_is_sought_between_the_marks(tmp_path: Path):
     begin, end = tmp_path / "begin", tmp_path / "end"
     with PeakMemory(os.getpid(), begin, end, interval_s=0.001) as peak:

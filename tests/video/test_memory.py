@@ -1,0 +1,32 @@
+"""A process that takes more memory than it may have is refused it by Linux, and is ended elsewhere."""
+
+import subprocess
+import sys
+
+import pytest
+
+from vtr_core.video.memory import EXCEEDED
+
+TAKES = "held = bytes(b'x' * {megabytes}) * 2**20\nimport time\ntime.sleep({seconds})\nprint('done')"
+
+
+def _run(start: str, megabytes: int, seconds: float) -> "subprocess.CompletedProcess[str]":
+    """Of a process that has at most 64 MiB more: how it ended after taking so many, and staying for so long."""
+    script = f"from vtr_core.video.memory import limit, watch\n{start}\n" + TAKES.format(
+        megabytes=megabytes, seconds=seconds
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("what", ["addresses", "data"])
+def test_linux_refuses_what_is_beyond(what: str) -> None:
+    start = f"limit(64 * 2**20, {what!r})"
+    assert _run(start, 16, 0).stdout == "done\n"
+    assert "MemoryError" in _run(start, 128, 0).stderr
+
+
+def test_a_watched_process_is_ended_beyond() -> None:
+    assert _run("watch(64 * 2**20)", 16, 0.5).stdout == "done\n"
+    ended = _run("watch(64 * 2**20)", 128, 60)
+    assert (ended.returncode, ended.stdout) == (EXCEEDED, "")
