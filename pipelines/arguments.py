@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import tyro
 
+from pipelines.help_lines import whole_paragraphs
 from vtr_core.config.data_sets import JOINED
 from vtr_core.config.setting_names import same_end, setting_names
 from vtr_core.errors import ConfigError, nearest
@@ -129,7 +130,7 @@ def print_help(prog: str, *parts: Any) -> None:
     """Print help on the flags of several classes, or instances with their values as defaults, as of one command."""
     fields = [_help_field(f"part{i}", part) for i, part in enumerate(parts)]
     combined = make_dataclass("Flags", fields, kw_only=True)
-    with contextlib.suppress(SystemExit):
+    with contextlib.suppress(SystemExit), whole_paragraphs():
         tyro.cli(combined, args=["--help"], prog=prog, description="", config=_MARKERS)
 
 
@@ -144,7 +145,7 @@ def _tyro(options: Any, argv: Sequence[str], prog: str) -> tuple[Any, list[str]]
     """The result of tyro's parser; its framed error message becomes a ConfigError of one line."""
     complaint = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stderr(complaint), whole_paragraphs():
             return tyro.cli(options, args=list(argv), prog=prog, return_unknown_args=True, config=_MARKERS)
     except SystemExit as stop:
         if not stop.code:

@@ -16,6 +16,14 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Descriptions are of one line each, as help breaks lines anew."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for setting in cls.model_fields.values():
+            if setting.description is not None:
+                setting.description = " ".join(setting.description.split())
+
 
 class SourceSettings(Settings):
     """Settings of a data source, which are written to the manifest and identify an ingest."""
