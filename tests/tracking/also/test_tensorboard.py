@@ -1,26 +1,19 @@
 """Event files, read back by TensorBoard's own reader."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.optional import optional
 from tests.tracking.also.pages import page, points
 from vtr_core.tracking.also.tracker import open_tracker
 
 
-def _read(folder: Path) -> Any:
-    reading = optional("tensorboard.backend.event_processing.event_accumulator", "tensorboard")
-    found = reading.EventAccumulator(str(folder))
-    found.Reload()
-    return found
-
-
-def test_points_have_their_steps_values_and_times(tmp_path: Path) -> None:
+def test_points_have_their_steps_values_and_times(tmp_path: Path, event_files: Callable[[Path], Any]) -> None:
     files = open_tracker("tensorboard", page(tmp_path))
     files.log_points(points(1, 2))
     files.log_points(points(4))
     files.finish("FINISHED")
-    found = _read(tmp_path / "tensorboard")
+    found = event_files(tmp_path / "tensorboard")
     assert found.Tags()["scalars"] == ["train/loss", "train/data_wait"]
     assert [(one.step, one.value, one.wall_time) for one in found.Scalars("train/loss")] == [
         (1, 1.0, 1001.0),
@@ -36,10 +29,10 @@ def test_points_have_their_steps_values_and_times(tmp_path: Path) -> None:
     assert status.tensor_proto.string_val == [b"FINISHED"]
 
 
-def test_a_resumed_run_has_every_point_once(tmp_path: Path) -> None:
+def test_a_resumed_run_has_every_point_once(tmp_path: Path, event_files: Callable[[Path], Any]) -> None:
     for steps in ((1, 2), (1, 2, 3)):
         files = open_tracker("tensorboard", page(tmp_path))
         assert files.steps("train/loss") == set()
         files.log_points(points(*steps))
         files.finish("FINISHED")
-    assert [one.step for one in _read(tmp_path / "tensorboard").Scalars("train/loss")] == [1, 2, 3]
+    assert [one.step for one in event_files(tmp_path / "tensorboard").Scalars("train/loss")] == [1, 2, 3]
