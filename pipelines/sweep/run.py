@@ -24,7 +24,7 @@ from vtr_core.data.plan.plan import Plan
 from vtr_core.errors import ConfigError, DatasetError
 from vtr_core.fingerprint import short
 from vtr_core.run.config import TrainConfig
-from vtr_core.run.inputs import usable_data, with_inputs
+from vtr_core.run.inputs import require_features, usable_data, with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, check_writable, locate
 from vtr_core.tracking.also.tracker import require_trackers
@@ -45,6 +45,7 @@ def sweep(name: str, flags: SweepFlags, changes: Mapping[str, Any]) -> Location:
     config = override(preset(build_space(name).preset), changes)
     data, validation = _data_sets(flags, config)
     base = with_inputs(config, data)
+    require_features(base, data)
     space = build_space(name).only(flags.only).fixed(list(changes), base)
     _check_length(base, data)
     check_space(space, base)

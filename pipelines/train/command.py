@@ -143,7 +143,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     from pipelines.train.intention import activations, intention, require_memory
     from vtr_core.data.plan.plan import Plan
     from vtr_core.run.build import check_model
-    from vtr_core.run.inputs import with_inputs
+    from vtr_core.run.inputs import require_features, with_inputs
     from vtr_core.storage import check_writable
     from vtr_core.tracking.also.tracker import require_trackers
     from vtr_core.tracking.redaction import redact
@@ -155,6 +155,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
     require_trackers(flags.also)
     data, validation = _data_sets(flags, config)
     config = with_inputs(config, data)
+    require_features(config, data)
     shapes = check_model(config.model)
     require_memory(config, shapes)
     plan = Plan(data, config.batch, config.seed)

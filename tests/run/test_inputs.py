@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.builders.toy import toy_dataset
 from vtr_core.config.override import override
+from vtr_core.data.plan.plan import RowGroup
+from vtr_core.data.reading.row_groups import Columns, RowGroupReader
+from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.errors import DatasetError
-from vtr_core.run.inputs import with_inputs
+from vtr_core.run.inputs import require_features, with_inputs
 from vtr_core.run.presets import preset
 
 
@@ -27,3 +31,25 @@ def test_a_modality_that_the_data_lack_is_named(tmp_path: Path) -> None:
     asked = override(preset("capsule-howto-tiny"), {"model.modalities": ("video", "depth")})
     with pytest.raises(DatasetError, match=r"and no depth, which model\.modalities asks for"):
         with_inputs(asked, manifest)
+
+
+def test_films_without_sound_are_told_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = toy_dataset(tmp_path / "d")[0]
+    config = preset("capsule-howto-tiny")
+    require_features(with_inputs(config, manifest), manifest)
+    read = RowGroupReader.read
+
+    def silent(reader: RowGroupReader, place: RowGroup) -> Columns:
+        columns = read(reader, place)
+        return columns | {"has_audio": np.zeros_like(columns["has_audio"])} if "has_audio" in columns else columns
+
+    monkeypatch.setattr(RowGroupReader, "read", silent)
+    told = r"no clip has audio, .*; leave it out by --model\.modalities video, or .* by --model\.standardize False"
+    with pytest.raises(DatasetError, match=told):
+        require_features(with_inputs(config, manifest), manifest)
+    for changes in ({"model.modalities": ("video",)}, {"model.standardize": False}):
+        taken = with_inputs(override(config, changes), manifest)
+        require_features(taken, manifest)
+        assert {"video"} <= taken.model.inputs.features.keys()
+    found = feature_statistics(manifest, names=("video",))
+    assert found.keys() == {"video"}

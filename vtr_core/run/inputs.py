@@ -8,6 +8,7 @@ from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.reading.statistics import absent_features
 from vtr_core.data.records.required_kind import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import DatasetError
@@ -38,6 +39,21 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system.check_data(manifest)
     check_captions(config, manifest)
     return override(config, system.inputs(manifest) or _features_and_words(config.model, manifest))
+
+
+def require_features(config: TrainConfig, manifest: Manifest) -> None:
+    """DatasetError where a model standardises a feature that no clip has, such as the sound of silent films."""
+    if not system_of(config.model).standardizes(config.model):
+        return
+    absent = absent_features(manifest)
+    for name in config.model.inputs.features:
+        if name in absent:
+            others = [other for other in config.model.inputs.features if other not in absent]
+            leave_out = f"leave it out by --model.modalities {' '.join(others)}, or " if others else ""
+            raise DatasetError(
+                f"{manifest.uri}: no clip has {name}, which the model standardises; {leave_out}"
+                "take features as they are by --model.standardize False"
+            )
 
 
 def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | 
     system = system_of(config.model)
     margin = system.granularity(config.loss)
     information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
-    statistics = feature_statistics(manifest) if system.standardizes(config.model) else None
+    taken = config.model.inputs.features
+    statistics = feature_statistics(manifest, names=taken) if system.standardizes(config.model) else None
     plan = Plan(manifest, config.batch, config.seed)
     reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
     model = build_model(config.model, WordTable.load(manifest).vectors, statistics)

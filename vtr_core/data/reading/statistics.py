@@ -1,6 +1,6 @@
 """Mean and standard deviation of a data set's features, for models that standardise them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup, row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.records.binary_columns import as_sequences
+from vtr_core.data.records.record_schema import FeatureSpec
 from vtr_core.data.records.schema import FEATURE_DTYPE, ClipSchema
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
@@ -27,27 +28,32 @@ class FeatureStatistics:
 
 
 def feature_statistics(
-    manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS, on_bad_shard: OnBadShard = "fail"
+    manifest: Manifest,
+    max_row_groups: int = MAX_ROW_GROUPS,
+    on_bad_shard: OnBadShard = "fail",
+    names: Collection[str] | None = None,
 ) -> dict[str, FeatureStatistics]:
-    """The statistics of every feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
+    """The statistics of each feature, over the rows that have it, of `max_row_groups` evenly spaced row groups.
 
-    For whole videos the statistics are over all frames, with equal weight, also those beyond max_frames. Rows or frames
-    with non-finite values are left out, since a single one would turn all standardised values into NaN.
+    names: of these features; by default of all. For whole videos the statistics are over all frames, with equal weight,
+    also those beyond max_frames. Rows or frames with non-finite values are left out, since a single one would turn all
+    standardised values into NaN.
 
     A function of the data set alone, independent of the number of workers. Sums are float64, the deviation is the
     population's. Raises DatasetError where a feature is absent from all of these rows, DamagedShard for an unreadable
     row group, which "skip" leaves out.
     """
-    sums = {feature.name: _Sums(feature.dim) for feature in manifest.schema.features}
+    features = [feature for feature in manifest.schema.features if names is None or feature.name in names]
+    sums = {feature.name: _Sums(feature.dim) for feature in features}
     places = _evenly_spaced(manifest, max_row_groups)
     for place in places:
         try:
-            vectors = _vectors(manifest, place)
+            vectors = _vectors(manifest, place, features)
         except DamagedShard:
             if on_bad_shard == "fail":
                 raise
             continue
-        for feature in manifest.schema.features:
+        for feature in features:
             sums[feature.name].add(vectors[feature.name])
     absent = [name for name, values in sums.items() if values.rows == 0]
     if absent:
@@ -58,9 +64,27 @@ def feature_statistics(
     return {name: values.statistics() for name, values in sums.items()}
 
 
-def _vectors(manifest: Manifest, place: RowGroup) -> dict[str, Float16[np.ndarray, "_ _"]]:
+def absent_features(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS) -> set[str]:
+    """The features that no clip has of the row groups that `feature_statistics` reads; of whole videos none is told.
+
+    Reads a byte a clip and feature. Whoever reads the rows reports damage, which ends the search here.
+    """
+    if not isinstance(manifest.schema, ClipSchema):
+        return set()
+    left = {feature.presence: feature.name for feature in manifest.schema.features}
+    for place in _evenly_spaced(manifest, max_row_groups):
+        try:
+            found = RowGroupReader(manifest, list(left)).read(place) if left else {}
+        except DamagedShard:
+            return set()
+        left = {column: name for column, name in left.items() if not found[column].any()}
+    return set(left.values())
+
+
+def _vectors(
+    manifest: Manifest, place: RowGroup, features: Sequence[FeatureSpec]
+) -> dict[str, Float16[np.ndarray, "_ _"]]:
     """The vectors of each feature in a row group: of all clips that have it, or of all frames of all videos."""
-    features = manifest.schema.features
     if isinstance(manifest.schema, ClipSchema):
         clips = RowGroupReader(manifest, [name for f in features for name in (f.name, f.presence)]).read(place)
         return {f.name: clips[f.name][clips[f.presence]] for f in features}

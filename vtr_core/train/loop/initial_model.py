@@ -22,7 +22,8 @@ def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | Non
     the same part; when resuming, the checkpoint has them.
     """
     wanted = standardize and system_of(config.model).standardizes(config.model)
-    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard) if wanted else None
+    taken = config.model.inputs.features
+    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=taken) if wanted else None
     torch.manual_seed(config.seed)
     return build_model(config.model, vectors, statistics)
 
