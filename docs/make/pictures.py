@@ -17,6 +17,7 @@ from types import MappingProxyType
 from urllib.request import urlopen
 
 from docs.make.chromium import chromium, keep
+from pipelines.demo.world import CHANGES
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 BIN = Path(sys.executable).parent
@@ -28,6 +29,18 @@ WIDE, ASSISTANT = 1500, 388
 """Widths in pixels of MLflow's page, and of its assistant."""
 WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 test .1 --workers 0 --out world")
 FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
+SCENES = (
+    (
+        "scenes",
+        "ingest synthetic --num-clips 3000 --scenes 8 --named-scenes --noise .3 --style .5 --misalignment 0 "
+        "--mention .9 --splits train .8 val .1 test .1 --workers 0 --out scenes",
+    ),
+    (
+        "runs/scenes",
+        "train capsule-howto-tiny --data scenes --out runs/scenes --scaling.workers 0 "
+        + " ".join(f"--{name} {value}" for name, value in CHANGES.items()),
+    ),
+)
 SWEEP = (
     "runs/sweep",
     "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 0 "
@@ -67,8 +80,8 @@ def made(folder: Path, *commands: tuple[str, str]) -> None:
 
 
 def capsules(folder: Path) -> bytes:
-    """What the capsules of a small model respond to."""
-    made(folder, WORLD, FIRST, ("page", "explain runs/first --capsules --data world/val --out page"))
+    """What the capsules of the demonstration's model respond to."""
+    made(folder, *SCENES, ("page", "explain runs/scenes --capsules --data scenes/val --out page"))
     (page,) = (folder / "page").glob("*.html")
     return of_html(page.read_text().replace(f"{folder}/", ""))
 
