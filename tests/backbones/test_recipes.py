@@ -11,7 +11,7 @@ from torch import nn
 from vtr_core.backbones.davenet import Davenet
 from vtr_core.backbones.davenet import load as load_davenet
 from vtr_core.backbones.howto import WINDOW, WindowExtractor, network
-from vtr_core.backbones.imagenet_lite import classifier
+from vtr_core.backbones.imagenet_lite import classifier, load_tokens
 from vtr_core.backbones.imagenet_lite import load as load_lite
 from vtr_core.backbones.recipes import RECIPES, recipe
 from vtr_core.backbones.resnet import RESNET_152, RESNEXT_101_3D, RESNEXT_101_32X4D, ResNet, ResNetShape
@@ -156,6 +156,19 @@ def test_batch_normalisation_in_the_convolutions_changes_nothing() -> None:
     with torch.inference_mode():
         expected = plain.extract_features(values).mean(dim=(2, 3)).numpy()
     assert load_lite(str(weights), "cpu")(pictures) == pytest.approx(expected, abs=1e-4)
+
+
+def test_tokens_are_the_mean_and_the_places_row_by_row() -> None:
+    weights = str(packaged(recipe("imagenet-lite")))
+    pictures = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), np.uint8)
+    values = (torch.from_numpy(pictures).permute(0, 3, 1, 2).float() - 127) / 128
+    with torch.inference_mode():
+        places = classifier(weights).extract_features(values).numpy()
+    tokens = load_tokens(weights, "cpu")(pictures)
+    assert tokens.shape == (2, recipe("imagenet-lite-tokens").dim)
+    cells = tokens.reshape(2, 50, 1280)
+    assert cells[:, 0] == pytest.approx(places.mean(axis=(2, 3)), abs=1e-4)
+    assert cells[:, 1 + 7 * 2 + 5] == pytest.approx(places[:, :, 2, 5], abs=1e-3)
 
 
 def test_recipes_have_names_and_fingerprints_of_their_own() -> None:

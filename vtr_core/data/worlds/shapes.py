@@ -80,7 +80,7 @@ def frames(content: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 
         shown = content.motion != "blink" or int(share * 6) % 2 == 0
         pixels = ground.copy()
         if shown:
-            pixels[_inside(content.shape, x, y, r)] = COLOURS[content.colour]
+            pixels[inside(content.shape, x, y, r)] = COLOURS[content.colour]
         yield number / FRAME_RATE, pixels
 
 
@@ -99,7 +99,8 @@ def _moved(motion: str, share: float, x: float, y: float, radius: float) -> tupl
             return x, y, radius
 
 
-def _inside(shape: str, x: float, y: float, radius: float) -> Bool[np.ndarray, "size size"]:
+def inside(shape: str, x: float, y: float, radius: float) -> Bool[np.ndarray, "size size"]:
+    """The pixels of a shape around (x, y), all relative to the side of the picture."""
     rows, columns = np.mgrid[:SIZE, :SIZE] / SIZE
     across, down = (columns - x) / radius, (rows - y) / radius
     distance = np.hypot(across, down)

@@ -45,6 +45,10 @@ class MuseConfig(Settings):
     """
     grid: PositiveInt | None = 7
     """Patches per side of a frame (None: a frame is a single vector)."""
+    token_dim: PositiveInt | None = None
+    """Tokens of a network that was not trained with captions: standardised with the training data's statistics, and
+    mapped to so many values by a trained linear layer. None: tokens as they are, such as CLIP's.
+    """
     scales: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 3, 7, 14)
     """Sides of the grids of a frame's scales, where 1 is the [CLS] token: below `grid`, `grid`, 2 · `grid`, 4
     · `grid`.

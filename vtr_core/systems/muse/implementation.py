@@ -30,8 +30,10 @@ def _build(
     statistics: Mapping[str, FeatureStatistics] | None,
 ) -> Muse:
     """A newly initialised model; vectors: (words, word_dim) of the vocabulary, for a text encoder of words."""
-    assert statistics is None, "frames are taken as they are"
     model = Muse(config)
+    if statistics is not None:
+        assert model.tokens is not None, "frames are taken as they are"
+        model.tokens.load(statistics[config.feature])
     if config.compat == "none":
         initialize(model)
     if vectors is not None and model.words is not None:

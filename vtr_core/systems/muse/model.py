@@ -14,10 +14,11 @@ from vtr_core.nn.encoders.sentence import SentenceEncoder
 from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
 from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
-from vtr_core.nn.mamba.pyramid import Pyramid, grids_of_videos
+from vtr_core.nn.mamba.pyramid import CLS, Pyramid, grids_of_videos
 from vtr_core.nn.mamba.temporal_scale import TemporalScale
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.systems.muse.config import MuseConfig, TextVectors, TextWords
+from vtr_core.systems.muse.projection import TokenProjection
 
 
 class Muse(nn.Module):
@@ -33,7 +34,9 @@ class Muse(nn.Module):
     def __init__(self, config: MuseConfig) -> None:
         super().__init__()
         self.config = config
-        self.dim = _token_dim(config)
+        given = _token_dim(config)
+        self.tokens = None if config.token_dim is None else TokenProjection(given, config.grid, config.token_dim)
+        self.dim = given if config.token_dim is None else config.token_dim
         published = config.compat == "muse_official"
         self.pyramid = None if config.grid is None else Pyramid(self.dim, config.grid, config.scales)
         self.temporal = nn.ModuleList(TemporalScale(self.dim, width) for width in config.temporal_scales)
@@ -64,11 +67,16 @@ class Muse(nn.Module):
     def split(
         self, frames: Float[Tensor, "rows frames values"]
     ) -> tuple[Float[Tensor, "rows frames patches dim"] | None, Float[Tensor, "rows frames dim"]]:
-        """Patches, if frames have them, and [CLS] tokens of the feature column `config.feature`."""
-        if self.config.grid is None:
-            return None, frames
-        tokens = frames.unflatten(2, (-1, self.dim))
-        return tokens[:, :, 1:], tokens[:, :, 0]
+        """Patches, if a scale is made of them, and [CLS] tokens of the feature column `config.feature`, projected if
+        configured.
+        """
+        count = 1 if self.config.grid is None else 1 + self.config.grid**2
+        tokens = frames.unflatten(2, (count, -1))
+        if self.config.scales == (CLS,):
+            tokens = tokens[:, :, :1]
+        if self.tokens is not None:
+            tokens = self.tokens(tokens)
+        return None if self.config.scales == (CLS,) else tokens[:, :, 1:], tokens[:, :, 0]
 
     def video(
         self,

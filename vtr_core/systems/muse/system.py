@@ -47,6 +47,10 @@ def _check(config: "TrainConfig") -> None:
         )
 
 
+def _standardizes(model: MuseConfig) -> bool:
+    return model.token_dim is not None
+
+
 def _trained_vectors(model: MuseConfig) -> str | None:
     return "model.text.train_vectors" if isinstance(model.text, TextWords) else None
 
@@ -66,6 +70,7 @@ MUSE = System(
     presets=_presets,
     check=_check,
     trained_vectors=_trained_vectors,
+    standardizes=_standardizes,
     usual_features=_usual_features,
     granularity=margin_setting,
 )
