@@ -204,7 +204,10 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     folder = RunFolder.at(str(tmp_path / "run"))
     folder.claim(RECORD, config())
     assert folder.read() == (RECORD, config())
-    with pytest.raises(RunConflict, match="--resume"):
+    with pytest.raises(RunConflict, match=r"--resume.* vtr runs delete"):
+        folder.claim(RECORD, config())
+    folder.save(checkpoint(Progress(step=1)), keep=1)
+    with pytest.raises(RunConflict, match=r"choose another --out$"):
         folder.claim(RECORD, config())
     with pytest.raises(RunConflict, match="no run to resume"):
         RunFolder.at(str(tmp_path / "none")).read()

@@ -63,9 +63,11 @@ class RunFolder:
     def require_free(self) -> None:
         """Raise RunConflict where the folder belongs to another run."""
         if storage.exists(self.location / "run.json"):
+            begun = any(storage.children(self.checkpoints))
+            remedy = "" if begun else f"; it has no checkpoint yet, and vtr runs delete {self.location} removes it"
             raise RunConflict(
                 f"{self.location} already holds a run; continue it with vtr train --resume {self.location}, "
-                "or choose another --out"
+                f"or choose another --out{remedy}"
             )
 
     def claim(self, record: RunRecord, config: TrainConfig) -> None:
