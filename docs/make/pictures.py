@@ -17,7 +17,8 @@ from types import MappingProxyType
 from urllib.request import urlopen
 
 from docs.make.chromium import chromium, keep
-from pipelines.demo.world import CHANGES
+from pipelines.demo.world import CHANGES, PRESET
+from pipelines.demo.world import SCENES as DEMO_WORLD
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 BIN = Path(sys.executable).parent
@@ -29,18 +30,23 @@ WIDE, ASSISTANT = 1500, 388
 """Widths in pixels of MLflow's page, and of its assistant."""
 WORLD = ("world", "ingest synthetic --num-clips 3000 --splits train .8 val .1 test .1 --workers 0 --out world")
 FIRST = ("runs/first", "train capsule-howto-tiny --data world --out runs/first --scaling.workers 0")
+
+
+def flags(settings: Mapping[str, object]) -> str:
+    """The settings as flags of a command."""
+    named = {name.replace("_", "-"): value for name, value in settings.items()}
+    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in named.items())
+
+
 SCENES = (
     (
         "scenes",
-        "ingest synthetic --num-clips 3000 --scenes 8 --named-scenes --noise .3 --style .5 --misalignment 0 "
-        "--mention .9 --splits train .8 val .1 test .1 --workers 0 --out scenes",
+        f"ingest synthetic --num-clips 3000 {flags(DEMO_WORLD)} --splits train .8 val .1 test .1 --workers 0 "
+        "--out scenes",
     ),
-    (
-        "runs/scenes",
-        "train capsule-howto-tiny --data scenes --out runs/scenes --scaling.workers 0 "
-        + " ".join(f"--{name} {value}" for name, value in CHANGES.items()),
-    ),
+    ("runs/scenes", f"train {PRESET} --data scenes --out runs/scenes --scaling.workers 0 {flags(CHANGES)}"),
 )
+"""The demonstration's world and settings, with a quarter of its clips."""
 SWEEP = (
     "runs/sweep",
     "sweep capsule-howto-tiny --data world --out runs/sweep --num-samples 8 --max-concurrent 1 --scaling.workers 0 "
@@ -80,7 +86,7 @@ def made(folder: Path, *commands: tuple[str, str]) -> None:
 
 
 def capsules(folder: Path) -> bytes:
-    """What the capsules of the demonstration's model respond to."""
+    """What the capsules respond to of a model with the demonstration's settings."""
     made(folder, *SCENES, ("page", "explain runs/scenes --capsules --data scenes/val --out page"))
     (page,) = (folder / "page").glob("*.html")
     return of_html(page.read_text().replace(f"{folder}/", ""))

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
 PRESET = "capsule-howto-tiny"
-_SCENES: Mapping[str, Any] = {
+SCENES: Mapping[str, Any] = {
     "scenes": 8,
     "named_scenes": True,
     "noise": 0.3,
@@ -15,6 +15,7 @@ _SCENES: Mapping[str, Any] = {
     "misalignment": 0.0,
     "mention": 0.9,
 }
+"""Settings of the synthetic world: its scenes are named, with little noise."""
 ROUTING_BY_SCENE: Mapping[str, Any] = {
     "model.initialization": "scaled",
     "model.routing.carried_presence": 8.0,
@@ -34,4 +35,4 @@ def world(clips: int, seed: int) -> "Synthetic":
     """Narrated videos of 8 scenes that are named, with little noise: as the source of an ingest."""
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
-    return Synthetic(**_SCENES, num_clips=clips, seed=seed)
+    return Synthetic(**SCENES, num_clips=clips, seed=seed)

@@ -81,8 +81,11 @@ def _run(task: Subcommand, argv: Sequence[str]) -> None:
         out = _out(rest)
         with json_alone(True):
             task.run(rest if out is not None else [*rest, "--out", file])
-        if storage.exists(written := locate(out or file)):
-            print_json(storage.read_json(written))
+        _print_metrics(out or file)
+
+
+def _print_metrics(file: str) -> None:
+    print_json(storage.read_json(locate(file)))
 
 
 def _with_out(argv: Sequence[str]) -> list[str]:

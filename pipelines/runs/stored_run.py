@@ -78,16 +78,21 @@ def _stored(place: Location) -> StoredRun:
         config=flatten(config),
         points=tuple(read_lines(place / "metrics.jsonl")),
         events=events,
-        state=_state(place, events),
+        state=state_of(place, _has_finished(events)),
     )
 
 
-def _state(place: Location, events: tuple[Line, ...]) -> State:
-    """Finished once the last start ended; else running as long as a process holds the folder that may still live."""
+def _has_finished(events: tuple[Line, ...]) -> bool:
+    """Whether the last start ended."""
+    last = next((line["event"] for line in reversed(events) if line["event"] in ("finished", "started", "resumed")), "")
+    return bool(last == "finished")
+
+
+def state_of(place: Location, finished: bool) -> State:
+    """The state of the folder of a run or sweep: unless finished, running while a process that may live holds it."""
     from vtr_core.train.fleet.lease import may_be_held
 
-    last = next((line["event"] for line in reversed(events) if line["event"] in ("finished", "started", "resumed")), "")
-    if last == "finished":
+    if finished:
         return "finished"
     return "running" if may_be_held(place) else "interrupted"
 

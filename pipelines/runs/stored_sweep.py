@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.runs.stored_run import State
+from pipelines.runs.stored_run import State, state_of
 from pipelines.sweep.folder import ENDED, SweepFolder, SweepRecord, TrialRow, TrialTable
 from vtr_core import storage
 from vtr_core.storage import Location, locate
@@ -16,6 +16,7 @@ class StoredSweep:
     record: SweepRecord
     trials: tuple[TrialRow, ...]
     state: State
+    """Finished once its results are written."""
 
     @property
     def ended(self) -> int:
@@ -40,14 +41,5 @@ def sweeps_in(folder: str) -> list[StoredSweep]:
 
 
 def _stored(place: Location) -> StoredSweep:
-    record, _ = SweepFolder(place).read()
-    return StoredSweep(place.uri, record, tuple(TrialTable(place).rows), _state(place))
-
-
-def _state(place: Location) -> State:
-    """Finished once its results are written; else running as long as a process holds the folder that may still live."""
-    from vtr_core.train.fleet.lease import may_be_held
-
-    if storage.exists(place / "best_trials.json"):
-        return "finished"
-    return "running" if may_be_held(place) else "interrupted"
+    state = state_of(place, finished=storage.exists(place / "best_trials.json"))
+    return StoredSweep(place.uri, SweepFolder(place).record(), tuple(TrialTable(place).rows), state)

@@ -114,10 +114,10 @@ class SweepFolder:
             if not storage.exists(self.location / name):
                 raise RunConflict(f"{self.location} holds no sweep to resume: it has no {name}; give the --out of one")
         values = storage.read_json(self.location / "config.json")
-        return self._record(), validate(TrainConfig, values, str(self.location / "config.json"))
+        return self.record(), validate(TrainConfig, values, str(self.location / "config.json"))
 
-    def _record(self) -> SweepRecord:
-
+    def record(self) -> SweepRecord:
+        """The record alone, without the configuration, which a later version may no longer understand."""
         place = self.location / "sweep.json"
         try:
             return SweepRecord(**storage.read_json(place))

@@ -64,6 +64,7 @@ WORK = (
     "pipelines.doctor.services.service_findings",
     "pipelines.doctor.torch_finding.torch_findings",
     "pipelines.embed.command.embed",
+    "pipelines.evaluate.command._print_metrics",
     "pipelines.evaluate.localization.evaluate",
     "pipelines.evaluate.retrieval.evaluate",
     "pipelines.explain.queries._explain",

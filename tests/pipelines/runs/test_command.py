@@ -65,6 +65,7 @@ def test_sweeps_are_listed_after_runs(runs: Path, capsys: pytest.CaptureFixture[
     assert sweep["trials"] == {"asked": 3, "ended": 1, "failed": 1}
     assert sweep["best"]["value"] == 40.0
     (runs / "c" / "best_trials.json").write_text("[]")
+    (runs / "c" / "config.json").write_text('{"of": "another version"}')
     run("runs", ["list", str(runs)])
     shown = capsys.readouterr().out
     assert "1 of 3, 1 failed" in shown

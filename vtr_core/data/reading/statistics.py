@@ -73,8 +73,10 @@ def absent_features(manifest: Manifest, max_row_groups: int = MAX_ROW_GROUPS) ->
         return set()
     left = {feature.presence: feature.name for feature in manifest.schema.features}
     for place in _evenly_spaced(manifest, max_row_groups):
+        if not left:
+            break
         try:
-            found = RowGroupReader(manifest, list(left)).read(place) if left else {}
+            found = RowGroupReader(manifest, list(left)).read(place)
         except DamagedShard:
             return set()
         left = {column: name for column, name in left.items() if not found[column].any()}

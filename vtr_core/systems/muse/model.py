@@ -71,12 +71,11 @@ class Muse(nn.Module):
         configured.
         """
         count = 1 if self.config.grid is None else 1 + self.config.grid**2
-        tokens = frames.unflatten(2, (count, -1))
-        if self.config.scales == (CLS,):
-            tokens = tokens[:, :, :1]
+        cls_alone = self.config.scales == (CLS,)
+        tokens = frames.unflatten(2, (count, -1))[:, :, : 1 if cls_alone else count]
         if self.tokens is not None:
             tokens = self.tokens(tokens)
-        return None if self.config.scales == (CLS,) else tokens[:, :, 1:], tokens[:, :, 0]
+        return None if cls_alone else tokens[:, :, 1:], tokens[:, :, 0]
 
     def video(
         self,
