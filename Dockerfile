@@ -12,11 +12,13 @@ ARG CUDA_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04
 FROM ${CUDA_IMAGE} AS cuda-toolkit
 
 # What both images begin with. rsync is for `ray up`, wget for KubeRay's probes; both may start login shells, which
-# would forget the PATH. Debian's archive has one version of a package at a time, so none is pinned.
+# would forget the PATH. Debian's archive has one version of a package at a time, so none is pinned. Ray keeps its idle
+# processes for a minute (KEEP_IDLE in vtr_core/ray_private.py says why).
 FROM ${PYTHON_IMAGE} AS system
 ENV PATH=/opt/vtr/.venv/bin:$PATH \
     PIP_NO_CACHE_DIR=1 \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    RAY_idle_worker_killing_time_threshold_ms=60000
 # hadolint ignore=DL3008,SC2016
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends git make rsync wget \

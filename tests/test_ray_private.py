@@ -109,8 +109,9 @@ def test_ray_reads_the_variable(name: str) -> None:
 
 
 def test_rays_servers_know_the_settings() -> None:
-    names = [name for name in (*QUICK_FAULTS, *ray_private.NO_PRESTART) if not name.startswith("RAY_TRAIN_")]
-    assert len(names) == 6
+    settings = *QUICK_FAULTS, *ray_private.NO_PRESTART, *ray_private.KEEP_IDLE
+    names = [name for name in settings if not name.startswith("RAY_TRAIN_")]
+    assert len(names) == 7
     server = RAY / "core" / "src" / "ray" / "raylet" / "raylet"
     with server.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         assert [name for name in (*names, "RAY_no_such_setting") if content.find(name[4:].encode()) < 0] == [

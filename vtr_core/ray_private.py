@@ -36,6 +36,10 @@ HEAD = "node:__internal_head__"
 """A resource of every cluster's head, 1 in all. Without it sweeps find no place for what starts a trial."""
 NO_PRESTART = MappingProxyType({"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"})
 """Nodes start no processes in advance. Without them many nodes on one machine take its memory and time."""
+KEEP_IDLE = MappingProxyType({"RAY_idle_worker_killing_time_threshold_ms": "60000"})
+"""Nodes keep idle processes for a minute. Without it those beyond one per CPU end after a second, also the processes
+that read batches while training has enough of them; starting one takes seconds of a processor.
+"""
 SYNC_WARNING = "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"
 """At 0, Tune does not warn of saving its own state often. Without it sweeps print a warning that means nothing."""
 _JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"

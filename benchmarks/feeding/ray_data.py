@@ -31,7 +31,7 @@ from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import stream
-from vtr_core.ray_private import KEEP_DEVICES
+from vtr_core.ray_private import KEEP_DEVICES, KEEP_IDLE
 from vtr_core.train.loop.meter import Meter
 
 BEGIN, END = "begin", "end"
@@ -75,7 +75,7 @@ class Flags:
 def main(argv: Sequence[str]) -> None:
     """Run the worker group to its end."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_data")
-    os.environ.setdefault(KEEP_DEVICES, "0")
+    os.environ.update({KEEP_DEVICES: "0", **KEEP_IDLE})
     cpus = flags.workers + flags.reading_cpus
     ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     deliver(flags)

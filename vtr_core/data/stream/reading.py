@@ -9,7 +9,7 @@ copy is the one into Ray's shared memory, from which the worker uses them.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -29,12 +29,15 @@ from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_co
 from vtr_core.data.records.schema import FRAMES, array_dtype
 from vtr_core.data.shard_record import Shard
 from vtr_core.data.stream.assemble import assemble
+from vtr_core.data.stream.started import Started
 from vtr_core.errors import VtrError
 
 WINDOWS = 1024
-"""Maximum number of windows of one Ray Data execution. The start of the next execution takes one or two seconds."""
+"""Maximum number of windows of one Ray Data execution."""
 FIRST_WINDOWS, GROWTH = 8, 8
 """Windows of the first execution, which is planned before the first batch, and the growth factor of later ones."""
+AHEAD = 32
+"""Windows before the end of an execution (at most half of it) where the next one begins, which takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +70,37 @@ def stream(
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
     sampling = _Sampling(plan.clips_per_video, plan.seed, plan.every_caption_of, plan.extra_captions, plan.max_frames)
     task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
+
+    def executed(items: Sequence[pa.Table], pace: _Pace) -> Started[Columns]:
+        ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
+        return Started(_batches(_windows(task, items, pace), ahead))
+
     make = partial(window_items, reader.manifest, plan)
     numbers = range(plan.window_of(first_step), plan.window_of(first_step) + FIRST_WINDOWS)
-    items, pace = make(numbers), _QUICK
+    running = [executed(make(numbers), _QUICK)]
     with ThreadPoolExecutor(1, "plan-windows") as planner:
-        while True:
-            numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
-            following = planner.submit(make, numbers)
-            ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
-            for block in _blocks(_windows(task, items, pace), ahead):
-                yield from (batch for batch in _decode(block) if int(batch["step"][0]) >= first_step)
-            items, pace = following.result(), _STEADY
+        try:
+            while True:
+                due = numbers.stop - min(AHEAD, max(1, len(numbers) // 2))
+                numbers = range(numbers.stop, numbers.stop + min(GROWTH * len(numbers), WINDOWS))
+                following = planner.submit(make, numbers)
+                for batch in running[0]:
+                    step = int(batch["step"][0])
+                    if len(running) == 1 and plan.window_of(step) >= due:
+                        running.append(executed(following.result(), _STEADY))
+                    if step >= first_step:
+                        yield batch
+                running.pop(0)
+        finally:
+            for execution in running:
+                execution.close()
 
 
-def _blocks(windows: Dataset, prefetch: int) -> Iterator[pa.Table]:
-    """The blocks from the tasks. Data errors are raised with their own type, not as Ray's wrappers."""
+def _batches(windows: Dataset, prefetch: int) -> Generator[Columns, None, None]:
+    """The batches from the tasks. Data errors are raised with their own type, not as Ray's wrappers."""
     try:
-        yield from windows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=prefetch)
+        for block in windows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=prefetch):
+            yield from _decode(block)
     except RayTaskError as error:
         if isinstance(error.cause, VtrError):
             raise error.cause from error
