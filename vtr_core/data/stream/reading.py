@@ -48,10 +48,14 @@ class _Pace:
     """Maximum size of a block of batches of a window; a block costs Ray Data as much time as reading some MB."""
     cpus_per_task: float
     """CPUs reserved per task; tasks wait half of the time for their blocks to be taken, so 0.5 keeps CPUs busy."""
+    processes: int | None
+    """Maximum number of tasks at a time (None: as many as there are CPUs for)."""
 
 
-_QUICK, _STEADY = _Pace(0, 1.0), _Pace(2**28, 0.5)
-"""Settings for the first batches, with one batch per block and few processes, for low latency; and for all others."""
+_QUICK, _STEADY = _Pace(0, 1.0, 1), _Pace(2**28, 0.5, None)
+"""Settings for the first batches, with one batch per block and one process, which shares the processor's time with no
+other's start, for low latency; and for all others.
+"""
 
 
 def stream(
@@ -115,13 +119,14 @@ def _windows(task: "_Task", items: Sequence[pa.Table], pace: _Pace) -> Dataset:
     context.execution_options.verbose_progress = False
     context.memory_usage_poll_interval_s = None  # avoids a thread per task for unused statistics
     context.target_max_block_size = 1  # keeps blocks separate; merging would copy them
-    windows = ray.data.from_arrow(list(items))
+    windows = ray.data.from_blocks(list(items))  # from_arrow runs a task for each item
     return windows.map_batches(
         partial(task.read, pace.block_bytes),
         batch_size=None,
         batch_format="pyarrow",
         zero_copy_batch=True,
         num_cpus=pace.cpus_per_task,
+        concurrency=pace.processes,
     )
 
 
