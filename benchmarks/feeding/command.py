@@ -27,7 +27,11 @@ from pipelines.arguments import parse
 from vtr_core.data.manifest import Manifest
 
 ROOT = Path(__file__).parent.parent.parent
-PEERS = ("webdataset", "mosaicml")
+PEERS = ("webdataset", "mosaicml", "lance")
+"""The loaders that have an environment of their own, by their names in benchmarks.peers.deliver."""
+PACKAGES = ("webdataset", "mosaicml-streaming", "pylance")
+RAY = "ray_parquet"
+"""Ray Data without this project."""
 CORES = 2
 """What every contestant has."""
 TIMES_MORE = 8
@@ -55,10 +59,10 @@ class Flags:
     clips_per_video: int = 32
     """Clips of a video in a batch, where a loader samples them."""
     work: str = str(Path(tempfile.gettempdir()) / "vtr-feeding")
-    """Folder for the data sets, about 14 GB, which stay there for the next run."""
+    """Folder for the data sets, about 22 GB, which stay there for the next run."""
     peers_python: str = ".venv-peers/bin/python"
-    """The Python that has benchmarks/peers/requirements.txt; without it WebDataset and mosaicml-streaming are left
-    out."""
+    """The Python that has benchmarks/peers/requirements.txt; without it WebDataset, mosaicml-streaming and Lance are
+    left out."""
     out: str = str(Path(__file__).parent.parent / "results")
     """Folder for feeding.json and feeding.md."""
 
@@ -95,16 +99,21 @@ def prepare(flags: Flags) -> Data:
     manifest = write_shards(source, folder / "shards")
     repeated(manifest, folder / "larger", TIMES_MORE)
     write_raw(source, folder / "video_files")
-    others = {"video_files": folder / "video_files"}
+    others = {"video_files": folder / "video_files", RAY: folder / RAY}
+    _written(folder, RAY, [sys.executable, "-m", "benchmarks.feeding.ray_parquet", "--action", "write"])
     for peer in PEERS if _peers_python(flags) else ():
         others[peer] = folder / peer
-        if not (folder / f"{peer}.done").exists():
-            shutil.rmtree(folder / peer, ignore_errors=True)
-            words = ["write", peer, "--shards", str(folder / "shards"), "--data", str(folder / peer)]
-            _run([_peers_python(flags), "-m", "benchmarks.peers.deliver", *words])
-            (folder / f"{peer}.done").touch()
+        _written(folder, peer, [_peers_python(flags), "-m", "benchmarks.peers.deliver", "write", peer])
     os.sync()
     return Data(folder / "shards", folder / "larger", others, manifest)
+
+
+def _written(folder: Path, loader: str, command: Sequence[str]) -> None:
+    """Runs the command that writes a loader's format from the shards, unless it has been finished."""
+    if not (folder / f"{loader}.done").exists():
+        shutil.rmtree(folder / loader, ignore_errors=True)
+        _run([*command, "--shards", str(folder / "shards"), "--data", str(folder / loader)])
+        (folder / f"{loader}.done").touch()
 
 
 def compare(flags: Flags, data: Data, argv: Sequence[str]) -> dict[str, Any]:
@@ -148,10 +157,13 @@ def _turns(flags: Flags, data: Data) -> Iterator[tuple[str, Any]]:
         yield f"ours, {workers}", lambda workers=workers: _ours(sampled, workers, data.shards)
     yield "planned", lambda: _timed_alone([sys.executable, "-m", "benchmarks.feeding.planned", *sampled], data.shards)
     for loader, folder in data.others.items():
-        python = _peers_python(flags) if loader in PEERS else sys.executable
-        words = ["time", loader, "--data", str(folder), "--rows", str(flags.batch_rows), "--seconds"]
-        words += [str(flags.seconds), "--clips-per-video", str(flags.clips_per_video)]
-        command = [python, "-m", "benchmarks.peers.deliver", *words]
+        words = ["--data", str(folder), "--rows", str(flags.batch_rows), "--seconds", str(flags.seconds)]
+        if loader == RAY:
+            command = [sys.executable, "-m", "benchmarks.feeding.ray_parquet", "--action", "time", *words]
+        else:
+            python = _peers_python(flags) if loader in PEERS else sys.executable
+            words += ["--clips-per-video", str(flags.clips_per_video)]
+            command = [python, "-m", "benchmarks.peers.deliver", "time", loader, *words]
         yield loader, lambda command=command, folder=folder: _timed_alone(command, folder)
 
 
@@ -204,8 +216,8 @@ def _peers_python(flags: Flags) -> str:
 
 
 def _peer_versions(python: str) -> dict[str, str]:
-    script = "from importlib.metadata import version; print(version('webdataset'), version('mosaicml-streaming'))"
-    return dict(zip(("webdataset", "mosaicml-streaming"), _run([python, "-c", script]).split(), strict=True))
+    script = f"from importlib.metadata import version; print(*map(version, {PACKAGES}))"
+    return dict(zip(PACKAGES, _run([python, "-c", script]).split(), strict=True))
 
 
 def _run(command: Sequence[str]) -> str:

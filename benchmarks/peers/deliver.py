@@ -12,24 +12,24 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal, assert_never, get_args
 
 import numpy as np
 import torch
 
-from benchmarks.peers import mosaicml_loader, video_files, webdataset_loader
+from benchmarks.peers import lance_loader, mosaicml_loader, video_files, webdataset_loader
 from benchmarks.peers.records import Batch, record_type
 from benchmarks.peers.timing import timed
 
 DIMS, MAX_WORDS = {"video": 4096, "audio": 1024}, 20
-Loader = Literal["webdataset", "mosaicml", "video_files"]
+Loader = Literal["webdataset", "mosaicml", "lance", "video_files"]
 
 
 def main() -> None:
     """Parse the command line and do it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.deliver", description=__doc__)
     parser.add_argument("action", choices=["write", "time", "keep"])
-    parser.add_argument("loader", choices=["webdataset", "mosaicml", "video_files"])
+    parser.add_argument("loader", choices=get_args(Loader))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--shards", type=Path)
     parser.add_argument("--out", type=Path)
@@ -59,6 +59,8 @@ def write(loader: Loader, shards: list[Path], out: Path) -> None:
             webdataset_loader.write(shards, out, kind)
         case "mosaicml":
             mosaicml_loader.write(shards, out, kind)
+        case "lance":
+            lance_loader.write(shards, out, kind)
         case "video_files":
             raise SystemExit("video_files: its files are raw features, which benchmarks.feeding.data writes")
         case _:
@@ -81,6 +83,8 @@ def batches(
             return webdataset_loader.batches(data, kind, rows, workers, epochs)
         case "mosaicml":
             return mosaicml_loader.batches(data, kind, rows, workers, epochs)
+        case "lance":
+            return lance_loader.batches(data, kind, rows, epochs)
         case "video_files":
             return video_files.batches(data, clips_per_video, rows, workers, epochs)
         case _:

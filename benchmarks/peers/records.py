@@ -35,16 +35,17 @@ def records(shards: Sequence[Path], kind: np.dtype) -> Iterator[np.ndarray]:
             table = source.read_row_group(group, list(kind.names or ()))
             rows = np.empty(table.num_rows, kind)
             for name in kind.names or ():
-                rows[name] = _values(table.column(name).combine_chunks(), kind[name])
+                rows[name] = values(table.column(name).combine_chunks(), kind[name])
             yield rows
 
 
-def _values(column, kind: np.dtype) -> np.ndarray:  # type: ignore[no-untyped-def]  # pyarrow is imported late
-    """A column's values; a fixed-size binary one's are vectors."""
+def values(column, kind: np.dtype) -> np.ndarray:  # type: ignore[no-untyped-def]  # pyarrow is imported late
+    """An Arrow array's values, in place; a fixed-size binary one's are vectors."""
     if kind.subdtype is None:
         return column.to_numpy(zero_copy_only=False)
     item, shape = kind.subdtype
-    return np.frombuffer(column.buffers()[1], item).reshape(-1, *shape)[: len(column)]
+    whole = np.frombuffer(column.buffers()[1], item).reshape(-1, *shape)
+    return whole[column.offset : column.offset + len(column)]
 
 
 def batch(samples: Sequence[bytes], kind: np.dtype) -> Batch:

@@ -129,3 +129,17 @@ def test_a_train_worker_measures_what_ray_data_delivers(local_ray: None, tmp_pat
     assert found["timing"]["rows"] == 64
     assert 0 <= found["data_wait"]["share"] <= 1
     assert list(found["profile"]) == ["assemble", "put", "get", "tensors"]
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_ray_datas_own_way_delivers_each_row(local_ray: None, tmp_path: Path):
+    from benchmarks.feeding.ray_parquet import batches, write
+
+    manifest = write_shards(FeedingClips(num_videos=4, num_raw=0), tmp_path / "shards", processes=1)
+    write(str(tmp_path / "shards"), str(tmp_path / "written"))
+    made = batches(str(tmp_path / "written"), 64)
+    found = [next(made) for _ in range(manifest.rows // 64)]
+    made.close()
+    assert len({int(key) for batch in found for key in batch["clip_key"]}) == manifest.rows
+    assert found[0]["video"].shape == (64, 4096)
