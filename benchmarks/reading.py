@@ -33,6 +33,7 @@ from vtr_core.data.plan.plan import Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, Into, RowGroupReader, training_columns
 from vtr_core.data.records.binary_columns import as_rows
 from vtr_core.data.records.schema import array_dtype
+from vtr_core.data.shards.plain_pages import Checksum
 from vtr_core.data.stream.assemble import assemble
 
 OURS = "each byte read straight into its batch, verified (ours)"
@@ -103,6 +104,17 @@ def fresh(batches: Batches) -> Batches:
             yield next(batches)
 
 
+def unverified(batches: Batches) -> Batches:
+    """The same, with no checksum computed or compared."""
+    with patch.object(Checksum, "add", _nothing), patch.object(Checksum, "compare", _nothing):
+        while True:
+            yield next(batches)
+
+
+def _nothing(*_: object) -> None:
+    """In place of what a checksum does."""
+
+
 def scanned(manifest: Manifest) -> Batches:
     """Row groups in file order, copied into memory: no plan, no batches."""
     files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
@@ -138,6 +150,7 @@ def ways(flags: Flags, manifest: Manifest) -> dict[str, Callable[[], Batches]]:
     own, read = RowGroupReader(manifest, columns), partial(planned, flags, manifest)
     found: dict[str, Callable[[], Batches]] = {
         OURS: lambda: read(own),
+        "the same, not verified": lambda: unverified(read(own)),
         "the same into fresh pages": lambda: fresh(read(own)),
         "whole columns as they lie, verified, then rows copied": lambda: read(WholeColumns(manifest, columns)),
         "pyarrow, memory-mapped, verified": lambda: read(PyarrowReader(manifest, columns)),

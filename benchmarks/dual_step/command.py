@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.dual_step.loops import loop_loss
 from benchmarks.machine import processor, versions
@@ -28,6 +29,8 @@ from vtr_core.systems.dual.model import HybridEncoder
 
 NUM_WORDS, MAX_WORDS = 7807, 20
 """MSR-VTT's vocabulary."""
+SHOWN = 6
+"""Operators of each step that the page shows."""
 Step = Callable[[], object]
 
 
@@ -72,8 +75,8 @@ def compare(flags: Flags, device: torch.device, config: HybridEncoderConfig | No
     objective = DualObjective(DualTripletConfig(), config.concept_similarity)
     other = copy.deepcopy(model)
     steps = {
-        "ours": _step(model, lambda: objective(model(batch), labels, batch.keys).total),
-        "loops": _step(other, lambda: loop_loss(other, batch, labels)),
+        "ours": _step(model, lambda: objective(model(batch), labels, batch.keys).total, fused=True),
+        "loops": _step(other, lambda: loop_loss(other, batch, labels), fused=False),
     }
     seconds = interleaved_seconds(steps, flags.rounds, device)
     return {
@@ -84,14 +87,29 @@ def compare(flags: Flags, device: torch.device, config: HybridEncoderConfig | No
         "rounds": flags.rounds,
         "seconds": {name: median(values) for name, values in seconds.items()},
         "loops_to_ours": paired_ratio(seconds["loops"], seconds["ours"]),
+        "shares": {name: _shares(step, device) for name, step in steps.items()},
         "device": processor() if device.type == "cpu" else torch.cuda.get_device_name(device),
         "threads": torch.get_num_threads(),
         "versions": versions("torch"),
     }
 
 
-def _step(model: HybridEncoder, loss: Callable[[], Tensor]) -> Step:
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+def _shares(step: Step, device: torch.device) -> dict[str, float]:
+    """The part of a step's time that each operator takes by itself, by name, highest first."""
+    activity = ProfilerActivity.CPU if device.type == "cpu" else ProfilerActivity.CUDA
+    with profile(activities=[activity]) as profiled:
+        step()
+    times = {
+        event.key: event.self_cpu_time_total if device.type == "cpu" else event.self_device_time_total
+        for event in profiled.key_averages()
+    }
+    total = sum(times.values())
+    return {name: time / total for name, time in sorted(times.items(), key=lambda item: -item[1])}
+
+
+def _step(model: HybridEncoder, loss: Callable[[], Tensor], fused: bool) -> Step:
+    """A step with Adam, fused as training here has it, or as torch has it by default."""
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4, fused=fused)
 
     def step() -> None:
         loss().backward()
@@ -134,8 +152,8 @@ def markdown(figures: dict[str, Any]) -> str:
             "",
             f"{figures['parameters']:,} parameters, {figures['videos']} videos of {figures['frames']} frames of "
             f"{figures['frame_dim']} features; forward pass, losses, backward pass, Adam; float32. loops: the same",
-            "layers with bags of words and means over steps in Python loops and the Jaccard similarity of all pairs",
-            f"broadcast, as published code has them. In turns, {figures['rounds']} rounds.",
+            "layers with bags of words and means over steps in Python loops, the Jaccard similarity of all pairs",
+            f"broadcast, and Adam not fused, as published code has them. In turns, {figures['rounds']} rounds.",
             "",
             "| step | s |",
             "|---|---:|",
@@ -143,7 +161,18 @@ def markdown(figures: dict[str, Any]) -> str:
             "",
             f"loops / ours: {figures['loops_to_ours']:.2f}.",
             "",
+            *_profile(figures["shares"]),
+            "",
             f"On {figures['device']}, {figures['threads']} threads; {numbers}; `{figures['command']}`.",
             "",
         ]
     )
+
+
+def _profile(shares: dict[str, dict[str, float]]) -> list[str]:
+    """For each step the operators that take most of its time."""
+    rows = [
+        f"| {step} | {', '.join(f'`{name}` {100 * share:.0f} %' for name, share in list(found.items())[:SHOWN])} |"
+        for step, found in shares.items()
+    ]
+    return ["| step | operators that take most of it by themselves (torch.profiler, one step) |", "|---|---|", *rows]

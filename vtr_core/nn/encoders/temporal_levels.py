@@ -3,9 +3,10 @@
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from vtr_core.config.blocks.temporal_levels import TemporalLevelsConfig
+from vtr_core.nn.encoders.padded_gru import padded_gru
+from vtr_core.nn.encoders.row_convolutions import strongest_responses
 from vtr_core.nn.fan_in import bidirectional_gru, fan_in_convolution
 
 
@@ -31,20 +32,21 @@ class TemporalLevels(nn.Module):
             for width in config.kernel_sizes
         )
         self.dropout = nn.Dropout(dropout)
-        self._widths = config.kernel_sizes
         self.out_dim = 2 * config.hidden_dim + len(config.kernel_sizes) * config.num_filters
 
     def forward(
         self, values: Float[Tensor, "rows steps dim"], mask: Bool[Tensor, "rows steps"]
     ) -> Float[Tensor, "rows out_dim"]:
         """Levels 2 and 3 of each row, whose steps come first and are true in `mask`; a row without any gives zeros."""
-        if not len(values):  # a packed sequence has at least one row
+        if not len(values):  # a GRU takes at least one row
             return values.new_zeros((0, self.out_dim))
         values = torch.where(mask.unsqueeze(2), values, 0)
         lengths = mask.sum(dim=1)
         hidden = torch.where(mask.unsqueeze(2), self._hidden(values, lengths), 0)
         mean = hidden.sum(dim=1) / lengths.clamp(min=1).unsqueeze(1)
-        levels = torch.cat([self.dropout(mean), self.dropout(self._local(hidden, lengths))], dim=1)
+        convolutions = (module for module in self.convolutions if isinstance(module, nn.Conv1d))
+        local = strongest_responses(convolutions, hidden, mask, self._padded_windows)
+        levels = torch.cat([self.dropout(mean), self.dropout(local)], dim=1)
         return torch.where((lengths > 0).unsqueeze(1), levels, 0)
 
     def _hidden(
@@ -53,20 +55,4 @@ class TemporalLevels(nn.Module):
         # Autocast would run the GRU in float16 on a GPU, where its gradients underflow without loss scaling.
         with torch.autocast(values.device.type, enabled=False):
             values = values.to(self.gru.weight_hh_l0.dtype)  # type: ignore[arg-type]
-            if self._reads_padding:
-                return self.gru(values)[0]
-            # A sequence of no steps cannot be packed: it takes its first step, which is masked afterwards.
-            packed = pack_padded_sequence(values, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
-            return pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=values.shape[1])[0]
-
-    def _local(
-        self, hidden: Float[Tensor, "rows steps hidden"], lengths: Int64[Tensor, " rows"]
-    ) -> Float[Tensor, "rows filters"]:
-        by_step, found = hidden.transpose(1, 2), []
-        for width, convolution in zip(self._widths, self.convolutions, strict=True):
-            responses = torch.relu(convolution(by_step))
-            if not self._padded_windows:  # a response is never negative, so 0 changes no maximum
-                windows = torch.arange(responses.shape[2], device=lengths.device) < (lengths + width - 1).unsqueeze(1)
-                responses = torch.where(windows.unsqueeze(1), responses, 0)
-            found.append(responses.amax(dim=2))
-        return torch.cat(found, dim=1)
+            return self.gru(values)[0] if self._reads_padding else padded_gru(self.gru, values, lengths)
