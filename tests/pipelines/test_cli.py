@@ -271,6 +271,18 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeyp
     assert capsys.readouterr().out == f"vtr {__version__}\n"
 
 
+@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_sleep_while_they_wait_unless_told_otherwise(
+    given: str | None, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    main()
+    assert os.environ["OMP_WAIT_POLICY"] == policy
+
+
 def test_a_reader_that_ends_ends_the_command() -> None:
     """As `vtr train … --help | head -1`: more text than a pipe holds, whose reader is gone."""
     words = [sys.executable, "-m", "pipelines.cli", "train", "capsule-howto-tiny", "--help"]
