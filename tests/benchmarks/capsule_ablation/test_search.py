@@ -60,7 +60,7 @@ def test_rows_are_variants_of_the_product_with_every_setting_of_world_and_trial(
     for row, network in ROWS.items():
         for trial, changes in TRIALS.items():
             config = row_config(row, trial, WORLDS[world], 7)
-            assert config.preset == (PRESET if row == "base" else f"{PRESET}-{network.variant}")
+            assert config.preset == (PRESET if not network.variant else f"{PRESET}-{network.variant}")
             assert config.training.max_steps == 7
             assert config.optimizer.learning_rate == changes["optimizer.learning_rate"]
             assert config.training.metric.startswith(f"val/{WORLDS[world].direction}/")
