@@ -61,6 +61,15 @@ MECHANISMS: Mapping[str, Mechanism] = {
         {"model.routing.carried_presence": 0.0},
         {**ROUTING_BY_SCENE, **_STEPS},
     ),
+    "capsule-msrvtt": Mechanism(
+        "capsule-msrvtt",
+        "msrvtt-800-clips",
+        "activations, to which presence is carried",
+        "t2v/r10",
+        "R@10",
+        "without_activations",
+        {"model.routing.carried_presence": 0.0, "model.words.layer_norm": False},
+    ),
     "muse-learner": Mechanism(
         "muse-tokens-tiny",
         "small-things",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.msrvtt_dual.data import videos
+from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
 from pipelines.demo.world import world
 from vtr_core.data.manifest import splits
 
@@ -58,6 +59,14 @@ def _msrvtt(place: Place) -> Mapping[str, str]:
     return {"train": str(Path(sets.train).parent), "val": sets.val, "test": sets.test}
 
 
+def _msrvtt_clips(place: Place) -> Mapping[str, str]:
+    """The same videos as single vectors, mean and deviation over time, with given word vectors."""
+    folder, source = Path(place.work) / "data/msrvtt-800-clips", msrvtt(Path(place.data))
+    if not splits(str(folder / "data")):
+        prepare(source, allowed_text(source, 0), folder, 0)
+    return splits(str(folder / "data"))
+
+
 def _faces(place: Place) -> Mapping[str, str]:
     """AT&T: subjects s1 to s5 validate, s6 to s10 test, 25 train."""
     from pipelines.ingest.command import ingest
@@ -77,6 +86,7 @@ WORLDS: Mapping[str, Callable[[Place], Mapping[str, str]]] = {
     "8-named-scenes": _named_scenes,
     "small-things": _small_things,
     "msrvtt-800": _msrvtt,
+    "msrvtt-800-clips": _msrvtt_clips,
     "att-faces": _faces,
 }
 """By name, what gives the splits of a data set, made where they are not there yet."""

@@ -36,6 +36,14 @@ def test_the_papers_rows() -> None:
     assert preset("capsule-howto-mil-nce").batch.candidates == 5
 
 
+@pytest.mark.parametrize("base", ["capsule-howto", "capsule-howto-tiny", "capsule-msrvtt"])
+def test_published_is_the_papers_letter_whatever_the_base_adds(base: str) -> None:
+    model = preset(f"{base}-published").model
+    assert model.routing.carried_presence == 0
+    assert not model.words.layer_norm
+    assert model.activation_scale == "none"
+
+
 def test_baselines_are_those_that_were_published() -> None:
     """HT100M: video, text, gated units, 1e-4; AVLnet: three modalities, 2.5e-4; MIL-NCE: 1e-3; multi-head attention."""
     ht100m, avlnet, mil_nce = (preset(f"capsule-howto-{name}") for name in ("max-margin", "avlnet", "mil-nce"))

@@ -85,6 +85,7 @@ def msrvtt() -> Space:
                             "pose_dim": dim,
                             "mlp_dim": 128,
                             "initial_gain": 3.0,
+                            "carried_presence": 6.0,
                         }
                         for dim in (16, 32, 64)
                     }
