@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from vtr_core.config.losses.granularity import FusionConfig
-from vtr_core.losses.fusion import PairScorer, Sequences
+from vtr_core.losses.fusion import PairScorer, Sequences, fusion_contrastive_loss
 
 
 def sequences(rows: int, length: int, seed: int, dim: int = 8) -> Sequences:
@@ -25,6 +25,8 @@ VIDEOS, CAPTIONS = sequences(4, 3, 1), sequences(5, 2, 2)
 def test_a_pair_is_scored_by_itself() -> None:
     for settings in ({}, {"pooled": True}, {"score": "cosine"}):
         model = scorer(**settings)
+        model(VIDEOS, CAPTIONS)  # the norm's averages are of a batch
+        model.eval()
         scores = model(VIDEOS, CAPTIONS)
         for v in range(4):
             for c in range(5):
@@ -49,8 +51,18 @@ def test_blocks_change_neither_scores_nor_gradients(block_pairs: int) -> None:
     assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(*found, strict=True))
 
 
+def test_pairs_are_normalised_over_the_batch_without_those_that_lack_a_side() -> None:
+    model = scorer()
+    kept = model(VIDEOS, CAPTIONS)
+    padded = Sequences(
+        torch.cat([CAPTIONS.tokens, torch.ones(1, 2, 8)]), torch.cat([CAPTIONS.mask, torch.zeros(1, 2) > 0])
+    )
+    assert torch.allclose(scorer()(VIDEOS, padded)[:, :5], kept, atol=1e-12)
+    assert kept.std() > 0.2
+
+
 def test_memory_does_not_hold_all_fused_sequences() -> None:
-    """What is saved for the backward pass grows with the pairs by their scores alone."""
+    """What is saved for the backward pass grows with the pairs by their mean tokens alone."""
 
     def saved(rows: int) -> int:
         model, sizes = scorer(block_pairs=8), dict[int, int]()
@@ -60,13 +72,13 @@ def test_memory_does_not_hold_all_fused_sequences() -> None:
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            scores = model(sequences(rows, 3, 1), sequences(rows, 2, 2))
+            scores = model(sequences(rows, 60, 1), sequences(rows, 40, 2))
         assert scores.requires_grad  # what it keeps is alive until here, so that no two have the same place
         return sum(sizes.values())
 
     pairs = 16 * 16
-    # One fused sequence alone has 5 tokens of 8 values; many such would be kept of every pair.
-    assert saved(16) < pairs * 5 * 8
+    # One fused sequence alone has 100 tokens of 8 values; many such would be kept of every pair.
+    assert saved(16) < pairs * 100 * 8
 
 
 def test_scores_move_towards_what_is_asked() -> None:
@@ -82,3 +94,25 @@ def test_scores_move_towards_what_is_asked() -> None:
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
     assert not math.isnan(losses[-1])
+
+
+def test_l_bfc_falls_although_nearly_all_of_a_token_is_the_same_in_all_rows() -> None:
+    """Without the norm over pairs all scores run into the bound of tanh, and L_bfc stays at chance."""
+    rows, dim, differing = 12, 64, 0.02
+    torch.manual_seed(0)
+    model = PairScorer(dim, FusionConfig(heads=4))
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    same, meaning = torch.randn(2, dim), torch.randn(96, dim)
+    excess = []
+    for _ in range(60):
+        asked = meaning[torch.randperm(len(meaning))[:rows]]
+        videos, captions = (one + differing**0.5 * asked.unsqueeze(1) for one in same)
+        whole = torch.ones(rows, 1, dtype=torch.bool)
+        scores = model(Sequences(videos, whole), Sequences(captions, whole))
+        loss = fusion_contrastive_loss(scores, 1.0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        excess.append(loss.item() - math.log(rows))
+    assert sum(excess[-10:]) / 10 < -0.3
+    assert scores.abs().mean() < 0.99

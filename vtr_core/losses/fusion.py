@@ -12,9 +12,13 @@ from torch.utils.checkpoint import checkpoint
 
 from vtr_core.config.losses.granularity import FusionConfig
 from vtr_core.losses.granularity.bias import row_cross_entropy
+from vtr_core.nn.batch_norm import PresentBatchNorm
 from vtr_core.nn.initialization import GELU_SIZE, keep_size
 from vtr_core.nn.precision import at_least_float32, full_precision
 from vtr_core.nn.transformer import TransformerBlock
+
+_SCORE_SIZE = 0.5
+"""Root mean square of initial scores before their tanh, which is nearly linear there."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +59,29 @@ class PairScorer(nn.Module):
     `cosine`: that of the projected means of both sequences. `fusion`: self-attention over the concatenation of both
     sequences, an MLP on the mean token, and tanh: a score that the paper calls a cosine and that has a cosine's range.
     Pairs are fused `block_pairs` at a time and recomputed in the backward pass, so that memory holds the fused
-    sequences of one block and not of all pairs.
+    sequences of one block and the mean tokens of all pairs.
+
+    The MLP begins with a batch norm over all pairs. Nearly all of a mean token is the same in all pairs, because the
+    generation loss first teaches every state the frequencies of words; and L_bfc does not change where all scores
+    change alike. Without the norm steps of Adam move that common part, all scores run into the bound of tanh, and its
+    gradient is 0 there. In evaluation a pair's score does not depend on other pairs.
+
+    Initial weights: the projections and the MLP keep the size of their inputs, but scores begin at size 0.5 before
+    tanh; the attention's as `TransformerBlock` says.
     """
 
     def __init__(self, dim: int, config: FusionConfig) -> None:
         super().__init__()
         self._config = config
         self.video, self.caption = nn.Linear(dim, dim), nn.Linear(dim, dim)
-        self.fusion = self.head = None
+        self.fusion = self.norm = self.head = None
         if config.score == "fusion":
             self.fusion = TransformerBlock(dim, config.heads, 4 * dim, dropout=0.0)
             hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1)
-            keep_size(hidden)
-            keep_size(out, given=GELU_SIZE)  # scores use tanh's whole range from the start
-            self.head = nn.Sequential(nn.LayerNorm(dim), hidden, nn.GELU(), out)
+            for layer in (self.video, self.caption, hidden):
+                keep_size(layer)
+            keep_size(out, given=GELU_SIZE, wanted=_SCORE_SIZE)
+            self.norm, self.head = PresentBatchNorm(dim), nn.Sequential(hidden, nn.GELU(), out)
 
     def forward(self, videos: Sequences, captions: Sequences) -> Float[Tensor, "videos captions"]:
         """The scores, in [−1, 1]."""
@@ -81,8 +94,9 @@ class PairScorer(nn.Module):
                     videos, captions = videos.pooled(), captions.pooled()
                 videos = Sequences(self.video(videos.tokens), videos.mask)
                 captions = Sequences(self.caption(captions.tokens), captions.mask)
-                scores = [self._block(videos, captions, pairs) for pairs in self._blocks(videos, captions)]
-                return torch.cat(scores).view(len(videos.tokens), len(captions.tokens))
+                fused = torch.cat([self._block(videos, captions, pairs) for pairs in self._blocks(videos, captions)])
+                present = videos.mask.any(dim=1).unsqueeze(1) & captions.mask.any(dim=1)
+                return self._scores(fused, present.flatten()).view(present.shape)
             case _:
                 assert_never(self._config.score)
 
@@ -94,9 +108,9 @@ class PairScorer(nn.Module):
         arrays = (videos.tokens, videos.mask, captions.tokens, captions.mask, pairs)
         if len(videos.tokens) * len(captions.tokens) <= self._config.block_pairs:
             return self._fused(*arrays)
-        scores = checkpoint(self._fused, *arrays, use_reentrant=False, preserve_rng_state=False)
-        assert isinstance(scores, Tensor)
-        return scores
+        fused = checkpoint(self._fused, *arrays, use_reentrant=False, preserve_rng_state=False)
+        assert isinstance(fused, Tensor)
+        return fused
 
     def _fused(
         self,
@@ -105,16 +119,20 @@ class PairScorer(nn.Module):
         captions: Float[Tensor, "captions words dim"],
         caption_mask: Bool[Tensor, "captions words"],
         pairs: Int64[Tensor, " pairs"],
-    ) -> Float[Tensor, " pairs"]:
+    ) -> Float[Tensor, "pairs dim"]:
+        """The mean token of every pair."""
         assert self.fusion is not None
-        assert self.head is not None
         video, caption = pairs // len(captions), pairs % len(captions)
         tokens = torch.cat([videos[video], captions[caption]], dim=1)
         mask = torch.cat([video_mask[video], caption_mask[caption]], dim=1)
         seen = mask.unsqueeze(1) | torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
-        fused = Sequences(self.fusion(tokens, seen), mask).mean()
+        return Sequences(self.fusion(tokens, seen), mask).mean()
+
+    def _scores(self, fused: Float[Tensor, "pairs dim"], present: Bool[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
+        assert self.norm is not None
+        assert self.head is not None
         with torch.autocast(fused.device.type, enabled=False):  # half precision is coarse near ±1
-            return torch.tanh(self.head(at_least_float32(fused)).squeeze(1))
+            return torch.tanh(self.head(self.norm(at_least_float32(fused), present)).squeeze(1))
 
 
 @full_precision

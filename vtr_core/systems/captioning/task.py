@@ -15,8 +15,10 @@ from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
+from vtr_core.losses.fusion import Sequences
 from vtr_core.losses.granularity.granularity import GranularityLosses
 from vtr_core.losses.share import Share
+from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
@@ -51,6 +53,7 @@ class CaptioningTask:
         self._rank, self._world = rank, world
         self._batch = _batches(config.model, config.seed)
         self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, information)
+        share_statistics(self.objective, sum_shares)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """The generation loss of this worker's part and its share of the contrastive losses, summed over all
@@ -63,7 +66,7 @@ class CaptioningTask:
         masked = max(1, sum_all(int(output.masked.sum()), device))
         found, compared = GranularityLosses(), Compared()
         if self._loss.contrasts:
-            scores = self._scores(output)
+            scores = self._scores(output, batch.text_present)
             present = batch.text_present & output.present
             found, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
         terms = {"gen": output.loss.sum() / masked, **found.by_term}
@@ -72,12 +75,13 @@ class CaptioningTask:
         metrics |= {f"train/{name}": value for name, value in found.metrics.items()}
         return StepOutput(sums.sum(), metrics, compared)
 
-    def _scores(self, output: Captioned) -> Float[Tensor, "batch batch"]:
-        """The scores of all workers' videos with all captions."""
+    def _scores(self, output: Captioned, told: Bool[Tensor, " rows"]) -> Float[Tensor, "batch batch"]:
+        """The scores of all workers' videos with all captions; `told`: the rows with a caption."""
         assert output.videos is not None
         assert output.captions is not None
         assert self.objective.scorer is not None
-        captions = gather_sequences(output.captions, self._config.scaling.wire)
+        own = Sequences(output.captions.tokens, output.captions.mask & told.unsqueeze(1))
+        captions = gather_sequences(own, self._config.scaling.wire)
         return gather_rows(self.objective.scorer(output.videos, captions))
 
     def _compared(self, output: Captioned, scores: Float[Tensor, "batch batch"]) -> Compared:
