@@ -11,6 +11,7 @@ import resource
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ PUBLISHED = ("capsule-howto", "hybrid-msrvtt", "muse-msrvtt", "siamese-att", "ca
 STEPS = (100, 300)
 AVERAGED = 5
 """Steps up to one of them whose mean loss is told; batches differ."""
+CONTRAST = "train/loss_fusion"
+"""A captioner's L_bfc in the log of its run."""
 RESULTS = Path(__file__).parent / "results"
 SHOWN: Mapping[str, Mapping[str, str]] = {
     "retrieval": {"t2v/r1": "R@1", "t2v/r10": "R@10", "t2v/medr": "MedR"},
@@ -88,6 +91,8 @@ class Measured:
     """What it was trained on."""
     learned: Mapping[str, float] = field(default_factory=dict)
     """What the loss learned beside the model, such as its temperature, at the end."""
+    contrast: Mapping[str, float] = field(default_factory=dict)
+    """A captioner's L_bfc by the number of steps, as text; its chance is the log of the batch's videos."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -115,8 +120,8 @@ def measure(flags: Flags) -> Measured:
     return Measured(
         settings=flags.set,
         steps=points[-1]["step"],
-        chance=points[0].get("train/chance"),
-        losses={str(step): loss for step, loss in losses(points).items()},
+        chance=log(config.batch.videos) if CONTRAST in points[0] else points[0].get("train/chance"),
+        losses=losses(points, "train/loss"),
         found={name: results.figures[row][f"test/{metric}"][0] for metric, name in SHOWN[task].items()},
         guessed=guessed(task, results.chance, flags),
         step_s=config.batch.rows / rates[len(rates) // 2],
@@ -124,6 +129,7 @@ def measure(flags: Flags) -> Measured:
         machine=f"{processor()}; torch {versions('torch')['torch']}",
         world=flags.world,
         learned={"1/τ": 1 / points[-1]["train/temperature"]} if "train/temperature" in points[-1] else {},
+        contrast=losses(points, CONTRAST) if CONTRAST in points[0] else {},
     )
 
 
@@ -132,16 +138,16 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, json.loads(value)
 
 
-def losses(points: Sequence[Mapping[str, Any]]) -> dict[int, float]:
-    """Of the first step, and the means of AVERAGED steps up to those of STEPS where training came so far and the last.
+def losses(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, float]:
+    """The loss `name` by step: of the first, and means of AVERAGED steps up to those of STEPS it came to and the last.
 
     The first is computed before anything was learned.
     """
     last = points[-1]["step"]
-    found = {points[0]["step"]: points[0]["train/loss"]}
+    found = {str(points[0]["step"]): points[0][name]}
     for step in dict.fromkeys([*(step for step in STEPS if step <= last), last]):
-        near = [point["train/loss"] for point in points if step - AVERAGED < point["step"] <= step]
-        found[step] = sum(near) / len(near)
+        near = [point[name] for point in points if step - AVERAGED < point["step"] <= step]
+        found[str(step)] = sum(near) / len(near)
     return found
 
 
@@ -184,14 +190,21 @@ def _row(name: str, one: Mapping[str, Any]) -> str:
         f"`{name}`",
         one.get("world") or "–",
         ", ".join(f"`{setting}`" for setting in one["settings"]) or "none",
-        " → ".join(f"{loss:.2f} ({step})" for step, loss in one["losses"].items()),
+        _course(one["losses"]),
         "–" if one["chance"] is None else f"{one['chance']:.2f}",
         ", ".join(f"{metric} {value:.1f} ({guesses[metric]:.1f})" for metric, value in one["found"].items()),
         f"{one['step_s']:.2f}",
         f"{one['memory_gb']:.1f}",
     ]
     cells[3] += "".join(f"; {learned} {value:.0f}" for learned, value in one.get("learned", {}).items())
+    if one.get("contrast"):
+        cells[3] += f"; L_bfc {_course(one['contrast'])}"
+        cells[4] = f"L_bfc {cells[4]}"
     return f"| {' | '.join(cells)} |"
+
+
+def _course(losses: Mapping[str, float]) -> str:
+    return " → ".join(f"{loss:.2f} ({step})" for step, loss in losses.items())
 
 
 if __name__ == "__main__":

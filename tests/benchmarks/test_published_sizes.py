@@ -31,4 +31,9 @@ def test_a_row_beside_its_preset_and_what_a_loss_learned() -> None:
 
 def test_losses_are_taken_where_training_came() -> None:
     points = [{"step": step, "train/loss": float(step)} for step in range(1, 202)]
-    assert losses(points) == {1: 1.0, 100: 98.0, 201: 199.0}
+    assert losses(points, "train/loss") == {"1": 1.0, "100": 98.0, "201": 199.0}
+
+
+def test_a_captioners_contrast_stands_beside_its_chance() -> None:
+    page = markdown({"caption-msrvtt": {**ONE, "chance": 2.08, "contrast": {"1": 2.0, "100": 1.25}}})
+    assert "9.00 (150); L_bfc 2.00 (1) → 1.25 (100) | L_bfc 2.08 |" in page

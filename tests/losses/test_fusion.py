@@ -116,3 +116,9 @@ def test_l_bfc_falls_although_nearly_all_of_a_token_is_the_same_in_all_rows() ->
         excess.append(loss.item() - math.log(rows))
     assert sum(excess[-10:]) / 10 < -0.3
     assert scores.abs().mean() < 0.99
+
+
+def test_the_bound_of_scores_bounds_the_loss() -> None:
+    best = 2 * torch.eye(8, dtype=torch.float64) - 1
+    assert fusion_contrastive_loss(best, 1.0).item() == pytest.approx(math.log(1 + 7 * math.exp(-2)))
+    assert fusion_contrastive_loss(0 * best, 1.0).item() == pytest.approx(math.log(8))

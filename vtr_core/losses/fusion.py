@@ -45,6 +45,7 @@ def fusion_contrastive_loss(
     """L_bfc: the mean of the cross-entropies of rows and of columns of S/τ₂ (Gu and Yao 2023, Eq. 3 and 4).
 
     scores: of every video (rows) with every caption, matches on the diagonal. The positive is in the denominator.
+    With scores in [−1, 1] the loss is at least log(1 + (batch − 1) e^(−2/τ₂)); with equal ones it is log batch.
     Where `negatives[i, j]` is false, entry [i, j] is left out, from the rows' and the columns' cross-entropies alike.
     """
     logits = scores / temperature
