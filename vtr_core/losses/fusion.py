@@ -62,27 +62,30 @@ class PairScorer(nn.Module):
     Pairs are fused `block_pairs` at a time and recomputed in the backward pass, so that memory holds the fused
     sequences of one block and the mean tokens of all pairs.
 
-    The MLP begins with a batch norm over all pairs. Nearly all of a mean token is the same in all pairs, because the
-    generation loss first teaches every state the frequencies of words; and L_bfc does not change where all scores
-    change alike. Without the norm steps of Adam move that common part, all scores run into the bound of tanh, and its
-    gradient is 0 there. In evaluation a pair's score does not depend on other pairs.
+    A batch norm over all pairs stands before the MLP and one before tanh. Nearly all of a mean token is the same in all
+    pairs, because the generation loss first teaches every state the frequencies of words; L_bfc does not change where
+    all scores change alike, and falls where scores that say nothing vary less. So without the norms steps of Adam move
+    what is common until all scores are at the bound of tanh, where its gradient is 0. In evaluation a pair's score does
+    not depend on other pairs.
 
-    Initial weights: the projections and the MLP keep the size of their inputs, but scores begin at size 0.5 before
-    tanh; the attention's as `TransformerBlock` says.
+    Initial weights: the projections and the MLP keep the size of their inputs, scores begin at size 0.5 before tanh;
+    the attention's as `TransformerBlock` says.
     """
 
     def __init__(self, dim: int, config: FusionConfig) -> None:
         super().__init__()
         self._config = config
         self.video, self.caption = nn.Linear(dim, dim), nn.Linear(dim, dim)
-        self.fusion = self.norm = self.head = None
+        self.fusion = self.fused_norm = self.head = self.score_norm = None
         if config.score == "fusion":
             self.fusion = TransformerBlock(dim, config.heads, 4 * dim, dropout=0.0)
-            hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1)
+            hidden, out = nn.Linear(dim, dim), nn.Linear(dim, 1, bias=False)
             for layer in (self.video, self.caption, hidden):
                 keep_size(layer)
-            keep_size(out, given=GELU_SIZE, wanted=_SCORE_SIZE)
-            self.norm, self.head = PresentBatchNorm(dim), nn.Sequential(hidden, nn.GELU(), out)
+            keep_size(out, given=GELU_SIZE)
+            self.head = nn.Sequential(hidden, nn.GELU(), out)
+            self.fused_norm, self.score_norm = PresentBatchNorm(dim), PresentBatchNorm(1)
+            nn.init.constant_(self.score_norm.weight, _SCORE_SIZE)
 
     def forward(self, videos: Sequences, captions: Sequences) -> Float[Tensor, "videos captions"]:
         """The scores, in [−1, 1]."""
@@ -130,10 +133,12 @@ class PairScorer(nn.Module):
         return Sequences(self.fusion(tokens, seen), mask).mean()
 
     def _scores(self, fused: Float[Tensor, "pairs dim"], present: Bool[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
-        assert self.norm is not None
+        assert self.fused_norm is not None
         assert self.head is not None
+        assert self.score_norm is not None
         with torch.autocast(fused.device.type, enabled=False):  # half precision is coarse near ±1
-            return torch.tanh(self.head(self.norm(at_least_float32(fused), present)).squeeze(1))
+            scores = self.head(self.fused_norm(at_least_float32(fused), present))
+            return torch.tanh(self.score_norm(scores, present)).squeeze(1)
 
 
 @full_precision
