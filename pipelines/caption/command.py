@@ -32,6 +32,8 @@ class CaptionFlags:
     """Length penalty α: hypotheses are compared by log p / length^α (default: as in training)."""
     block_ngrams: int | None = None
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
+    consensus_samples: int | None = None
+    """Captions drawn at random, which choose the beam that is most like them (default: as in training; 0: none)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
     json: bool = False
@@ -70,7 +72,7 @@ def caption(flags: CaptionFlags) -> "CaptionedVideos":
     describe = system_of(loaded.config.model).implementation().describe
     if describe is None:
         raise lacking(loaded, "vtr caption", lambda system: system.implementation().describe is not None)
-    changes = decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams)
+    changes = decoding_changes(flags)
     found = describe(loaded, flags.data, changes, flags.examples)
     videos = found.videos
     storage.write_bytes(folder / LINES, _lines(videos).encode())

@@ -78,7 +78,7 @@ def _plan(flags: EmbedFlags, loaded: "LoadedModel", out: "Location") -> "EmbedPl
 def _settings(flags: EmbedFlags) -> "OutputSettings":
     from pipelines.caption.decoding import decoding_changes
 
-    given = decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams)
+    given = decoding_changes(flags)
     return given if flags.top is None else {**given, "top": flags.top}
 
 

@@ -4,7 +4,8 @@ import torch
 from tests.builders.captioning import WORDS, captioner, videos
 from tests.reference import captioner as reference
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.decoding import generate, repeated
+from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.hypotheses import repeated
 
 SETTINGS = (
     DecodingConfig(),

@@ -38,4 +38,4 @@ def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup],
     return pa.table(columns)
 
 
-CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams"}))
+CAPTIONS = Output(_check, _table, frozenset({"beams", "length_penalty", "block_ngrams", "consensus_samples"}))

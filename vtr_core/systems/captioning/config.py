@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from vtr_core.config.blocks.swin import SwinConfig
 from vtr_core.config.losses.granularity import FusionConfig, GranularityMarginConfig
 from vtr_core.config.model_inputs import ModelInputs, Probability
-from vtr_core.config.settings import PositiveInt, Settings
+from vtr_core.config.settings import NonNegativeInt, PositiveInt, Settings
 
 
 class DecodingConfig(Settings):
@@ -21,6 +21,11 @@ class DecodingConfig(Settings):
     """Forbid repeated n-grams of this size within a caption (None: allowed)."""
     min_words: PositiveInt = 1
     """Minimum number of words of a caption."""
+    consensus_samples: NonNegativeInt = 0
+    """Captions drawn at random from the model, which choose among the beams: the one that is most like them on average
+    (0: the most probable beam)."""
+    sample_temperature: PositiveFloat = 0.7
+    """Temperature of these draws: lower ones are closer to the most probable words."""
 
 
 class CaptionerConfig(Settings):

@@ -65,7 +65,7 @@ def _captioner(flags: CaptioningFlags) -> tuple[LoadedModel, DecodingConfig]:
     """The captioner of a checkpoint with its decoding settings; CheckpointError for another model."""
     loaded = load_model(flags.checkpoint, device(), flags.average_checkpoints)
     decoding = require_captioner(loaded.model, loaded.uri).config.decoding
-    return loaded, override(decoding, decoding_changes(flags.beams, flags.length_penalty, flags.block_ngrams))
+    return loaded, override(decoding, decoding_changes(flags))
 
 
 def _evaluate_one(

@@ -1,0 +1,75 @@
+"""Captions as they are decoded: words so far, what comes next by [MASK] with a key-value cache, and what may not."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int64, Shaped
+from torch import Tensor
+
+from vtr_core.nn.transformer import KeyValues
+from vtr_core.systems.captioning.config import DecodingConfig
+from vtr_core.systems.captioning.model import Captioner
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """Captions so far: `words` with the end token and padding 0 after it, their log p, and whether they have ended."""
+
+    words: Int64[Tensor, "rows length"]
+    score: Float[Tensor, " rows"]
+    ended: Bool[Tensor, " rows"]
+    past: list[KeyValues]
+    """Keys and values of the video and of all words but the last."""
+    known: Bool[Tensor, "rows frames"]
+
+
+def begun(
+    model: Captioner, frames: Shaped[Tensor, "videos frames *values"], mask: Bool[Tensor, "videos frames"], each: int
+) -> Hypotheses:
+    """`each` captions without words for every video, one video after another; frames as `video_tokens` takes them."""
+    tokens, known = model.video_tokens(frames, mask)
+    seen = known.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=known.device)
+    _, past = model.go_on(tokens, seen, None)
+    rows = torch.arange(len(frames), device=known.device).repeat_interleave(each)
+    return Hypotheses(
+        words=torch.zeros((len(rows), 0), dtype=torch.int64, device=known.device),
+        score=torch.zeros(len(rows), device=known.device),
+        ended=torch.zeros(len(rows), dtype=torch.bool, device=known.device),
+        past=[one.of(rows) for one in past],
+        known=known[rows],
+    )
+
+
+def log_probabilities(model: Captioner, so_far: Hypotheses) -> tuple[Float[Tensor, "rows words"], list[KeyValues]]:
+    """Log-probabilities of the next word, and keys and values of all words so far, without [MASK]."""
+    said = so_far.words.shape[1]
+    asked = torch.full((len(so_far.words), 1), model.mask, device=so_far.words.device)
+    tokens = torch.cat([so_far.words[:, -1:], asked], dim=1) if said else asked
+    new = tokens.shape[1]
+    before = so_far.past[0].keys.shape[2]
+    words_before = so_far.known.new_ones(len(tokens), before - so_far.known.shape[1])
+    earlier = torch.cat([so_far.known, words_before], dim=1).unsqueeze(1).expand(-1, new, -1)
+    among = torch.ones((new, new), dtype=torch.bool, device=tokens.device).tril().expand(len(tokens), -1, -1)
+    states, whole = model.go_on(
+        model.text_tokens(tokens, max(0, said - 1)), torch.cat([earlier, among], dim=2), so_far.past
+    )
+    return model.logits(states[:, -1]).log_softmax(dim=1), [one.first(before + new - 1) for one in whole]
+
+
+def forbid(log_p: Float[Tensor, "rows words"], model: Captioner, so_far: Hypotheses, decoding: DecodingConfig) -> None:
+    """Excludes invalid next words from the candidates, in place."""
+    log_p[:, 0] = log_p[:, model.mask] = -torch.inf
+    if so_far.words.shape[1] < decoding.min_words:
+        log_p[:, model.end] = -torch.inf
+    if decoding.block_ngrams is None:
+        return
+    for row, words in enumerate(so_far.words.tolist()):
+        log_p[row, repeated(words, decoding.block_ngrams)] = -torch.inf
+
+
+def repeated(words: list[int], size: int) -> list[int]:
+    """The words that would complete an n-gram of `size` words already in `words`."""
+    start = tuple(words[len(words) - size + 1 :]) if size > 1 else ()
+    if len(words) < size:
+        return []
+    return [words[i + size - 1] for i in range(len(words) - size + 1) if tuple(words[i : i + size - 1]) == start]
