@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.caption_ablation")
     sets = videos(Path(flags.data), Path(flags.work) / "data")
     data = {"train": sets.train, "val": sets.val, "test": sets.test}
-    changes = {"scaling.workers": 0}
+    changes = {"scaling.workers": 1}
     results = run_rows(MSRVTT, data, f"{flags.work}/runs", flags.seeds, changes, "caption-ablation")
     results = replace(results, chance=nearest(sets.train, sets.test))
     write(MSRVTT, results, "caption_ablation", "python -m benchmarks.caption_ablation --data ../shared/data")

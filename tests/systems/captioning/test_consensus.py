@@ -8,9 +8,9 @@ import torch
 from tests.builders.captioning import captioner, videos
 from vtr_core.metrics.captioning import cider
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.consensus import agreement, most_agreed, ngram_counts
-from vtr_core.systems.captioning.decoding import generate
-from vtr_core.systems.captioning.sampling import sample
+from vtr_core.systems.captioning.decoding.captions import generate
+from vtr_core.systems.captioning.decoding.consensus import agreement, most_agreed, ngram_counts
+from vtr_core.systems.captioning.decoding.sampling import sample
 
 MANY = DecodingConfig(beams=3, consensus_samples=20, sample_temperature=1.0)
 

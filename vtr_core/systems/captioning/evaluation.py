@@ -13,7 +13,7 @@ from vtr_core.metrics.captioning import CaptionMetrics, CaptionTokenizer, captio
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.decoding import generate
+from vtr_core.systems.captioning.decoding.captions import generate
 from vtr_core.systems.captioning.inputs.rows import captioner_rows, check_data
 from vtr_core.systems.captioning.inputs.table import as_given
 from vtr_core.systems.captioning.model import Captioner

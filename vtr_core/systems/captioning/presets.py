@@ -105,8 +105,7 @@ def caption_msrvtt_tiny() -> TrainConfig:
 
     The mask rate is 50 %, because 15 % of the words give too little signal in so few steps; a pair's score is the
     cosine of its mean tokens, with a cosine's temperature, and the extractor is trained for a quarter of the steps. At
-    full weight the contrastive losses would prevent the generation loss from decreasing in so short a training. Of ten
-    beams the caption is the one that 30 random captions of the model agree with most.
+    full weight the contrastive losses would prevent the generation loss from decreasing in so short a training.
     """
     return TrainConfig(
         preset="caption-msrvtt-tiny",
@@ -118,7 +117,7 @@ def caption_msrvtt_tiny() -> TrainConfig:
             heads=4,
             mlp_dim=512,
             mask_rate=0.5,
-            decoding=DecodingConfig(beams=10, consensus_samples=30),
+            decoding=DecodingConfig(beams=3),
         ),
         loss=CaptioningLossConfig(
             score=FusionConfig(score="cosine", temperature=0.07, weight=0.1, heads=4),

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.hypotheses import begun, forbid, log_probabilities
+from vtr_core.systems.captioning.decoding.hypotheses import begun, forbid, log_probabilities
 from vtr_core.systems.captioning.model import Captioner
 
 _SEED = 0

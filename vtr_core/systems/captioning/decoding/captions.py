@@ -5,10 +5,10 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from vtr_core.systems.captioning.config import DecodingConfig
-from vtr_core.systems.captioning.consensus import most_agreed
-from vtr_core.systems.captioning.hypotheses import Hypotheses, begun, forbid, log_probabilities
+from vtr_core.systems.captioning.decoding.consensus import most_agreed
+from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, begun, forbid, log_probabilities
+from vtr_core.systems.captioning.decoding.sampling import sample
 from vtr_core.systems.captioning.model import Captioner
-from vtr_core.systems.captioning.sampling import sample
 
 
 @torch.no_grad()
