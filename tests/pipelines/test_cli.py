@@ -271,16 +271,16 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeyp
     assert capsys.readouterr().out == f"vtr {__version__}\n"
 
 
-@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_threads_sleep_while_they_wait_unless_told_otherwise(
-    given: str | None, policy: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("given", "spins"), [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)], ids=str
+)
+def test_threads_soon_sleep_while_they_wait_unless_told_otherwise(
+    given: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["vtr", "--version"])
-    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
-    if given is None:
-        monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.setattr(os, "environ", given)
     main()
-    assert os.environ["OMP_WAIT_POLICY"] == policy
+    assert given.get("GOMP_SPINCOUNT") == spins
 
 
 def test_a_reader_that_ends_ends_the_command() -> None:
