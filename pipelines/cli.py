@@ -13,8 +13,8 @@ _PIPE_CLOSED = 141
 """The exit code of a process that SIGPIPE ends."""
 _SPINS = "GOMP_SPINCOUNT", "10000"
 """Torch's threads soon sleep while they wait for each other. By default they spin thirty times as long, which on a busy
-machine takes the processor from the one they wait for: a small model's steps take four to nine times as long beside
-other work. On an idle machine they take a tenth longer with this number, and half as long again without spinning.
+machine takes the processor from the one they wait for: a small model's steps take three to seven times as long
+beside other work. On an idle machine they take a tenth longer with this number, and half as long again without any.
 """
 
 

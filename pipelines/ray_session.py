@@ -39,7 +39,8 @@ def connect(local_cpus: float = 0, worker_logs: bool = False) -> None:
     if ray.is_initialized():
         return
     os.environ.setdefault(ray_private.KEEP_DEVICES, "0")
-    os.environ.update({name: value for name, value in ray_private.KEEP_IDLE.items() if name not in os.environ})
+    for name, value in ray_private.KEEP_IDLE.items():
+        os.environ.setdefault(name, value)
     _quiet()
     cpus = max(os.cpu_count() or 1, math.ceil(local_cpus))
     address = _address()

@@ -9,20 +9,26 @@ from tests.builders.captioning import captioner, videos
 from vtr_core.metrics.captioning import cider
 from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding.captions import generate
-from vtr_core.systems.captioning.decoding.consensus import agreement, most_agreed, ngram_counts
+from vtr_core.systems.captioning.decoding.consensus import most_agreed
+from vtr_core.systems.captioning.decoding.hypotheses import begun
 from vtr_core.systems.captioning.decoding.sampling import sample
 
 MANY = DecodingConfig(beams=3, consensus_samples=20, sample_temperature=1.0)
 
 
-def test_agreement_is_cider_where_all_n_grams_weigh_the_same() -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_the_gain_is_cider_where_all_n_grams_weigh_the_same(seed: int) -> None:
     """Two videos of captions without a common n-gram: every n-gram's document frequency is 1 of 2."""
-    said, reference = [1, 2, 3, 2, 4], [1, 2, 3, 5, 2, 6]
-    texts = {"a": " ".join(map(str, said)), "b": "7 8 9"}
-    references = {"a": [" ".join(map(str, reference))], "b": ["10 11 12"]}
-    expected = cider(texts, references, tokenizer="spaces").by_id["a"]
-    found = agreement(ngram_counts(said), ngram_counts(reference), len(said) - len(reference))
-    assert 10 * found == pytest.approx(float(expected), rel=1e-9)
+    drawn = torch.Generator().manual_seed(seed)
+    captions = [torch.randint(1, 5, (length,), generator=drawn).tolist() for length in (4, 5, 6, 5, 4, 6, 5)]
+    hypotheses, judges = captions[:4], captions[4:]
+
+    def text(words: list[int]) -> str:
+        return " ".join(map(str, words))
+
+    references = {"a": [text(judge) for judge in judges], "b": ["10 11 12"]}
+    gains = [cider({"a": text(words), "b": "7 8 9"}, references, tokenizer="spaces").by_id["a"] for words in hypotheses]
+    assert most_agreed(hypotheses, judges) == hypotheses[gains.index(max(gains))]
 
 
 def test_the_caption_that_others_are_like_is_told() -> None:
@@ -33,11 +39,12 @@ def test_the_caption_that_others_are_like_is_told() -> None:
 
 def test_a_sampled_word_comes_as_often_as_it_is_probable() -> None:
     model, (frames, mask) = captioner(3), videos(1, 3)
+    start = begun(model, frames, mask)
     many = DecodingConfig(consensus_samples=4000, sample_temperature=0.7)
     with torch.no_grad():
         model.bias += torch.randn(len(model.bias), generator=torch.Generator().manual_seed(0))
-    first = Counter(sample(model, frames, mask, many)[0, :, 0].tolist())
-    cold = Counter(sample(model, frames, mask, many.model_copy(update={"sample_temperature": 0.1}))[0, :, 0].tolist())
+    first = Counter(sample(model, start, many)[0, :, 0].tolist())
+    cold = Counter(sample(model, start, many.model_copy(update={"sample_temperature": 0.1}))[0, :, 0].tolist())
     (likely, often), (second, rarer) = first.most_common(2)
     assert cold.most_common(1)[0][0] == likely
     assert cold[likely] > often

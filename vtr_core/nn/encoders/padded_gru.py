@@ -12,7 +12,7 @@ def padded_gru(
     """The outputs of `gru`, of one layer and both directions, over the first `lengths` steps of every row.
 
     What it has at later steps says nothing. On a GPU the sequences are packed. On a CPU torch's backward pass of packed
-    sequences fills a gradient of all steps with zeros at every step, a third of a training step of the dual encoder;
+    sequences fills a gradient of all steps with zeros at every step, in a profile a third of the dual encoder's step;
     there each direction runs over the padded rows, the backward one over their reversed steps.
     """
     if values.is_cuda:

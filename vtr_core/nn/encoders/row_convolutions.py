@@ -1,6 +1,6 @@
 """Convolutions over rows of several lengths without computing windows of padding, and their maxima over time."""
 
-from collections.abc import Iterable
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 def strongest_responses(
-    convolutions: Iterable[nn.Conv1d],
+    convolutions: nn.ModuleList,
     hidden: Float[Tensor, "rows steps dim"],
     mask: Bool[Tensor, "rows steps"],
     padded_windows: bool,
@@ -20,18 +20,18 @@ def strongest_responses(
     padding and the next row's. padded_windows: windows beyond these, which see padding alone and respond with
     ReLU(bias), take part in the maximum of rows that are shorter than `mask`.
     """
-    found, convolutions = [], list(convolutions)
-    gap = max(convolution.kernel_size[0] for convolution in convolutions) - 1
-    lengths = mask.sum(dim=1)
+    layers = [cast(nn.Conv1d, layer) for layer in convolutions]
+    gap = max(layer.kernel_size[0] for layer in layers) - 1
+    found, lengths = [], mask.sum(dim=1)
     first = torch.cumsum(lengths + gap, dim=0) - (lengths + gap)
     line = _line(hidden, mask, first, gap).T.contiguous().unsqueeze(0)
-    for convolution in convolutions:
-        responses = torch.relu(convolution(line))[0].T
-        window = torch.arange(mask.shape[1] + convolution.kernel_size[0] - 1, device=mask.device)
+    for layer in layers:
+        responses, before = torch.relu(layer(line))[0].T, layer.kernel_size[0] - 1
+        window = torch.arange(mask.shape[1] + before, device=mask.device)
         own = responses[(first.unsqueeze(1) + window).clamp(max=len(responses) - 1)]
-        real = (window < (lengths + convolution.kernel_size[0] - 1).unsqueeze(1)).unsqueeze(2)
+        real = (window < (lengths + before).unsqueeze(1)).unsqueeze(2)
         # a response is never negative, so 0 changes no maximum
-        other = torch.relu(convolution.bias) if padded_windows and convolution.bias is not None else 0.0
+        other = torch.relu(layer.bias) if padded_windows and layer.bias is not None else 0.0
         found.append(torch.where(real, own, other).amax(dim=1))
     return torch.cat(found, dim=1)
 

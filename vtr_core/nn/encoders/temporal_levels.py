@@ -44,8 +44,7 @@ class TemporalLevels(nn.Module):
         lengths = mask.sum(dim=1)
         hidden = torch.where(mask.unsqueeze(2), self._hidden(values, lengths), 0)
         mean = hidden.sum(dim=1) / lengths.clamp(min=1).unsqueeze(1)
-        convolutions = (module for module in self.convolutions if isinstance(module, nn.Conv1d))
-        local = strongest_responses(convolutions, hidden, mask, self._padded_windows)
+        local = strongest_responses(self.convolutions, hidden, mask, self._padded_windows)
         levels = torch.cat([self.dropout(mean), self.dropout(local)], dim=1)
         return torch.where((lengths > 0).unsqueeze(1), levels, 0)
 

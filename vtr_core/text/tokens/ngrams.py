@@ -1,6 +1,6 @@
 """The n-grams of many captions as sparse counts in arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,9 @@ class NGrams:
         return NGrams(caption, gram, order, count, self.words, self.num_grams)
 
 
-def ngrams(captions: Sequence[Sequence[str]], longest: int = LONGEST) -> NGrams:
+def ngrams(captions: Sequence[Sequence[Hashable]], longest: int = LONGEST) -> NGrams:
     """The n-grams of 1 to `longest` words of every caption, which is given as its words."""
-    ids: dict[str, int] = {}
+    ids: dict[Hashable, int] = {}
     word = np.fromiter((ids.setdefault(word, len(ids)) for words in captions for word in words), np.int64)
     lengths = np.fromiter((len(words) for words in captions), np.int64, len(captions))
     caption = np.repeat(np.arange(len(captions)), lengths)

@@ -29,14 +29,15 @@ def generate(
     """
     if not len(frames):
         return []
-    found = _searched(model, frames, mask, decoding)
+    start = begun(model, frames, mask)
+    found = _searched(model, start, decoding)
     best = _normalised(found.score, found.words, decoding.length_penalty).view(-1, decoding.beams)
     told = found.words.view(len(frames), decoding.beams, -1)
     if not decoding.consensus_samples:
         chosen = best.argmax(dim=1).tolist()
         return [_words(model, each[place]) for each, place in zip(told.tolist(), chosen, strict=True)]
     order = best.argsort(dim=1, descending=True).tolist()
-    judges = sample(model, frames, mask, decoding)
+    judges = sample(model, start, decoding)
     return [
         most_agreed([_words(model, beams[place]) for place in places], [_words(model, judge) for judge in heard])
         for beams, places, heard in zip(told.tolist(), order, judges.tolist(), strict=True)
@@ -47,14 +48,9 @@ def _words(model: Captioner, row: list[int]) -> list[int]:
     return [word for word in row if word not in (0, model.end)]
 
 
-def _searched(
-    model: Captioner,
-    frames: Shaped[Tensor, "videos frames *values"],
-    mask: Bool[Tensor, "videos frames"],
-    decoding: DecodingConfig,
-) -> Hypotheses:
-    """The hypotheses of every video that beam search ends with."""
-    beams = begun(model, frames, mask, decoding.beams)
+def _searched(model: Captioner, start: Hypotheses, decoding: DecodingConfig) -> Hypotheses:
+    """The hypotheses of every video that beam search ends with; `start`: one of each video."""
+    beams = start.times(decoding.beams)
     beams.score.view(-1, decoding.beams)[:, 1:] = -torch.inf
     while beams.words.shape[1] < model.config.max_tokens - 1 and not bool(beams.ended.all()):
         beams = _next(model, beams, decoding)

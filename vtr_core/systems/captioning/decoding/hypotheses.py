@@ -22,21 +22,29 @@ class Hypotheses:
     """Keys and values of the video and of all words but the last."""
     known: Bool[Tensor, "rows frames"]
 
+    def of(self, rows: Int64[Tensor, " chosen"]) -> "Hypotheses":
+        """The hypotheses of these rows, which may repeat."""
+        past = [one.of(rows) for one in self.past]
+        return Hypotheses(self.words[rows], self.score[rows], self.ended[rows], past, self.known[rows])
+
+    def times(self, count: int) -> "Hypotheses":
+        """Every hypothesis `count` times, one after another."""
+        return self.of(torch.arange(len(self.words), device=self.words.device).repeat_interleave(count))
+
 
 def begun(
-    model: Captioner, frames: Shaped[Tensor, "videos frames *values"], mask: Bool[Tensor, "videos frames"], each: int
+    model: Captioner, frames: Shaped[Tensor, "videos frames *values"], mask: Bool[Tensor, "videos frames"]
 ) -> Hypotheses:
-    """`each` captions without words for every video, one video after another; frames as `video_tokens` takes them."""
+    """A caption without words for every video; frames as `video_tokens` takes them."""
     tokens, known = model.video_tokens(frames, mask)
     seen = known.unsqueeze(1) | torch.eye(tokens.shape[1], dtype=torch.bool, device=known.device)
     _, past = model.go_on(tokens, seen, None)
-    rows = torch.arange(len(frames), device=known.device).repeat_interleave(each)
     return Hypotheses(
-        words=torch.zeros((len(rows), 0), dtype=torch.int64, device=known.device),
-        score=torch.zeros(len(rows), device=known.device),
-        ended=torch.zeros(len(rows), dtype=torch.bool, device=known.device),
-        past=[one.of(rows) for one in past],
-        known=known[rows],
+        words=torch.zeros((len(frames), 0), dtype=torch.int64, device=known.device),
+        score=torch.zeros(len(frames), device=known.device),
+        ended=torch.zeros(len(frames), dtype=torch.bool, device=known.device),
+        past=past,
+        known=known,
     )
 
 
