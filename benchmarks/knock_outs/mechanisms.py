@@ -40,6 +40,14 @@ _STEPS: Changes = {
     "training.max_steps": 220,
     "training.validate_every": 1000,
 }
+_ROTATED: Changes = {
+    "batch.videos": 256,
+    "batch.clips_per_video": 1,
+    "training.epochs": 1000,
+    "training.max_steps": 800,
+    "training.validate_every": 5,
+}
+"""800 steps; the checkpoint is the best of validation, since the fully connected network overfits."""
 MECHANISMS: Mapping[str, Mechanism] = {
     "capsule-activations": Mechanism(
         "capsule-howto-tiny",
@@ -60,6 +68,29 @@ MECHANISMS: Mapping[str, Mechanism] = {
         "without_activations",
         {"model.routing.carried_presence": 0.0},
         {**ROUTING_BY_SCENE, **_STEPS},
+    ),
+    "capsule-rotations": Mechanism(
+        "capsule-howto-tiny",
+        "64-rotations",
+        "activations that tell a clip's scene, of 64",
+        "t2v/r10",
+        "R@10",
+        "without_activations",
+        {"model.routing.carried_presence": 0.0},
+        {**ROUTING_BY_SCENE, **_ROTATED, "optimizer.learning_rate": 2e-3},
+    ),
+    "fully-connected-rotations": Mechanism(
+        "capsule-howto-tiny-fully-connected",
+        "64-rotations",
+        "none: the network without capsules",
+        "t2v/r10",
+        "R@10",
+        changes={
+            **_ROTATED,
+            "optimizer.learning_rate": 1e-3,
+            "optimizer.warmup_steps": 20,
+            "optimizer.gradient_clip": 5.0,
+        },
     ),
     "capsule-msrvtt": Mechanism(
         "capsule-msrvtt",

@@ -42,6 +42,18 @@ def _named_scenes(place: Place) -> Mapping[str, str]:
     return splits(folder)
 
 
+def _rotations(place: Place) -> Mapping[str, str]:
+    """Clips of 64 scenes that turn what features mean; captions tell every concept and no scene."""
+    from benchmarks.knock_outs.rotations import Rotations
+    from pipelines.ingest.command import ingest
+    from pipelines.ingest.flags import IngestFlags
+
+    folder = f"{place.work}/data/64-rotations"
+    if not splits(folder):
+        ingest(Rotations(), IngestFlags(out=folder))
+    return splits(folder)
+
+
 def _small_things(place: Place) -> Mapping[str, str]:
     from pipelines.ingest.command import ingest
     from pipelines.ingest.flags import IngestFlags
@@ -84,6 +96,7 @@ def _faces(place: Place) -> Mapping[str, str]:
 WORLDS: Mapping[str, Callable[[Place], Mapping[str, str]]] = {
     "8-scenes": _scenes,
     "8-named-scenes": _named_scenes,
+    "64-rotations": _rotations,
     "small-things": _small_things,
     "msrvtt-800": _msrvtt,
     "msrvtt-800-clips": _msrvtt_clips,
