@@ -37,14 +37,20 @@ class World:
 
 
 def run_rows(
-    world: World, data: Mapping[str, str], out: str, seeds: int, changes: Mapping[str, object], experiment: str
+    world: World,
+    data: Mapping[str, str],
+    out: str,
+    seeds: int,
+    changes: Mapping[str, object],
+    experiment: str,
+    init: str | None = None,
 ) -> Results:
     """Train and evaluate every row with every seed on the splits `data`; finished runs in `out` are taken as they are.
 
-    changes: of the preset in all rows.
+    changes: of the preset in all rows. init: the model that all trainings begin with.
     """
     test_sets = [TestSet(world.name, data["test"], world.kind)]
-    sweep = Sweep(out, data["train"], data["val"], test_sets, seeds, experiment)
+    sweep = Sweep(out, data["train"], data["val"], test_sets, seeds, experiment, init=init)
     for row, own in world.rows.items():
         sweep.run(row, override(preset(world.preset), {**changes, **own}))
     return read_results(out, list(world.rows), test_sets, seeds)

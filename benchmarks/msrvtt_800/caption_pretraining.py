@@ -7,7 +7,6 @@ random weights, with the same seed and steps.
     python -m benchmarks.msrvtt_800.caption_pretraining --data ../shared/data
 """
 
-import csv
 import json
 import os
 import sys
@@ -20,16 +19,15 @@ from typing import Any
 import torch
 
 from benchmarks.machine import processor, versions
-from benchmarks.msrvtt_ridge import SHARES, allowed_text, msrvtt
+from benchmarks.msrvtt_800.language import captions_alone, language_model, trained
+from benchmarks.msrvtt_ridge import SHARES, msrvtt
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
-from pipelines.train.command import TrainFlags, train
+from pipelines.train.command import TrainFlags
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
-from vtr_core.data.sources.captions import Captions
 from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.described import describe
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, require_captioner
@@ -64,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
     torch.set_num_threads(1)
     work = Path(flags.work)
     data = msrvtt_videos(Path(flags.data), work / "videos")
-    read = _captions(Path(flags.data), work / "captions", data["train"])
+    read = captions_alone(Path(flags.data), work / "captions", data["train"])
     runs = [_seed(flags, work / f"seed-{seed}", data, read, seed) for seed in range(flags.seeds)]
     command = " ".join(["python -m benchmarks.msrvtt_800.caption_pretraining", *argv])
     found = {"steps": flags.steps, "epochs": flags.epochs, "runs": runs, "command": command}
@@ -85,43 +83,20 @@ def msrvtt_videos(data: Path, out: Path) -> Mapping[str, str]:
     return splits(str(out))
 
 
-def _captions(data: Path, work: Path, vocabulary: str) -> str:
-    """The data set of captions alone, in the words of another."""
-    out = work / "set"
-    if not out.exists():
-        text = allowed_text(msrvtt(data), 0)
-        work.mkdir(parents=True, exist_ok=True)
-        with (work / "captions.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([("caption",), *((one,) for one in dict.fromkeys((*text.train, *text.more)))])
-        flags = IngestFlags(out=str(out), vocabulary=vocabulary, max_words=32, videos_per_shard=4096, workers=0)
-        ingest(Captions(table=str(work / "captions.csv")), flags)
-    return str(out)
-
-
 def _seed(flags: Flags, folder: Path, data: Mapping[str, str], read: str, seed: int) -> dict[str, dict[str, float]]:
     """The figures of both rows on the test videos."""
-    alike, language = {"seed": seed, "scaling.workers": 0}, str(folder / "language")
-    reading = {"training.epochs": 100, "training.max_steps": flags.steps, "training.validate_every": 100}
-    _trained(override(preset("caption-pretrain-tiny"), {**alike, **reading}), _flags({"train": read}, language, None))
+    reading = {"seed": seed, "training.max_steps": flags.steps}
+    language = language_model(read, str(folder / "language"), reading, NAME)
     seeing = {**CAPTION_VARIANTS["baseline"], "training.epochs": flags.epochs, "training.validate_every": 30}
-    config, rows = override(preset("caption-msrvtt-tiny"), {**alike, **seeing}), {}
+    config, rows = override(preset("caption-msrvtt-tiny"), {"seed": seed, "scaling.workers": 0, **seeing}), {}
     for row, init in ((SCRATCH, None), (BEGUN, language)):
         out = str(folder / row.replace(" ", "-"))
-        _trained(config, _flags(data, out, init))
+        given = TrainFlags(data=data["train"], validation=data["val"], out=out, init=init, experiment=NAME)
+        trained(config, given)
         loaded = load_model(out)
         said = describe(loaded, Manifest.load(data["test"]), require_captioner(loaded.model, out).config.decoding)
         rows[row] = caption_values(caption_figures(said, "words", with_meteor=False), "test")
     return rows
-
-
-def _flags(data: Mapping[str, str], out: str, init: str | None) -> TrainFlags:
-    return TrainFlags(data=data["train"], validation=data.get("val"), out=out, init=init, experiment=NAME)
-
-
-def _trained(config: TrainConfig, flags: TrainFlags) -> None:
-    events = Path(str(flags.out)) / "events.jsonl"
-    if not events.exists() or '"finished"' not in events.read_text():
-        train(config, flags)
 
 
 def _page(found: Mapping[str, Any]) -> str:

@@ -76,6 +76,8 @@ class Sweep:
     """Evaluates a checkpoint on a test set, with the run's folder and seed; None: the task of `vtr evaluate`."""
     max_concurrent: int = 1
     """Trainings at the same time, as far as there is room."""
+    init: str | None = None
+    """Model that every training begins with, as `vtr train --init` has it; None: from random weights."""
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`.
@@ -111,7 +113,9 @@ class Sweep:
         return [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
 
     def _flags(self, folder: str) -> TrainFlags:
-        return TrainFlags(data=self.data, validation=self.validation, out=folder, experiment=self.experiment)
+        return TrainFlags(
+            data=self.data, validation=self.validation, out=folder, init=self.init, experiment=self.experiment
+        )
 
     def _check_settings(self, variant: str, config: TrainConfig) -> None:
         for seed in range(self.seeds):

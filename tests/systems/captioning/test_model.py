@@ -5,7 +5,7 @@ from torch.nn.functional import cross_entropy
 from tests.builders.captioning import WORDS, batch, captioner, config, videos
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.errors import ConfigError
-from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask, zipf_scores
+from vtr_core.systems.captioning.model import Captioner, masked_tokens, segment_means, sequence_mask
 
 END, MASK = WORDS + 1, WORDS + 2
 
@@ -54,13 +54,6 @@ def test_the_loss_is_that_of_each_masked_word_by_itself() -> None:
         assert found.loss[row].item() == pytest.approx(loss, rel=1e-4)
         assert found.masked[row] == masked[row].sum()
     assert found.videos is None
-
-
-def test_a_new_model_knows_the_order_of_words_and_never_says_what_no_caption_holds() -> None:
-    at_first = zipf_scores(3).softmax(dim=0)
-    rest = 1 + 1 + 1 / 2 + 1 / 3
-    assert at_first.tolist() == pytest.approx([0, 1 / rest, 1 / 2 / rest, 1 / 3 / rest, 1 / rest, 0], abs=1e-8)
-    assert torch.equal(Captioner(config()).bias, zipf_scores(WORDS))
 
 
 def test_sides_of_a_contrast_do_not_know_each_other() -> None:

@@ -27,8 +27,6 @@ _PLACE_SPREAD = 0.01
 """Standard deviation of initial position embeddings: smaller than that of words, because all captions share them. Time
 embeddings of frames are as small relative to the frames.
 """
-_NEVER_SCORE = -20.0
-"""Initial bias of padding and [MASK], which no caption holds: a probability of 2e-9 beside the most frequent word's."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,8 @@ class Captioner(nn.Module):
     et al. 2019). Word ids are the vocabulary's, followed by the end token and [MASK]. Raises ConfigError for invalid
     inputs.
 
-    Initial weights: words ~ N(0, 0.02²), positions and places ~ N(0, 0.01²), the scores' bias as `zipf_scores` says;
-    frames and times ~ N(0, s²/in) at the size s that they should have, 1 and 0.02; the blocks' as `TransformerBlock`
-    says; norms 1 and 0.
+    Initial weights: words ~ N(0, 0.02²), positions and places ~ N(0, 0.01²), the scores' bias 0; frames and times ~
+    N(0, s²/in) at the size s that they should have, 1 and 0.02; the blocks' as `TransformerBlock` says; norms 1 and 0.
     """
 
     def __init__(self, config: CaptionerConfig) -> None:
@@ -79,7 +76,7 @@ class Captioner(nn.Module):
         self.video_norm = nn.LayerNorm(dim) if bert else None
         self.word_norm = nn.LayerNorm(dim) if bert else None
         self.head = nn.Sequential(fan_in_linear(dim, dim), nn.GELU(), nn.LayerNorm(dim)) if bert else None
-        self.bias = nn.Parameter(zipf_scores(num_words))
+        self.bias = nn.Parameter(torch.zeros(num_words + 3))
         nn.init.normal_(self.words.weight, std=_SPREAD)
         keep_size(linear)
         keep_size(self.times, wanted=_SPREAD)
@@ -179,20 +176,6 @@ class Captioner(nn.Module):
         self, tokens: Float[Tensor, "rows length hidden"], seen: Bool[Tensor, "rows length length"]
     ) -> Float[Tensor, "rows length hidden"]:
         return self.go_on(tokens, seen, None)[0]
-
-
-def zipf_scores(num_words: int) -> Float[Tensor, " scores"]:
-    """Logarithms of how frequent padding, the words, the end token and [MASK] are, up to a constant.
-
-    By Zipf's law, 1/rank: a vocabulary is in the order of its words' counts. The end token is as frequent as the first
-    word, and what no caption holds has next to no probability. On MSR-VTT-800 this is .01 nats from the words' counted
-    frequencies, which are 2.3 nats from equal ones. Training that begins with equal ones learns these first, by small
-    steps of every weight that has a part in the scores.
-    """
-    scores = torch.full((num_words + 3,), _NEVER_SCORE)
-    scores[1 : num_words + 1] = -torch.arange(1, num_words + 1).log()
-    scores[num_words + 1] = 0.0
-    return scores
 
 
 def masked_tokens(
