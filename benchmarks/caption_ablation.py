@@ -41,7 +41,6 @@ MSRVTT = World(
 _FINE_TUNED: Mapping[str, object] = {
     "training.epochs": 60,
     "training.validate_every": 15,
-    "optimizer.learning_rate": 5e-4,
     "model.decoding.beams": 10,
     "model.decoding.consensus_samples": 30,
 }
@@ -67,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.caption_ablation")
     sets = videos(Path(flags.data), Path(flags.work) / "data")
     data = {"train": sets.train, "val": sets.val, "test": sets.test}
-    changes: dict[str, object] = {"scaling.workers": 1}
+    changes: dict[str, object] = {"scaling.workers": 0}
     name, title, init = "caption_ablation", MSRVTT.title, None
     if flags.pretraining:
         changes |= _FINE_TUNED
