@@ -38,7 +38,7 @@ MSRVTT = World(
 )
 """The paper has full > fusion > baseline > margin on MSVD: 138.68, 137.10, 135.10, 97.56."""
 
-_FINE_TUNED: Mapping[str, object] = {
+FINE_TUNED: Mapping[str, object] = {
     "training.epochs": 60,
     "training.validate_every": 15,
     "model.decoding.beams": 10,
@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> None:
     changes: dict[str, object] = {"scaling.workers": 0}
     name, title, init = "caption_ablation", MSRVTT.title, None
     if flags.pretraining:
-        changes |= _FINE_TUNED
+        changes |= FINE_TUNED
         name, title = f"{name}_pretrained", f"{title}, after pre-training"
         init = pretrained(flags, sets.train)
     world = replace(MSRVTT, title=title)

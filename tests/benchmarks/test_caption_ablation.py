@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmarks.caption_ablation import MSRVTT
+from benchmarks.caption_ablation import FINE_TUNED, MSRVTT
 from benchmarks.comparison.rows import markdown
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.config import CaptioningLossConfig
+from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.tables.table import Results
 
 
@@ -18,6 +18,15 @@ def test_rows_have_the_losses_that_their_names_say() -> None:
         found[row] = (loss.fusion, loss.granularity_margin is not None)
     assert found == {"baseline": (False, False), "margin": (False, True), "fusion": (True, False), "full": (True, True)}
     assert {row for claim in MSRVTT.claims for row in claim} == set(MSRVTT.rows)
+
+
+def test_rows_that_are_fine_tuned_differ_in_nothing_else() -> None:
+    plain = override(preset(MSRVTT.preset), MSRVTT.rows["fusion"])
+    tuned = override(preset(MSRVTT.preset), {**FINE_TUNED, **MSRVTT.rows["fusion"]})
+    assert tuned.loss == plain.loss
+    assert isinstance(tuned.model, CaptionerConfig)
+    assert tuned.model.decoding.consensus_samples > 0
+    assert tuned.training.epochs < plain.training.epochs
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(3.0, "holds"), (-3.0, "contradicted"), (0.0, "undecided")])

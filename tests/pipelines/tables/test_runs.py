@@ -7,10 +7,12 @@ import pytest
 from pipelines.tables import runs as table_runs
 from pipelines.tables.runs import Sweep, figures_file, run_folder, settings_file, settings_of
 from pipelines.tables.side_by_side import RowRun
+from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset
 from vtr_core import storage
 from vtr_core.config.override import override
 from vtr_core.errors import RunConflict
+from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 from vtr_core.storage import Location, locate
 from vtr_core.train.checkpoint.run_folder import RunFolder, RunRecord
@@ -50,6 +52,22 @@ def test_what_is_recorded_is_the_whole_configuration(tmp_path: Path, monkeypatch
     saved = storage.read_json(locate(settings_file(run_folder(str(tmp_path), "", 0))))
     assert saved == settings_of(override(preset(BASE), {"optimizer.learning_rate": 1e-4, "seed": 0}))
     assert saved["evaluation"]["similarity"] == "dot"
+
+
+def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str | None] = []
+
+    def train(config: TrainConfig, flags: TrainFlags) -> None:
+        begun.append(flags.init)
+        raise InterruptedError
+
+    monkeypatch.setattr("pipelines.tables.runs.train", train)
+    for init in (None, "runs/language"):
+        with pytest.raises(InterruptedError):
+            Sweep(str(tmp_path / str(init)), "data", None, [], 1, "vtr-tables", init=init).train(
+                preset(BASE), str(tmp_path / "run")
+            )
+    assert begun == [None, "runs/language"]
 
 
 def test_side_by_side_only_what_is_missing_is_trained_and_then_evaluated(
