@@ -34,6 +34,8 @@ class World:
     """Of evaluation, as `TestSet` has it."""
     baseline: str = "chance"
     """What `Results.chance` holds the figures of."""
+    note: str = ""
+    """What all rows have in common, for the page."""
 
 
 def run_rows(
@@ -92,6 +94,7 @@ def markdown(world: World, results: Results) -> str:
 def _rows(world: World, results: Results) -> list[str]:
     lines = [
         f"# {world.title}: rows are changes of `{world.preset}`",
+        *(["", world.note] if world.note else []),
         "",
         f"| row | {' | '.join(world.metrics.values())} | seeds |",
         f"|---|{'---:|' * (len(world.metrics) + 1)}",

@@ -87,7 +87,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         "R@10",
         changes={
             **_ROTATED,
-            "optimizer.learning_rate": 1e-3,
+            "optimizer.learning_rate": 5e-4,
             "optimizer.warmup_steps": 20,
             "optimizer.gradient_clip": 5.0,
         },
