@@ -13,7 +13,7 @@ from vtr_core.run.presets import preset
 from vtr_core.tables.interval import estimate
 from vtr_core.tables.table import Results
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.caption_ablation import FINE_TUNED, MSRVTT
-from benchmarks.comparison.rows import markdown
+from benchmarks.comparison.rows import RESULTS, markdown
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
@@ -39,3 +39,7 @@ def test_the_page_judges_by_cider(gain: float, verdict: str) -> None:
     page = markdown(MSRVTT, results)
     assert f"| full | fusion | {gain:+.1f} ± 0.0 | {verdict} |" in page
     assert "| *nearest training video's caption* | – | – | – | – | |" in page
+
+
+def test_pages_are_written_where_those_of_all_benchmarks_are() -> None:
+    assert (RESULTS / "caption_ablation.md").is_file()
