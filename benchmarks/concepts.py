@@ -112,7 +112,7 @@ def markdown(figures: dict[str, Any]) -> str:
         [
             "# Where `vtr concepts` spends its time",
             "",
-            f"{captions:,} captions of MSR-VTT's training videos, {distinct:,} distinct; one process, one thread.",
+            f"{captions:,} captions of MSR-VTT's training videos, {distinct:,} distinct; one process.",
             "",
             "| | processor s | share |",
             "|---|---:|---:|",

@@ -1,7 +1,7 @@
 """A world in which a clip's scene, which no caption names, rotates what its features mean, and every concept is told.
 
 Less is hidden than in `vtr ingest synthetic --scenes`: a clip has three concepts, uniformly drawn, and its caption is
-their three names, so that with 64 scenes what is missing in the rank of a clip is missing in the network.
+their three names, so that a low recall comes from the network and not from what captions leave out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

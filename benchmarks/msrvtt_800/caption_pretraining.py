@@ -29,8 +29,8 @@ from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
 from vtr_core.run.presets import preset
-from vtr_core.systems.captioning.described import describe
-from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, require_captioner
+from vtr_core.systems.captioning.described import describe_data
+from vtr_core.systems.captioning.evaluation import caption_figures, caption_values
 from vtr_core.systems.captioning.presets import CAPTION_VARIANTS
 from vtr_core.train.checkpoint.load import load_model
 
@@ -93,8 +93,7 @@ def _seed(flags: Flags, folder: Path, data: Mapping[str, str], read: str, seed: 
         out = str(folder / row.replace(" ", "-"))
         given = TrainFlags(data=data["train"], validation=data["val"], out=out, init=init, experiment=NAME)
         trained(config, given)
-        loaded = load_model(out)
-        said = describe(loaded, Manifest.load(data["test"]), require_captioner(loaded.model, out).config.decoding)
+        said = describe_data(load_model(out), data["test"], {}, num_examples=0).videos
         rows[row] = caption_values(caption_figures(said, "words", with_meteor=False), "test")
     return rows
 
