@@ -45,12 +45,8 @@ FINE_TUNED: Mapping[str, object] = {
     "model.decoding.consensus_samples": 30,
 }
 """Of all rows that begin with a pre-trained model. The last checkpoint is taken: 72 validation videos choose badly."""
-
-_NOTE = (
-    "All rows begin with `caption-pretrain-tiny` after {steps:,} steps of 128 captions, none of a validation or test "
-    "video, train for 60 epochs, and tell captions by consensus, of 10 beams by 30 random captions. The last "
-    "checkpoint is judged."
-)
+_READING: Mapping[str, object] = {"batch.videos": 128, "optimizer.warmup_steps": 100}
+"""Of the pre-training."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ def main(argv: Sequence[str]) -> None:
     if flags.pretraining:
         changes |= FINE_TUNED
         name, init = f"{name}_pretrained", pretrained(flags, sets.train)
-        world = replace(MSRVTT, title=f"{MSRVTT.title}, after pre-training", note=_NOTE.format(steps=flags.pretraining))
+        world = replace(MSRVTT, title=f"{MSRVTT.title}, after pre-training", note=common(flags.pretraining))
     results = run_rows(world, data, f"{flags.work}/{name}", flags.seeds, changes, "caption-ablation", init)
     results = replace(results, chance=nearest(sets.train, sets.test))
     command = ["python -m benchmarks.caption_ablation --data ../shared/data"]
@@ -88,8 +84,18 @@ def main(argv: Sequence[str]) -> None:
 def pretrained(flags: Flags, vocabulary: str) -> str:
     """The run folder of a model that has read captions, in the words of `vocabulary`."""
     read = captions_alone(Path(flags.data), Path(flags.work) / "captions", vocabulary)
-    changes = {"training.max_steps": flags.pretraining, "batch.videos": 128, "optimizer.warmup_steps": 100}
+    changes = {"training.max_steps": flags.pretraining, **_READING}
     return language_model(read, f"{flags.work}/language-{flags.pretraining}", changes, "caption-ablation")
+
+
+def common(steps: int) -> str:
+    """What all rows that begin with a pre-trained model have in common, for the page."""
+    return (
+        f"All rows begin with `caption-pretrain-tiny` after {steps:,} steps of {_READING['batch.videos']} captions, "
+        f"none of a validation or test video, train for {FINE_TUNED['training.epochs']} epochs, and tell captions by "
+        f"consensus, of {FINE_TUNED['model.decoding.beams']} beams by "
+        f"{FINE_TUNED['model.decoding.consensus_samples']} random captions. The last checkpoint is judged."
+    )
 
 
 def nearest(training: str, test: str) -> dict[str, float]:

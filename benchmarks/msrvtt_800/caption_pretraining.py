@@ -19,12 +19,12 @@ from typing import Any
 import torch
 
 from benchmarks.machine import processor, versions
-from benchmarks.msrvtt_800.language import captions_alone, language_model, trained
+from benchmarks.msrvtt_800.language import captions_alone, language_model
 from benchmarks.msrvtt_ridge import SHARES, msrvtt
 from pipelines.arguments import parse
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
-from pipelines.train.command import TrainFlags
+from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.msrvtt.msrvtt import MsrvttVideos
@@ -91,9 +91,9 @@ def _seed(flags: Flags, folder: Path, data: Mapping[str, str], read: str, seed: 
     config, rows = override(preset("caption-msrvtt-tiny"), {"seed": seed, "scaling.workers": 0, **seeing}), {}
     for row, init in ((SCRATCH, None), (BEGUN, language)):
         out = str(folder / row.replace(" ", "-"))
-        given = TrainFlags(data=data["train"], validation=data["val"], out=out, init=init, experiment=NAME)
-        trained(config, given)
-        said = describe_data(load_model(out), data["test"], {}, num_examples=0).videos
+        check_settings(out, config)
+        checkpoint = Sweep(out, data["train"], data["val"], [], 1, NAME, init=init).train(config, out)
+        said = describe_data(load_model(checkpoint), data["test"], {}, num_examples=0).videos
         rows[row] = caption_values(caption_figures(said, "words", with_meteor=False), "test")
     return rows
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
-from pipelines.train.command import TrainFlags, train
+from pipelines.tables.runs import Sweep, check_settings
 from vtr_core.config.override import override
 from vtr_core.data.sources.captions import Captions
-from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+
+_LONG = {"training.epochs": 100, "training.validate_every": 100}
+"""More epochs than `training.max_steps` lets pass, so that the steps decide."""
 
 
 def captions_alone(data: Path, work: Path, vocabulary: str) -> str:
@@ -30,18 +32,11 @@ def captions_alone(data: Path, work: Path, vocabulary: str) -> str:
 
 
 def language_model(captions: str, out: str, changes: Mapping[str, object], experiment: str) -> str:
-    """The run folder `out` of `caption-pretrain-tiny` with `changes`, trained where it is not finished yet."""
+    """The run folder `out` of `caption-pretrain-tiny` with `changes`; an interrupted run goes on.
+
+    RunConflict where the folder's run has other settings.
+    """
     config = override(preset("caption-pretrain-tiny"), {"scaling.workers": 0, **_LONG, **changes})
-    trained(config, TrainFlags(data=captions, validation=None, out=out, experiment=experiment))
+    check_settings(out, config)
+    Sweep(out, captions, None, [], 1, experiment).train(config, out)
     return out
-
-
-def trained(config: TrainConfig, flags: TrainFlags) -> None:
-    """Train, unless the run of that folder has finished."""
-    events = Path(str(flags.out)) / "events.jsonl"
-    if not events.exists() or '"finished"' not in events.read_text():
-        train(config, flags)
-
-
-_LONG = {"training.epochs": 100, "training.validate_every": 100}
-"""More epochs than `training.max_steps` lets pass, so that the steps decide."""

@@ -124,11 +124,18 @@ class Sweep:
             self._check_data(folder)
 
     def _check_data(self, folder: str) -> None:
-        """RunConflict where a run was trained on other data, or has figures of another test set of the same name."""
+        """RunConflict where a run was trained on other data or began with another model, or has figures of another test
+        set of the same name.
+        """
         if storage.exists(locate(folder) / "run.json"):
             trained = RunFolder.at(folder).read()[0]
             if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
                 raise _other_data(folder, "was trained on", trained.data)
+            if not _is_of(trained.init, self.init):
+                raise RunConflict(
+                    f"{folder} began with {trained.init or 'random weights'}, not with "
+                    f"{self.init or 'random weights'}; give another --out"
+                )
         for one in self.test_sets:
             place = locate(figures_file(folder, one))
             made_of = storage.read_json(place)["uri"] if storage.exists(place) else one.uri
@@ -197,6 +204,13 @@ def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: 
 
 def _other_data(folder: str, what: str, uri: str) -> RunConflict:
     return RunConflict(f"{folder} {what} {uri}; give that data set, or these another --out")
+
+
+def _is_of(checkpoint: str | None, init: str | None) -> bool:
+    """Whether a run that began with `checkpoint` was given `init`: that checkpoint, or the run that it is of."""
+    if checkpoint is None or init is None:
+        return checkpoint is init
+    return f"{checkpoint}/".startswith(f"{locate(init).uri.rstrip('/')}/")
 
 
 def _differing(old: Any, new: Any, name: str) -> Iterator[str]:

@@ -70,6 +70,20 @@ def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkey
     assert begun == [None, "runs/language"]
 
 
+def test_runs_that_began_with_another_model_are_refused(tmp_path: Path) -> None:
+    data = toy_dataset(tmp_path / "data", clips_of=[1, 2])[0]
+    out, language = str(tmp_path / "out"), str(tmp_path / "language")
+    record = RunRecord(data.uri, None, data.fingerprint, "", "vtr", init=f"{language}/checkpoints/step-00000003")
+    folder = run_folder(out, "", 0)
+    RunFolder.at(folder).claim(record, preset(BASE))
+    one = table_runs.TestSet("mine", "data/test", "retrieval")
+    storage.write_json(locate(figures_file(folder, one)), {"uri": "data/test", "figures": {}, "chance": {}})
+    for other in (None, str(tmp_path / "lang")):
+        with pytest.raises(RunConflict, match=f"began with {language}/.*, not with {other or 'random weights'}"):
+            Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=other).run_variants(BASE, [""], {})
+    Sweep(out, data.uri, None, [one], 1, "vtr-tables", init=language).run_variants(BASE, [""], {})
+
+
 def test_side_by_side_only_what_is_missing_is_trained_and_then_evaluated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
