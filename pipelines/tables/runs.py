@@ -78,6 +78,8 @@ class Sweep:
     """Trainings at the same time, as far as there is room."""
     init: str | None = None
     """Model that every training begins with, as `vtr train --init` has it; None: from random weights."""
+    after: str | None = None
+    """Folder of another sweep, instead of `init`: every training begins with its run of the same variant and seed."""
 
     def run_variants(self, base: str, variants: Sequence[str], changes: Mapping[str, Any]) -> None:
         """`run` the preset `base` (the variant "") and its variants, each with `changes`.
@@ -113,9 +115,12 @@ class Sweep:
         return [one for one in self.test_sets if not storage.exists(locate(figures_file(folder, one)))]
 
     def _flags(self, folder: str) -> TrainFlags:
-        return TrainFlags(
-            data=self.data, validation=self.validation, out=folder, init=self.init, experiment=self.experiment
-        )
+        init = self._init(folder)
+        return TrainFlags(data=self.data, validation=self.validation, out=folder, init=init, experiment=self.experiment)
+
+    def _init(self, folder: str) -> str | None:
+        """The model that the run of a folder begins with."""
+        return self.init if self.after is None else f"{self.after}{folder.removeprefix(self.out)}"
 
     def _check_settings(self, variant: str, config: TrainConfig) -> None:
         for seed in range(self.seeds):
@@ -131,10 +136,11 @@ class Sweep:
             trained = RunFolder.at(folder).read()[0]
             if trained.data_fingerprint != Manifest.load(training_sets(self.data, self.validation)[0]).fingerprint:
                 raise _other_data(folder, "was trained on", trained.data)
-            if not _is_of(trained.init, self.init):
+            init = self._init(folder)
+            if not _is_of(trained.init, init):
                 raise RunConflict(
                     f"{folder} began with {trained.init or 'random weights'}, not with "
-                    f"{self.init or 'random weights'}; give another --out"
+                    f"{init or 'random weights'}; give another --out"
                 )
         for one in self.test_sets:
             place = locate(figures_file(folder, one))

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Int64
 
 from vtr_core.config.override import override
 from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.captions.references import reference_table
 from vtr_core.data.concepts.counts import ConceptCounts
 from vtr_core.data.concepts.table import ConceptTable, CountedSet, TableHead
 from vtr_core.data.reading.row_groups import Columns
@@ -23,6 +24,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.signal import Signal, measure
 from vtr_core.run.task import build_task
+from vtr_core.systems.loss_tables import LossTables
 
 FeatureKind = Literal["unit", "raw", "standardized"]
 KINDS: Mapping[FeatureKind, str] = MappingProxyType(
@@ -47,8 +49,7 @@ class MadeBatch:
     """The configuration, with inputs of the batch's shapes and its number of rows."""
     columns: Columns
     statistics: dict[str, FeatureStatistics]
-    concepts: ConceptTable | None
-    information: InformationTable | None
+    tables: LossTables
 
 
 def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
@@ -76,14 +77,14 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
             columns = _frames(config, rows, generator)
         case _:
             assert_never(records)
-    return MadeBatch(config, columns, statistics, _concepts(config, columns), _information(config, columns, generator))
+    return MadeBatch(config, columns, statistics, _tables(config, columns, generator))
 
 
 def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> Signal:
     """The signal of a model of `config` with fresh weights on a `made_batch`."""
     made = made_batch(config, kind, rows, seed)
     torch.manual_seed(seed)
-    task = build_task(made.config, 0, 1, made.concepts, made.information)
+    task = build_task(made.config, 0, 1, made.tables)
     standardizes = system_of(config.model).standardizes(config.model)
     model = build_model(made.config.model, None, made.statistics if standardizes else None)
     return measure(model, task, made.columns)
@@ -170,6 +171,15 @@ def _frames(config: TrainConfig, rows: int, generator: np.random.Generator) -> C
     columns |= {PICTURES: noisy.clip(0, 255).astype(np.uint8).reshape(rows, FRAMES, -1)}
     columns |= {kept_column(PICTURES): np.full(rows, FRAMES, np.int64), "tokens": _tokens(config, rows, generator)}
     return columns
+
+
+def _tables(config: TrainConfig, columns: Columns, generator: np.random.Generator) -> LossTables:
+    """Labels and information at random; a clip's only reference is the caption of its row."""
+    references = None
+    if system_of(config.model).scores_captions(config.loss):
+        told = [[row[row != 0].tolist()] for row in columns["tokens"]]
+        references = reference_table(dict(zip(columns["clip_key"].tolist(), told, strict=True)))
+    return LossTables(_concepts(config, columns), _information(config, columns, generator), references)
 
 
 def _concepts(config: TrainConfig, columns: Columns) -> ConceptTable | None:

@@ -9,8 +9,6 @@ import pandas as pd
 import torch
 from torch import nn
 
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.retrieval.embed.joint_space import JointSpace
@@ -20,6 +18,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.descriptions import Descriptions
 from vtr_core.systems.knock_out import KnockOuts
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.pair_decision import PairDecision
 from vtr_core.systems.responses import Responses
 from vtr_core.systems.signature import Signature
@@ -50,8 +49,8 @@ class Implementation:
     """A newly initialised model of a configuration; given word vectors (words, word_dim) of the vocabulary, and
     statistics of the training data's features, where it uses them. ConfigError for incompatible parts.
     """
-    task: Callable[[TrainConfig, int, int, ConceptTable | None, InformationTable | None], Task]
-    """The training task of worker `rank` of `world`, given concept labels and information content."""
+    task: Callable[[TrainConfig, int, int, LossTables], Task]
+    """The training task of worker `rank` of `world`, given the tables that its loss needs."""
     predict: Callable[[TrainedModel, pd.DataFrame], pd.DataFrame]
     """The output of a registered model for a table's rows; InputError for a missing column or an invalid value."""
     signature: Callable[[Any], Signature]

@@ -101,6 +101,8 @@ class System:
     """Number of concepts that a model detects and needs labels of; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's granularity margin, which needs the captions' information content; None if it has none."""
+    scores_captions: Callable[[Any], bool] = _never
+    """Whether a loss scores generated captions against all captions of a clip."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
     """The usual training features of a model, name to dimension, for inspecting it without data."""
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
@@ -16,7 +15,9 @@ from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import Task
+from vtr_core.train.loss_tables import loss_tables
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,11 @@ class FirstBatch:
 
     model: nn.Module
     columns: Columns
-    labels: ConceptTable | None
-    information: InformationTable | None
+    tables: LossTables
 
     def task(self, config: TrainConfig) -> Task:
         """The task of `config`, that of the model with batches of any size."""
-        return build_task(config, 0, 1, self.labels, self.information)
+        return build_task(config, 0, 1, self.tables)
 
 
 def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | None) -> FirstBatch:
@@ -39,11 +39,11 @@ def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | 
     labels: the concept table of a model with a concept space.
     """
     system = system_of(config.model)
-    margin = system.granularity(config.loss)
-    information = None if margin is None else training_information(manifest, margin.reading, cache_folder())
+    words = WordTable.load(manifest)
+    tables = loss_tables(config, manifest, words.vocabulary, labels)
     taken = config.model.inputs.features
     statistics = feature_statistics(manifest, names=taken) if system.standardizes(config.model) else None
     plan = Plan(manifest, config.batch, config.seed)
     reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
-    model = build_model(config.model, WordTable.load(manifest).vectors, statistics)
-    return FirstBatch(model, next(read_directly(reader, plan, Part(0, 1), 0)), labels, information)
+    model = build_model(config.model, words.vectors, statistics)
+    return FirstBatch(model, next(read_directly(reader, plan, Part(0, 1), 0)), tables)

@@ -40,11 +40,13 @@ def test_the_caption_that_others_are_like_is_told() -> None:
 def test_a_sampled_word_comes_as_often_as_it_is_probable() -> None:
     model, (frames, mask) = captioner(3), videos(1, 3)
     start = begun(model, frames, mask)
-    many = DecodingConfig(consensus_samples=4000, sample_temperature=0.7)
+    numbers = torch.rand((1, 4000, 5), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         model.bias += torch.randn(len(model.bias), generator=torch.Generator().manual_seed(0))
-    first = Counter(sample(model, start, many)[0, :, 0].tolist())
-    cold = Counter(sample(model, start, many.model_copy(update={"sample_temperature": 0.1}))[0, :, 0].tolist())
+    first, cold = (
+        Counter(sample(model, start, numbers, temperature, DecodingConfig())[0, :, 0].tolist())
+        for temperature in (0.7, 0.1)
+    )
     (likely, often), (second, rarer) = first.most_common(2)
     assert cold.most_common(1)[0][0] == likely
     assert cold[likely] > often

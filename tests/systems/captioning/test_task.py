@@ -12,6 +12,7 @@ from tests.builders.captioning import DIM, MAX_WORDS, WORDS, columns
 from tests.train.workers import assert_together_equal_one, averaged_gradients
 from vtr_core.config.override import override
 from vtr_core.data.captions.information import InformationTable
+from vtr_core.data.captions.references import reference_table
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import ConfigError, DatasetError
@@ -21,6 +22,7 @@ from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
 from vtr_core.systems.captioning.model import Captioner
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import Task
 from vtr_core.train.checkpoint.files import Checkpoint, Progress, save_checkpoint
 from vtr_core.train.checkpoint.load import load_model
@@ -56,6 +58,13 @@ def information(settings: TrainConfig) -> InformationTable | None:
     return InformationTable("leave_one_out", "x", keys, keys + 100, np.linspace(0.1, 0.9, ROWS))
 
 
+def tables(settings: TrainConfig) -> LossTables:
+    """With random references: word ids of the model, and an unknown word."""
+    critical, rng = settings.loss.self_critical, np.random.default_rng(0)
+    captions = {key: [[*rng.integers(1, WORDS + 1, 4).tolist(), -1] for _ in range(3)] for key in range(1, ROWS + 1)}
+    return LossTables(None, information(settings), None if critical is None else reference_table(captions))
+
+
 def part(rank: int, world: int) -> Columns:
     """Of eight rows, of which one has no caption and one no frames."""
     whole = columns(ROWS)
@@ -75,7 +84,7 @@ def one_step(settings: TrainConfig, step: int, rank: int = 0, world: int = 1) ->
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    task = build_task(settings, rank, world, information=information(settings))
+    task = build_task(settings, rank, world, tables(settings))
     objective = task.objective.double()
     output = task.step(model, part(rank, world), step, CPU)
     output.loss.backward()
@@ -91,6 +100,7 @@ CASES = [
     (config(**{"loss.score.score": "fusion", "loss.score.block_pairs": 5}), 2),
     (config("-baseline"), 0),
     (config("-margin"), 2),
+    (config("-baseline", **{"loss.self_critical": {}}), 3),
 ]
 
 
@@ -105,7 +115,7 @@ def test_workers_together_equal_one(world: int, tmp_path: Path) -> None:
 
 def terms(settings: TrainConfig, step: int) -> set[str]:
     torch.manual_seed(0)
-    task = build_task(settings, 0, 1, information=information(settings))
+    task = build_task(settings, 0, 1, tables(settings))
     output = task.step(build_model(settings.model), part(0, 1), step, CPU)
     found = {name: float(value) for name, value in output.metrics.items() if "loss_" in name}
     assert output.loss.item() == pytest.approx(sum(found.values()), rel=1e-5)
@@ -115,13 +125,14 @@ def terms(settings: TrainConfig, step: int) -> set[str]:
 def test_each_row_of_the_table_has_its_terms() -> None:
     assert terms(config("-baseline"), 5) == {"gen"}
     assert terms(config("-fusion"), 5) == {"gen", "fusion"}
+    assert terms(config("-fusion", **{"loss.self_critical": {}}), 5) == {"gen", "fusion", "self_critical"}
     assert (terms(config("-margin"), 0), terms(config("-margin"), 2)) == ({"gen", "bias"}, {"gen", "margin"})
     assert (terms(config(), 1), terms(config(), 2)) == ({"gen", "fusion", "bias"}, {"gen", "fusion", "margin"})
 
 
 def test_the_health_of_the_margin_is_logged() -> None:
     settings = config()
-    task = build_task(settings, 0, 1, information=information(settings))
+    task = build_task(settings, 0, 1, tables(settings))
     metrics = task.step(build_model(settings.model), part(0, 1), 0, CPU).metrics
     assert -1 <= float(metrics["train/margin_bin_correlation"]) <= 1
     assert float(metrics["train/margin"]) > 0
@@ -174,7 +185,7 @@ def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin
     batch = part(0, 1)
     batch["tokens"] = np.minimum(batch["tokens"], len(words))
     torch.manual_seed(0)
-    tasks = [build_task(settings, 0, 1, information=information(settings)) for _ in range(2)]
+    tasks = [build_task(settings, 0, 1, tables(settings)) for _ in range(2)]
     through, resumed = (
         Learner(build_model(settings.model), task.objective, settings, lambda module: module) for task in tasks
     )

@@ -8,12 +8,14 @@ from tests.data.concepts.test_table import table
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
 from vtr_core.systems.dual.task import DualEncodingTask
+from vtr_core.systems.loss_tables import LossTables
 
 
 def test_binary_labels_are_one_where_soft_ones_are_not_zero(tmp_path: Path) -> None:
     keys = torch.tensor([20, 30, 10])
+    tables, three = LossTables(table(tmp_path)), {"model.num_concepts": 3}
     soft, binary = (
-        DualEncodingTask(override(preset(name), {"model.num_concepts": 3}), 0, 1, table(tmp_path))._labels(keys)
+        DualEncodingTask(override(preset(name), three), 0, 1, tables)._labels(keys)
         for name in ("hybrid-msrvtt-tiny", "hybrid-msrvtt-tiny-binary")
     )
     assert soft is not None

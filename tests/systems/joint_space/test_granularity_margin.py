@@ -16,6 +16,7 @@ from vtr_core.run.build import build_model
 from vtr_core.run.inputs import with_inputs
 from vtr_core.run.presets import preset
 from vtr_core.run.task import build_task
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import StepOutput, Task
 from vtr_core.train.optimizer import build_optimizer
 
@@ -55,7 +56,7 @@ def test_it_joins_the_loss_of_every_system(name: str, tmp_path: Path) -> None:
 
     without = step(build_task(plain, 0, 1), 0)
     assert not any("margin" in metric or "bias" in metric for metric in without.metrics)
-    task = build_task(settings, 0, 1, information=table)
+    task = build_task(settings, 0, 1, LossTables(information=table))
     extractor = [p for p in task.objective.parameters() if p.ndim == 2]
     first = step(task, 0)
     assert first.loss.item() == pytest.approx((without.loss + first.metrics["train/loss_bias"]).item(), rel=1e-5)
@@ -74,7 +75,7 @@ def test_a_frozen_extractor_stays_as_it_is_under_the_optimiser(tmp_path: Path) -
     plan = Plan(manifest, settings.batch, 0)
     reader = RowGroupReader(manifest, training_columns(manifest.schema))
     columns = next(assemble(reader, plan.row_groups, plan.window(0), max_frames=8))
-    task = build_task(settings, 0, 1, information=training_information(manifest, "idf"))
+    task = build_task(settings, 0, 1, LossTables(information=training_information(manifest, "idf")))
     model = build_model(settings.model)
     optimizer = build_optimizer(torch.nn.ModuleList([model, task.objective]), settings.optimizer)
     kept = []

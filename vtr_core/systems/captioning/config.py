@@ -96,6 +96,19 @@ class CaptionerConfig(Settings):
         return self
 
 
+class SelfCriticalConfig(Settings):
+    """Self-critical training (Rennie et al. 2017): captions that the model draws become more probable as far as their
+    CIDEr-D with a clip's captions exceeds that of the clip's other draws (Luo 2020). For trainings that begin with a
+    trained captioner: the first draws of a new one say nothing."""
+
+    samples: Annotated[int, Field(ge=2)] = 5
+    """Captions that are drawn for each row of a batch."""
+    temperature: PositiveFloat = 0.7
+    """Temperature of the probabilities that captions are drawn from and that are trained."""
+    weight: PositiveFloat = 20.0
+    """Weight of the loss, whose gradient is small beside that of L_gen."""
+
+
 class CaptioningLossConfig(Settings):
     """L = L_gen + L_bfc + L_b + L_mcl; each of the last three can be left out (Gu and Yao 2023, Eq. 7 and Table 2)."""
 
@@ -106,6 +119,8 @@ class CaptioningLossConfig(Settings):
     """Train L_bfc."""
     granularity_margin: GranularityMarginConfig | None = GranularityMarginConfig()
     """Settings of L_b and L_mcl (None: neither)."""
+    self_critical: SelfCriticalConfig | None = None
+    """Settings of self-critical training, which adds a loss of captions that the model draws (None: it does not)."""
 
     @property
     def contrasts(self) -> bool:

@@ -6,8 +6,6 @@ import numpy as np
 from torch import nn
 
 from vtr_core.backbones.swin import load_swin
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.caption_rows import CAPTIONS
@@ -18,6 +16,7 @@ from vtr_core.systems.captioning.served import predict
 from vtr_core.systems.captioning.signature import signature
 from vtr_core.systems.captioning.task import CaptioningTask
 from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.loss_tables import LossTables
 
 
 def _build(
@@ -44,10 +43,9 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
-    information: InformationTable | None,
+    tables: LossTables,
 ) -> CaptioningTask:
-    return CaptioningTask(config, rank, world, information)
+    return CaptioningTask(config, rank, world, tables)
 
 
 IMPLEMENTATION = Implementation(

@@ -1,7 +1,7 @@
 """The captioner: video and text tokens in one transformer with a causal mask on text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int64, Shaped
@@ -20,6 +20,7 @@ from vtr_core.nn.standardization import Standardization
 from vtr_core.nn.swin.video_swin import build_swin
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
 from vtr_core.systems.captioning.config import CaptionerConfig
+from vtr_core.systems.captioning.draws import Draws
 
 _SPREAD = 0.02
 """Standard deviation of initial embeddings."""
@@ -39,8 +40,10 @@ class Captioned:
     """The number of masked tokens of each row."""
     present: Bool[Tensor, " batch"]
     """Whether a row has frames."""
-    videos: Sequences | None
-    captions: Sequences | None
+    videos: Sequences | None = None
+    captions: Sequences | None = None
+    log_p: Float[Tensor, "batch samples"] | None = None
+    """Of given draws."""
 
 
 class Captioner(nn.Module):
@@ -82,25 +85,32 @@ class Captioner(nn.Module):
         keep_size(self.times, wanted=_SPREAD)
 
     def forward(
-        self, batch: FrameBatch | PictureBatch, hidden: Float[Tensor, "batch max_tokens"], contrasted: bool = False
+        self,
+        batch: FrameBatch | PictureBatch,
+        hidden: Float[Tensor, "batch max_tokens"],
+        contrasted: bool = False,
+        draws: Draws | None = None,
     ) -> Captioned:
-        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other.
+        """The loss of masked words; where `contrasted` also the tokens of each modality, computed without the other;
+        and log p of given draws.
 
         hidden: uniform numbers in [0, 1) that select the masked tokens, see `masked_tokens`. A row whose caption has no
         known word has neither loss nor masked tokens.
         """
         tokens = self.with_end(batch.tokens)
         masked = masked_tokens(tokens, hidden, self.config.mask_rate) & batch.text_present.unsqueeze(1)
-        frames, known = self.video_tokens(*_given(batch, self.config.feature))
+        frames, known = self.video_tokens(*given_frames(batch, self.config.feature))
         text = self.text_tokens(tokens.masked_fill(masked, self.mask))
-        both = self._through(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]))
+        both, kept = self.go_on(torch.cat([frames, text], dim=1), sequence_mask(known, tokens.shape[1]), None)
         logits = self.logits(both[:, frames.shape[1] :])
         loss = cross_entropy(logits.flatten(0, 1), tokens.flatten(), reduction="none").view(tokens.shape)
-        videos = captions = None
+        found = Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1))
         if contrasted:
-            videos = Sequences(both[:, : frames.shape[1]], known)
-            captions = self.caption(tokens)
-        return Captioned((loss * masked).sum(dim=1), masked.sum(dim=1), known.any(dim=1), videos, captions)
+            seen = Sequences(both[:, : frames.shape[1]], known)
+            found = replace(found, videos=seen, captions=self.caption(tokens))
+        if draws is not None:
+            found = replace(found, log_p=self._drawn(draws, known, [one.first(frames.shape[1]) for one in kept]))
+        return found
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
         """Sets the statistics of the training data, for a model that standardises frames."""
@@ -172,6 +182,28 @@ class Captioner(nn.Module):
             kept.append(whole)
         return self.norm(tokens), kept
 
+    def _drawn(
+        self, draws: Draws, known: Bool[Tensor, "rows frames"], past: list[KeyValues]
+    ) -> Float[Tensor, "rows samples"]:
+        """log p of draws given the frames of `past`: every word is asked for at a [MASK] that sees the words before.
+
+        As they are drawn, captions have a word at least.
+        """
+        rows, samples, length = draws.words.shape
+        words, each = draws.words.flatten(0, 1), torch.arange(rows, device=known.device).repeat_interleave(samples)
+        place = torch.arange(2 * length, device=known.device) % length
+        word_at = place.expand(2 * length, -1) < place.unsqueeze(1)
+        word_at[:, length:] = False  # nobody but itself sees a [MASK]
+        among = word_at | torch.eye(2 * length, dtype=torch.bool, device=known.device)
+        seen = torch.cat([known[each].unsqueeze(1).expand(-1, 2 * length, -1), among.expand(len(words), -1, -1)], dim=2)
+        asked = torch.cat([self.text_tokens(words), self.text_tokens(torch.full_like(words, self.mask))], dim=1)
+        states, _ = self.go_on(asked, seen, [one.of(each) for one in past])
+        logits = self.logits(states[:, length:]) / draws.temperature
+        logits[:, :, [0, self.mask]] = -torch.inf
+        logits[:, 0, self.end] = -torch.inf
+        log_p = logits.log_softmax(dim=2).gather(2, words.masked_fill(words == 0, self.end).unsqueeze(2)).squeeze(2)
+        return torch.where(words == 0, 0, log_p).sum(dim=1).view(rows, samples)
+
     def _through(
         self, tokens: Float[Tensor, "rows length hidden"], seen: Bool[Tensor, "rows length length"]
     ) -> Float[Tensor, "rows length hidden"]:
@@ -235,7 +267,7 @@ def _normed(tokens: Float[Tensor, "*rows hidden"], norm: nn.LayerNorm | None) ->
     return normed
 
 
-def _given(
+def given_frames(
     batch: FrameBatch | PictureBatch, feature: str
 ) -> tuple[Shaped[Tensor, "batch frames *values"], Bool[Tensor, "batch frames"]]:
     """The frames of a batch with their mask: vectors of a feature, or pixels."""

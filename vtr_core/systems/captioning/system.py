@@ -92,6 +92,10 @@ def _standardizes(model: CaptionerConfig) -> bool:
     return model.standardize
 
 
+def _scores_captions(loss: CaptioningLossConfig) -> bool:
+    return loss.self_critical is not None
+
+
 def _reads_frames(model: CaptionerConfig) -> RecordKind | None:
     return None if model.backbone is None else "frames"
 
@@ -139,4 +143,5 @@ CAPTIONING = System(
     reads_instead=_reads_frames,
     inputs=_inputs,
     granularity=margin_setting,
+    scores_captions=_scores_captions,
 )

@@ -1,6 +1,6 @@
 """Training of a captioner: masked language modelling, contrastive losses, generated captions as validation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -11,7 +11,6 @@ from vtr_core.data.batches.crops import Crops
 from vtr_core.data.batches.frames import FrameBatch, frame_batch
 from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.data.batches.rows import RowKeys
-from vtr_core.data.captions.information import InformationTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
@@ -22,11 +21,15 @@ from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
+from vtr_core.systems.captioning.draws import Draws
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, caption_videos, together
 from vtr_core.systems.captioning.loss import CaptioningObjective
-from vtr_core.systems.captioning.model import Captioned, Captioner
+from vtr_core.systems.captioning.model import Captioned, Captioner, given_frames
+from vtr_core.systems.captioning.self_critical import SelfCritic
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.distributed.bare import bare
 from vtr_core.train.distributed.gather import (
     gather_flags,
     gather_keys,
@@ -37,31 +40,40 @@ from vtr_core.train.distributed.gather import (
     sum_shares,
 )
 
+_MASKS, _DRAWS = (), (1,)
+"""What a step's random numbers decide."""
+
 
 class CaptioningTask:
-    """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7).
+    """L = L_gen + L_bfc + L_b + L_mcl over the whole batch (Gu and Yao 2023, Eq. 7), with `loss.self_critical` also
+    L_sc (see `SelfCritic`).
 
-    L_gen is the mean of −log p over all masked tokens of the batch. The mask depends on seed and step only, so results
-    do not depend on the number of workers. information: of the training captions, where L_mcl needs it.
+    L_gen is the mean of −log p over all masked tokens of the batch. Masks and draws depend on seed and step only, so
+    results do not depend on the number of workers. tables: with the information of the training captions, where L_mcl
+    needs it, and with all captions of every clip, where L_sc does.
     """
 
-    def __init__(self, config: TrainConfig, rank: int, world: int, information: InformationTable | None) -> None:
+    def __init__(self, config: TrainConfig, rank: int, world: int, tables: LossTables) -> None:
         assert isinstance(config.model, CaptionerConfig)
         assert isinstance(config.loss, CaptioningLossConfig)
-        assert (information is None) == (config.loss.granularity_margin is None), "a margin needs information"
+        assert (tables.information is None) == (config.loss.granularity_margin is None), "a margin needs information"
+        assert (tables.references is None) == (config.loss.self_critical is None), "draws are compared with references"
         self._config, self._model, self._loss = config, config.model, config.loss
         self._rank, self._world = rank, world
         self._batch = _batches(config.model, config.seed)
-        self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, information)
+        self.objective = CaptioningObjective(config.loss, config.model.hidden_dim, tables.information)
         share_statistics(self.objective, sum_shares)
+        critical, references = config.loss.self_critical, tables.references
+        self._critic = None if critical is None or references is None else SelfCritic(critical, references)
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
         """The generation loss of this worker's part and its share of the contrastive losses, summed over all
         workers.
         """
         batch = self._batch(columns).to(device)
-        hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
-        output = model(batch, hidden, self._loss.contrasts)
+        hidden = torch.from_numpy(self._numbers(_MASKS, step, batch.rows, (self._model.max_tokens,))).to(device)
+        draws = self._drawn(model, batch, step)
+        output = model(batch, hidden, self._loss.contrasts, draws)
         assert isinstance(output, Captioned)
         masked = max(1, sum_all(int(output.masked.sum()), device))
         found, compared = GranularityLosses(), Compared()
@@ -70,10 +82,30 @@ class CaptioningTask:
             present = batch.text_present & output.present
             found, compared = self._contrasts(scores, present, batch.keys, step), self._compared(output, scores)
         terms = {"gen": output.loss.sum() / masked, **found.by_term}
+        metrics: dict[str, float | Tensor] = {}
+        if draws is not None:
+            terms["self_critical"], metrics["train/drawn_cider"] = self._criticised(draws, output, batch)
         sums = sum_shares(torch.stack(list(terms.values())))
-        metrics = {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
+        metrics |= {f"train/loss_{name}": value.detach() for name, value in zip(terms, sums.unbind(), strict=True)}
         metrics |= {f"train/{name}": value for name, value in found.metrics.items()}
         return StepOutput(sums.sum(), metrics, compared)
+
+    def _drawn(self, model: nn.Module, batch: FrameBatch | PictureBatch, step: int) -> Draws | None:
+        if self._critic is None or self._loss.self_critical is None:
+            return None
+        captioner, drawn = bare(model), (self._loss.self_critical.samples, self._model.max_tokens - 1)
+        assert isinstance(captioner, Captioner)
+        numbers = torch.from_numpy(self._numbers(_DRAWS, step, batch.rows, drawn))
+        return self._critic.draw(captioner, *given_frames(batch, self._model.feature), numbers)
+
+    def _criticised(
+        self, draws: Draws, output: Captioned, batch: FrameBatch | PictureBatch
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """This worker's share of L_sc, and the mean CIDEr-D of all workers' draws, times 100."""
+        assert self._critic is not None
+        own = self._critic.judge(draws, output, batch.clip_key)
+        words, captions = (max(1, sum_all(count, own.loss.device)) for count in (own.words, own.captions))
+        return own.loss / words, 100 * sum_shares(own.cider.unsqueeze(0))[0] / captions
 
     def _scores(self, output: Captioned, told: Bool[Tensor, " rows"]) -> Float[Tensor, "batch batch"]:
         """The scores of all workers' videos with all captions; `told`: the rows with a caption."""
@@ -100,10 +132,12 @@ class CaptioningTask:
         share = Share(self._rank, self._world)
         return self.objective.contrast(scores, gather_flags(present), gather_keys(keys), step, share)
 
-    def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
-        """This worker's part of the batch's random numbers that select masked tokens."""
-        shape = (self._config.batch.rows, self._model.max_tokens)
-        numbers = np.random.default_rng([self._config.seed, step]).random(shape, np.float32)
+    def _numbers(
+        self, what: Sequence[int], step: int, rows: int, shape: tuple[int, ...]
+    ) -> Float32[np.ndarray, "rows ..."]:
+        """This worker's part of the batch's random numbers for masks or draws: an array of `shape` for each row."""
+        every = self._config.batch.rows, *shape
+        numbers = np.random.default_rng([self._config.seed, step, *what]).random(every, np.float32)
         first = self._rank * len(numbers) // self._world
         return numbers[first : first + rows]
 

@@ -8,8 +8,6 @@ import torch
 from torch import nn
 
 from vtr_core.data.batches.crops import Crops
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.nn.embeddings import TEXT
 from vtr_core.nn.mamba.learners import scan_event
@@ -23,6 +21,7 @@ from vtr_core.systems.clip4clip.rows import check, embed_clips, embed_words, enc
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.loaded_model import TrainedModel
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.signature import Column, Signature
 
 
@@ -40,13 +39,12 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
-    information: InformationTable | None,
+    tables: LossTables,
 ) -> RetrievalTask:
     model = config.model
     assert isinstance(model, Clip4ClipConfig)
     crops = Crops(model.stored_size, model.backbone.image_size, model.random_crop, config.seed)
-    return RetrievalTask(config, rank, world, crops.batch, information)
+    return RetrievalTask(config, rank, world, crops.batch, tables.information)
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:

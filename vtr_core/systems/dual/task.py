@@ -6,11 +6,8 @@ from functools import partial
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from vtr_core.data.batches.frames import frame_batch
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import Columns
@@ -25,8 +22,10 @@ from vtr_core.systems.dual.evaluation import dual_metric_values, evaluate_dual
 from vtr_core.systems.dual.loss import DualObjective
 from vtr_core.systems.dual.model import HybridEncoder
 from vtr_core.systems.dual.rows import embed_dual_rows
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary
+from vtr_core.train.distributed.bare import bare
 from vtr_core.train.distributed.gather import gather_dual, gather_keys, sum_shares, widest
 from vtr_core.train.distributed.row_shares import contiguous_share
 
@@ -34,26 +33,19 @@ from vtr_core.train.distributed.row_shares import contiguous_share
 class DualEncodingTask:
     """L = L_lat + L_con over the whole batch; see `DualObjective`.
 
-    concepts: the soft labels of the videos, where the model has a concept space.
+    tables: with the soft labels of the videos, where the model has a concept space.
     With `loss.granularity_margin` also L_b and L_mcl of captions and videos, by the cosine of the latent space, or of
-    the concept scores where there is none; information: of the training captions.
+    the concept scores where there is none.
     """
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        rank: int,
-        world: int,
-        concepts: ConceptTable | None,
-        information: InformationTable | None = None,
-    ) -> None:
+    def __init__(self, config: TrainConfig, rank: int, world: int, tables: LossTables) -> None:
         assert isinstance(config.model, HybridEncoderConfig)
         assert isinstance(config.loss, DualTripletConfig)
-        assert (concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
+        assert (tables.concepts is None) == (config.model.num_concepts is None), "labels go with a concept space"
         self._config, self._model = config, config.model
-        self._rank, self._world, self._concepts = rank, world, concepts
+        self._rank, self._world, self._concepts = rank, world, tables.concepts
         self._losses = DualObjective(config.loss, config.model.concept_similarity)
-        self._margin = granularity_margin(config.loss.granularity_margin, information)
+        self._margin = granularity_margin(config.loss.granularity_margin, tables.information)
         self.objective = self._losses if self._margin is None else nn.ModuleList([self._losses, self._margin])
 
     def step(self, model: nn.Module, columns: Columns, step: int, device: torch.device) -> StepOutput:
@@ -93,7 +85,7 @@ class DualEncodingTask:
 
 
 def _bare(model: nn.Module) -> HybridEncoder:
-    found = model.module if isinstance(model, DistributedDataParallel) else model
+    found = bare(model)
     assert isinstance(found, HybridEncoder)
     return found
 

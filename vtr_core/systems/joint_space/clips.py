@@ -7,8 +7,6 @@ from jaxtyping import Bool, Float32
 from torch import nn
 
 from vtr_core.data.batches.batch import clip_batch
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.retrieval.embed.clips import EmbeddedRows, check_features, embed, embed_captions
@@ -17,6 +15,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.systems.joint_space.served import encode_features
 from vtr_core.systems.joint_space.task import RetrievalTask
 from vtr_core.systems.joint_space.towers import clip_towers
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
 
@@ -24,12 +23,11 @@ def clip_task(
     config: TrainConfig,
     rank: int,
     world: int,
-    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
-    information: InformationTable | None,
+    tables: LossTables,
 ) -> RetrievalTask:
     """Contrastive training of the embeddings of clips."""
     features = list(config.model.inputs.features)
-    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features), information)
+    return RetrievalTask(config, rank, world, lambda columns: clip_batch(columns, features), tables.information)
 
 
 def _check(config: TrainConfig, manifest: Manifest) -> None:

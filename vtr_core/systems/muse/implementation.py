@@ -7,14 +7,13 @@ import torch
 from torch import nn
 
 from vtr_core.data.batches.frames import frame_batch
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.nn.mamba.learners import scan_event
 from vtr_core.retrieval.embed.joint_space import JointSpace
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
 from vtr_core.systems.joint_space.task import RetrievalTask
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.muse.config import MuseConfig
 from vtr_core.systems.muse.initialization import initialize
 from vtr_core.systems.muse.knock_outs import knock_outs
@@ -45,12 +44,11 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
-    information: InformationTable | None,
+    tables: LossTables,
 ) -> RetrievalTask:
     assert isinstance(config.model, MuseConfig)
     names = config.model.columns
-    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), information)
+    return RetrievalTask(config, rank, world, lambda columns: frame_batch(columns, names), tables.information)
 
 
 def _events(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Mapping[str, Mapping[str, str]]:

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vtr_core.data.captions.information import InformationTable
-from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.implementation import Implementation
+from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.siamese.config import SiameseConfig
 from vtr_core.systems.siamese.decision import decide
 from vtr_core.systems.siamese.knock_outs import knock_outs
@@ -31,8 +30,7 @@ def _task(
     config: TrainConfig,
     rank: int,
     world: int,
-    concepts: ConceptTable | None,  # noqa: ARG001  all systems' are called alike
-    information: InformationTable | None,  # noqa: ARG001
+    tables: LossTables,  # noqa: ARG001  all systems' are called alike
 ) -> VerificationTask:
     return VerificationTask(config, rank, world)
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vtr_core.data.captions.information import InformationTable, cache_folder, training_information
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
@@ -36,6 +35,7 @@ from vtr_core.train.loop.not_finite import keys_not_finite, suspects
 from vtr_core.train.loop.recorder import Recorder
 from vtr_core.train.loop.step_profile import profiled
 from vtr_core.train.loop.tie_warnings import ties_told_once
+from vtr_core.train.loss_tables import loss_tables
 from vtr_core.train.optimizer import learning_rate_at
 
 _PATIENCE = 50
@@ -59,14 +59,10 @@ class Worker:
         table = concept_table(self._config, job.concepts)
         self._concepts = names_of(self._config, table)
         torch.manual_seed(self._config.seed)  # the loss's parameters begin equal on all workers
-        self._task = build_task(self._config, self._rank, self._world, table, self._information())
+        tables = loss_tables(self._config, self._manifest, self._words.vocabulary, table)
+        self._task = build_task(self._config, self._rank, self._world, tables)
         self._build()
         self._compiled = False
-
-    def _information(self) -> InformationTable | None:
-        """The information content of the training captions, for a loss with a granularity margin."""
-        margin = self._system.granularity(self._config.loss)
-        return None if margin is None else training_information(self._manifest, margin.reading, cache_folder())
 
     def _build(self) -> None:
         """Initial weights from the seed or another model; then the newest checkpoint's, where there is one."""

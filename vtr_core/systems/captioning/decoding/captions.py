@@ -10,6 +10,8 @@ from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, begun, f
 from vtr_core.systems.captioning.decoding.sampling import sample
 from vtr_core.systems.captioning.model import Captioner
 
+_SEED = 0
+
 
 @torch.no_grad()
 def generate(
@@ -37,11 +39,17 @@ def generate(
         chosen = best.argmax(dim=1).tolist()
         return [_words(model, each[place]) for each, place in zip(told.tolist(), chosen, strict=True)]
     order = best.argsort(dim=1, descending=True).tolist()
-    judges = sample(model, start, decoding)
+    judges = sample(model, start, _numbers(model, decoding), decoding.sample_temperature, decoding)
     return [
         most_agreed([_words(model, beams[place]) for place in places], [_words(model, judge) for judge in heard])
         for beams, places, heard in zip(told.tolist(), order, judges.tolist(), strict=True)
     ]
+
+
+def _numbers(model: Captioner, decoding: DecodingConfig) -> Float[Tensor, "1 samples length"]:
+    """The same for all videos and calls, so that a video's caption depends neither on others nor on chance."""
+    shape = (1, decoding.consensus_samples, model.config.max_tokens - 1)
+    return torch.rand(shape, generator=torch.Generator().manual_seed(_SEED), dtype=torch.float64)
 
 
 def _words(model: Captioner, row: list[int]) -> list[int]:

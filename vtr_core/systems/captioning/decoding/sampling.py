@@ -3,33 +3,37 @@
 from dataclasses import replace
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, forbid, log_probabilities
 from vtr_core.systems.captioning.model import Captioner
 
-_SEED = 0
-
 
 @torch.no_grad()
-def sample(model: Captioner, start: Hypotheses, decoding: DecodingConfig) -> Int64[Tensor, "videos samples length"]:
-    """`consensus_samples` captions for every video, each word from softmax(log p / `sample_temperature`).
+def sample(
+    model: Captioner,
+    start: Hypotheses,
+    numbers: Float[Tensor, "#videos samples length"],
+    temperature: float,
+    decoding: DecodingConfig,
+) -> Int64[Tensor, "videos samples said"]:
+    """Captions of every video, each word from softmax(log p / temperature).
 
-    start: a caption without words for every video.
-    Captions end with the end token, padded with 0, or at `max_tokens` − 1 words; what beam search excludes is excluded.
-    All videos have the same random numbers, so that a video's captions do not depend on the others.
+    start: a caption without words for every video; numbers: uniform ones in [0, 1), of which each decides a word, the
+    same ones for all videos or each video's own. Captions end with the end token, padded with 0, or at `length` words;
+    what beam search by `decoding` excludes is excluded.
     """
-    videos, count = len(start.words), decoding.consensus_samples
-    said, generator = start.times(count), torch.Generator().manual_seed(_SEED)
-    while said.words.shape[1] < model.config.max_tokens - 1 and not bool(said.ended.all()):
+    videos, (_, count, length) = len(start.words), numbers.shape
+    each = numbers.expand(videos, -1, -1).flatten(0, 1).to(start.score.device, torch.float64)
+    said = start.times(count)
+    while said.words.shape[1] < length and not bool(said.ended.all()):
         log_p, past = log_probabilities(model, said)
         forbid(log_p, model, said, decoding)
-        uniform = torch.rand((count, log_p.shape[1]), generator=generator).clamp(min=1e-30).to(log_p.device)
-        gumbel = -(-uniform.log()).log()  # the largest of log p + Gumbel noise is a draw from p
-        word = (log_p.view(videos, count, -1) / decoding.sample_temperature + gumbel).argmax(dim=2).flatten()
-        word = torch.where(said.ended, 0, word)
+        reached = (log_p / temperature).softmax(dim=1).double().cumsum(dim=1)
+        wanted = each[:, said.words.shape[1], None] * reached[:, -1:]
+        word = torch.searchsorted(reached, wanted, right=True).squeeze(1).masked_fill(said.ended, 0)
         ended = said.ended | (word == model.end)
         said = replace(said, words=torch.cat([said.words, word.unsqueeze(1)], dim=1), ended=ended, past=past)
     return said.words.view(videos, count, -1)
