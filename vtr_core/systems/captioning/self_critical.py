@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64, Shaped
+from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor
 
 from vtr_core.data.captions.references import ReferenceTable
@@ -54,12 +53,11 @@ class SelfCritic:
         """The sums of this worker's rows; output: of the model, with log p of the draws."""
         assert output.log_p is not None
         seen, samples = output.present, draws.words.shape[1]
-        scores = self._scores(draws, clip_key) * seen.unsqueeze(1)
+        scores = self._scores(draws, clip_key).to(output.log_p) * seen.unsqueeze(1)
         others = (scores.sum(dim=1, keepdim=True) - scores) / (samples - 1)
         loss = -self._config.weight * ((scores - others) * output.log_p).sum()
         return Criticism(loss, int((draws.words[seen] != 0).sum()), scores.sum(), samples * int(seen.sum()))
 
-    def _scores(self, draws: Draws, clip_key: Int64[Tensor, " rows"]) -> Float[Tensor, "rows samples"]:
+    def _scores(self, draws: Draws, clip_key: Int64[Tensor, " rows"]) -> Float64[Tensor, "rows samples"]:
         told = [[[word for word in row if word not in (0, draws.end)] for row in one] for one in draws.words.tolist()]
-        found = self._references.ciders(clip_key.cpu().numpy(), told)
-        return torch.from_numpy(found.astype(np.float32)).to(draws.words.device)
+        return torch.from_numpy(self._references.ciders(clip_key.cpu().numpy(), told))
