@@ -40,11 +40,11 @@ def test_the_caption_that_others_are_like_is_told() -> None:
 def test_a_sampled_word_comes_as_often_as_it_is_probable() -> None:
     model, (frames, mask) = captioner(3), videos(1, 3)
     start = begun(model, frames, mask)
-    numbers = torch.rand((1, 4000, 5), generator=torch.Generator().manual_seed(1))
+    codes = torch.rand((1, 4000), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     with torch.no_grad():
         model.bias += torch.randn(len(model.bias), generator=torch.Generator().manual_seed(0))
     first, cold = (
-        Counter(sample(model, start, numbers, temperature, DecodingConfig())[0, :, 0].tolist())
+        Counter(sample(model, start, codes, temperature, DecodingConfig())[0, :, 0].tolist())
         for temperature in (0.7, 0.1)
     )
     (likely, often), (second, rarer) = first.most_common(2)

@@ -21,9 +21,8 @@ REFERENCES = {1: [[1, 2], [1, 3, 2]], 2: [[4, 5], [4, 4]], 3: [[6, 7, 1], [6, 1]
 
 def drawn(model: Captioner, samples: int, seed: int = 0, temperature: float = 1.0) -> Draws:
     critic = SelfCritic(SelfCriticalConfig(samples=samples, temperature=temperature), reference_table(REFERENCES))
-    generator = torch.Generator().manual_seed(seed)
-    numbers = torch.rand((ROWS, samples, model.config.max_tokens - 1), generator=generator)
-    return critic.draw(model, *videos(ROWS), numbers)
+    codes = torch.rand((ROWS, samples), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return critic.draw(model, *videos(ROWS), codes)
 
 
 def told(model: Captioner, draws: Draws) -> Captioned:
@@ -59,13 +58,26 @@ def test_draws_are_as_probable_as_they_are_said(layout: str) -> None:
         torch.testing.assert_close(found[:, number], step_by_step(model, draws.words[:, number], 0.7))
 
 
-def test_every_row_has_its_own_numbers() -> None:
-    model = captioner(2)
-    numbers = torch.rand((ROWS, 4, 5), generator=torch.Generator().manual_seed(3))
-    whole = sample(model, begun(model, *videos(ROWS)), numbers, 1.0, DecodingConfig())
-    frames, mask = videos(ROWS)
-    last = sample(model, begun(model, frames[2:], mask[2:]), numbers[2:], 1.0, DecodingConfig())
+def test_every_row_has_its_own_codes() -> None:
+    model, (frames, mask) = captioner(2), videos(ROWS)
+    codes = torch.rand((ROWS, 4), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    whole = sample(model, begun(model, frames, mask), codes, 1.0, DecodingConfig())
+    last = sample(model, begun(model, frames[2:], mask[2:]), codes[2:], 1.0, DecodingConfig())
     assert whole[2, :, : last.shape[2]].tolist() == last[0].tolist()
+
+
+def test_captions_have_parts_as_large_as_they_are_probable() -> None:
+    """Of evenly spaced codes a caption gets as many as its probability says, but for one."""
+    model, count = captioner(4, spread=0.3, max_tokens=4), 20_000
+    codes = ((torch.arange(count, dtype=torch.float64) + 0.5) / count).expand(ROWS, -1)
+    words = sample(model, begun(model, *videos(ROWS)), codes, 0.9, DecodingConfig())
+    for row in range(ROWS):
+        captions, found = words[row].unique(dim=0, return_counts=True)
+        assert len(captions) > 100
+        draws = Draws(captions.expand(ROWS, -1, -1), model.end, 0.9)
+        log_p = told(model, draws).log_p
+        assert log_p is not None
+        assert (found - count * log_p[row].exp()).abs().max() <= 1.5
 
 
 def test_the_gradient_is_that_of_the_expected_score() -> None:
@@ -73,8 +85,9 @@ def test_the_gradient_is_that_of_the_expected_score() -> None:
     model = captioner(1, spread=0.2, max_tokens=2)
     table = reference_table({key: [[words[0]]] for key, words in zip((1, 2, 3), ([1], [4], [6]), strict=True)})
     config = SelfCriticalConfig(samples=4000, temperature=0.8, weight=1.0)
-    critic, numbers = SelfCritic(config, table), torch.rand((ROWS, 4000, 1), generator=torch.Generator().manual_seed(0))
-    draws = critic.draw(model, *videos(ROWS), numbers)
+    critic = SelfCritic(config, table)
+    codes = torch.rand((ROWS, 4000), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    draws = critic.draw(model, *videos(ROWS), codes)
     criticism = critic.judge(draws, told(model, draws), torch.tensor([1, 2, 3]))
     assert criticism.words == criticism.captions == 3 * 4000
     (criticism.loss / criticism.captions).backward()

@@ -176,10 +176,13 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
         with_inputs(preset("caption-msrvtt-tiny"), silent)
 
 
-def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [{}, {"loss.self_critical": {"weight": 0.1}}], ids=["plain", "self-critical"])
+def test_a_restored_learner_goes_on_bit_for_bit_from_the_warm_up_into_the_margin(
+    changes: dict[str, object], tmp_path: Path
+) -> None:
     """The extractor and the scorer of pairs are part of a checkpoint's state."""
     known = captioned_videos(tmp_path / "known", {"a": ["a man runs fast", "a dog sleeps"]})
-    settings = with_inputs(config(**{"model.inputs": {}, "loss.score.score": "fusion"}), known)
+    settings = with_inputs(config(**{"model.inputs": {}, "loss.score.score": "fusion", **changes}), known)
     settings = override(settings, {"model.inputs.features": {"video": DIM}})
     folder, words = RunFolder.at(str(tmp_path / "run")), WordTable.load(known).vocabulary
     batch = part(0, 1)

@@ -22,10 +22,10 @@ class DecodingConfig(Settings):
     min_words: PositiveInt = 1
     """Minimum number of words of a caption."""
     consensus_samples: NonNegativeInt = 0
-    """Captions drawn at random from the model, which choose among the beams: the one that is most like them on average
-    (0: the most probable beam)."""
+    """Samples of the model's captions, evenly spaced by their probabilities, which choose among the beams: the one that
+    is most like them on average (0: the most probable beam)."""
     sample_temperature: PositiveFloat = 0.7
-    """Temperature of these draws: lower ones are closer to the most probable words."""
+    """Temperature of these samples: lower ones are closer to the most probable words."""
 
 
 class CaptionerConfig(Settings):

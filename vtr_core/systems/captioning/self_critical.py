@@ -42,11 +42,11 @@ class SelfCritic:
         model: Captioner,
         frames: Shaped[Tensor, "rows frames *values"],
         mask: Bool[Tensor, "rows frames"],
-        numbers: Float[Tensor, "rows samples length"],
+        codes: Float64[Tensor, "rows samples"],
     ) -> Draws:
-        """Captions from the model as it is, without dropout; numbers: see `sample`."""
+        """Captions from the model as it is, without dropout; codes: uniform ones, see `sample`."""
         with evaluating(model):
-            words = sample(model, begun(model, frames, mask), numbers, self._config.temperature, DecodingConfig())
+            words = sample(model, begun(model, frames, mask), codes, self._config.temperature, DecodingConfig())
         return Draws(words.clone(), model.end, self._config.temperature)
 
     def judge(self, draws: Draws, output: Captioned, clip_key: Int64[Tensor, " rows"]) -> Criticism:

@@ -1,10 +1,10 @@
 """Training of a captioner: masked language modelling, contrastive losses, generated captions as validation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Bool, Float, Float32, Float64
 from torch import Tensor, nn
 
 from vtr_core.data.batches.crops import Crops
@@ -40,8 +40,8 @@ from vtr_core.train.distributed.gather import (
     sum_shares,
 )
 
-_MASKS, _DRAWS = (), (1,)
-"""What a step's random numbers decide."""
+_DRAWS = 1
+"""Tells the random numbers of a step's draws from those of its masks."""
 
 
 class CaptioningTask:
@@ -71,7 +71,7 @@ class CaptioningTask:
         workers.
         """
         batch = self._batch(columns).to(device)
-        hidden = torch.from_numpy(self._numbers(_MASKS, step, batch.rows, (self._model.max_tokens,))).to(device)
+        hidden = torch.from_numpy(self._hidden(step, batch.rows)).to(device)
         draws = self._drawn(model, batch, step)
         output = model(batch, hidden, self._loss.contrasts, draws)
         assert isinstance(output, Captioned)
@@ -93,10 +93,10 @@ class CaptioningTask:
     def _drawn(self, model: nn.Module, batch: FrameBatch | PictureBatch, step: int) -> Draws | None:
         if self._critic is None or self._loss.self_critical is None:
             return None
-        captioner, drawn = bare(model), (self._loss.self_critical.samples, self._model.max_tokens - 1)
+        captioner = bare(model)
         assert isinstance(captioner, Captioner)
-        numbers = torch.from_numpy(self._numbers(_DRAWS, step, batch.rows, drawn))
-        return self._critic.draw(captioner, *given_frames(batch, self._model.feature), numbers)
+        codes = torch.from_numpy(self._codes(self._loss.self_critical.samples, step, batch.rows))
+        return self._critic.draw(captioner, *given_frames(batch, self._model.feature), codes)
 
     def _criticised(
         self, draws: Draws, output: Captioned, batch: FrameBatch | PictureBatch
@@ -132,12 +132,17 @@ class CaptioningTask:
         share = Share(self._rank, self._world)
         return self.objective.contrast(scores, gather_flags(present), gather_keys(keys), step, share)
 
-    def _numbers(
-        self, what: Sequence[int], step: int, rows: int, shape: tuple[int, ...]
-    ) -> Float32[np.ndarray, "rows ..."]:
-        """This worker's part of the batch's random numbers for masks or draws: an array of `shape` for each row."""
-        every = self._config.batch.rows, *shape
-        numbers = np.random.default_rng([self._config.seed, step, *what]).random(every, np.float32)
+    def _hidden(self, step: int, rows: int) -> Float32[np.ndarray, "rows max_tokens"]:
+        """This worker's part of the batch's random numbers that select masked tokens."""
+        random = np.random.default_rng([self._config.seed, step])
+        return self._own(random.random((self._config.batch.rows, self._model.max_tokens), np.float32), rows)
+
+    def _codes(self, samples: int, step: int, rows: int) -> Float64[np.ndarray, "rows samples"]:
+        """This worker's part of the batch's random numbers that select draws."""
+        random = np.random.default_rng([self._config.seed, step, _DRAWS])
+        return self._own(random.random((self._config.batch.rows, samples)), rows)
+
+    def _own(self, numbers: np.ndarray, rows: int) -> np.ndarray:
         first = self._rank * len(numbers) // self._world
         return numbers[first : first + rows]
 

@@ -1,7 +1,7 @@
-"""Caption decoding: beam search over [MASK], or the beam that random captions of the model agree with most."""
+"""Caption decoding: beam search over [MASK], or the beam that samples of the model agree with most."""
 
 import torch
-from jaxtyping import Bool, Float, Int64, Shaped
+from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor
 
 from vtr_core.systems.captioning.config import DecodingConfig
@@ -9,8 +9,6 @@ from vtr_core.systems.captioning.decoding.consensus import most_agreed
 from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, begun, forbid, log_probabilities
 from vtr_core.systems.captioning.decoding.sampling import sample
 from vtr_core.systems.captioning.model import Captioner
-
-_SEED = 0
 
 
 @torch.no_grad()
@@ -27,7 +25,7 @@ def generate(
     Every word is predicted at a [MASK] appended to the words so far; [MASK] itself, padding, and words that would
     repeat an n-gram (`block_ngrams`) are excluded. The `beams` best hypotheses by log p / length^α are kept, the length
     including the end token. A hypothesis ends at `max_tokens` − 1 words. The caption is the best of them, or with
-    `consensus_samples` the one that so many random captions agree with most, see `most_agreed`.
+    `consensus_samples` the one that so many evenly spaced samples agree with most, see `most_agreed` and `sample`.
     """
     if not len(frames):
         return []
@@ -39,17 +37,16 @@ def generate(
         chosen = best.argmax(dim=1).tolist()
         return [_words(model, each[place]) for each, place in zip(told.tolist(), chosen, strict=True)]
     order = best.argsort(dim=1, descending=True).tolist()
-    judges = sample(model, start, _numbers(model, decoding), decoding.sample_temperature, decoding)
+    judges = sample(model, start, _even(decoding.consensus_samples), decoding.sample_temperature, decoding)
     return [
         most_agreed([_words(model, beams[place]) for place in places], [_words(model, judge) for judge in heard])
         for beams, places, heard in zip(told.tolist(), order, judges.tolist(), strict=True)
     ]
 
 
-def _numbers(model: Captioner, decoding: DecodingConfig) -> Float[Tensor, "1 samples length"]:
-    """The same for all videos and calls, so that a video's caption depends neither on others nor on chance."""
-    shape = (1, decoding.consensus_samples, model.config.max_tokens - 1)
-    return torch.rand(shape, generator=torch.Generator().manual_seed(_SEED), dtype=torch.float64)
+def _even(count: int) -> Float64[Tensor, "1 count"]:
+    """The middles of `count` equal parts of [0, 1)."""
+    return (torch.arange(count, dtype=torch.float64).unsqueeze(0) + 0.5) / count
 
 
 def _words(model: Captioner, row: list[int]) -> list[int]:

@@ -1,39 +1,51 @@
-"""Random captions of a captioner, word by word from its probabilities."""
+"""Captions of a captioner by arithmetic sampling: each is decoded from a number between 0 and 1."""
 
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, forbid, log_probabilities
 from vtr_core.systems.captioning.model import Captioner
 
+_LARGEST = 1 - 2**-53
+"""The largest number below 1."""
+
 
 @torch.no_grad()
 def sample(
     model: Captioner,
     start: Hypotheses,
-    numbers: Float[Tensor, "#videos samples length"],
+    codes: Float64[Tensor, "#videos samples"],
     temperature: float,
     decoding: DecodingConfig,
 ) -> Int64[Tensor, "videos samples said"]:
-    """Captions of every video, each word from softmax(log p / temperature).
+    """The caption at each code, where the captions of a video divide [0, 1) by their probabilities (Vilnis et al. 2023,
+    "Arithmetic sampling: parallel diverse decoding for large language models").
 
-    start: a caption without words for every video; numbers: uniform ones in [0, 1), of which each decides a word, the
-    same ones for all videos or each video's own. Captions end with the end token, padded with 0, or at `length` words;
-    what beam search by `decoding` excludes is excluded.
+    A word comes from softmax(log p / temperature): the first one covers the code, whose place in that word's part is
+    the code of the rest. Uniform codes give independent draws, evenly spaced ones a fair share of all captions.
+    start: a caption without words for every video; codes: in [0, 1), the same ones for all videos or each video's own.
+    Captions end with the end token, padded with 0, or at `max_tokens` − 1 words; what beam search by `decoding`
+    excludes is excluded.
     """
-    videos, (_, count, length) = len(start.words), numbers.shape
-    each = numbers.expand(videos, -1, -1).flatten(0, 1).to(start.score.device, torch.float64)
+    videos, count = len(start.words), codes.shape[1]
+    code = codes.to(start.score.device).expand(videos, -1).reshape(-1, 1)
     said = start.times(count)
-    while said.words.shape[1] < length and not bool(said.ended.all()):
+    while said.words.shape[1] < model.config.max_tokens - 1 and not bool(said.ended.all()):
         log_p, past = log_probabilities(model, said)
         forbid(log_p, model, said, decoding)
-        reached = (log_p / temperature).softmax(dim=1).double().cumsum(dim=1)
-        wanted = each[:, said.words.shape[1], None] * reached[:, -1:]
-        word = torch.searchsorted(reached, wanted, right=True).squeeze(1).masked_fill(said.ended, 0)
-        ended = said.ended | (word == model.end)
-        said = replace(said, words=torch.cat([said.words, word.unsqueeze(1)], dim=1), ended=ended, past=past)
+        p = (log_p / temperature).double().softmax(dim=1)
+        reached = p.cumsum(dim=1)
+        point = code * reached[:, -1:]
+        word = torch.searchsorted(reached, point, right=True)
+        own = p.gather(1, word)
+        code = ((point - reached.gather(1, word) + own) / own).clamp(0, _LARGEST)
+        said = _longer(replace(said, past=past), word.squeeze(1).masked_fill(said.ended, 0), model.end)
     return said.words.view(videos, count, -1)
+
+
+def _longer(said: Hypotheses, word: Int64[Tensor, " rows"], end: int) -> Hypotheses:
+    return replace(said, words=torch.cat([said.words, word.unsqueeze(1)], dim=1), ended=said.ended | (word == end))
