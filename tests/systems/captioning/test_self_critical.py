@@ -66,6 +66,15 @@ def test_every_row_has_its_own_codes() -> None:
     assert whole[2, :, : last.shape[2]].tolist() == last[0].tolist()
 
 
+def test_the_first_and_the_last_code_are_captions() -> None:
+    model = captioner(2)
+    codes = torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64).expand(ROWS, -1)
+    words = sample(model, begun(model, *videos(ROWS)), codes, 1.0, DecodingConfig())
+    assert words[:, 0, 0].tolist() == [1] * ROWS, "the first of the vocabulary"
+    assert WORDS in words[:, 1], "a caption does not begin with its end"
+    assert words.max() <= model.end
+
+
 def test_captions_have_parts_as_large_as_they_are_probable() -> None:
     """Of evenly spaced codes a caption gets as many as its probability says, but for one."""
     model, count = captioner(4, spread=0.3, max_tokens=4), 20_000

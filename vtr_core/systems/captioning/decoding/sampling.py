@@ -10,8 +10,8 @@ from vtr_core.systems.captioning.config import DecodingConfig
 from vtr_core.systems.captioning.decoding.hypotheses import Hypotheses, forbid, log_probabilities
 from vtr_core.systems.captioning.model import Captioner
 
-_LARGEST = 1 - 2**-53
-"""The largest number below 1."""
+_LARGEST = 1 - 2**-50
+"""The largest code: a code times the sum of all probabilities must stay below that sum, however it is rounded."""
 
 
 @torch.no_grad()
@@ -39,10 +39,10 @@ def sample(
         forbid(log_p, model, said, decoding)
         p = (log_p / temperature).double().softmax(dim=1)
         reached = p.cumsum(dim=1)
-        point = code * reached[:, -1:]
+        point = code.clamp(max=_LARGEST) * reached[:, -1:]
         word = torch.searchsorted(reached, point, right=True)
         own = p.gather(1, word)
-        code = ((point - reached.gather(1, word) + own) / own).clamp(0, _LARGEST)
+        code = ((point - reached.gather(1, word) + own) / own).clamp(min=0)
         said = _longer(replace(said, past=past), word.squeeze(1).masked_fill(said.ended, 0), model.end)
     return said.words.view(videos, count, -1)
 
