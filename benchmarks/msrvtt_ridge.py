@@ -135,10 +135,10 @@ def train_one(
 
 def ridge(sets: Mapping[str, Manifest], text: Text) -> dict[str, list[Fit]]:
     """All settings of the baseline, with the text of the training videos alone and with all allowed text."""
-    parts = [read_videos(sets[split]) for split in ("train", "val", "test")]
-    fits = {"training captions": all_fits(*parts, ())}
+    train, validation, test = (read_videos(sets[split]) for split in ("train", "val", "test"))
+    fits = {"training captions": all_fits(train, validation, test, ())}
     if text.more:
-        fits["all allowed captions"] = all_fits(*parts, text.more)
+        fits["all allowed captions"] = all_fits(train, validation, test, text.more)
     return fits
 
 

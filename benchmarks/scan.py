@@ -9,6 +9,7 @@ mamba-ssm's on a GPU, and the loop keeps every state for autograd.
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -86,21 +87,17 @@ def loop(u: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
     return torch.stack(found, dim=2)
 
 
-def reference(*arguments: Tensor) -> Tensor:
-    """`selective_scan` in plain torch."""
-    return selective_scan(*arguments, delta_softplus=True, backend="reference")
-
-
-def kernel(*arguments: Tensor) -> Tensor:
-    """`selective_scan` by mamba-ssm."""
-    return selective_scan(*arguments, delta_softplus=True, backend="kernel")
+reference = partial(selective_scan, delta_softplus=True, backend="reference")
+"""`selective_scan` in plain torch."""
+kernel = partial(selective_scan, delta_softplus=True, backend="kernel")
+"""`selective_scan` by mamba-ssm."""
 
 
 def compare(flags: Flags, device: torch.device) -> dict[str, dict[str, Any]]:
     """By length, of every scan its median seconds, peak memory, and ratio of times to the loop's."""
     found = {}
     for length in flags.lengths:
-        scans = {"reference": reference}
+        scans: dict[str, Callable[..., Tensor]] = {"reference": reference}
         if scan_backend(device).name == "kernel":
             scans["kernel"] = kernel
         if length <= flags.loop_up_to:

@@ -8,19 +8,38 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Protocol
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
+from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig, ObjectiveConfig
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.losses.objectives.build import build_objective
+from vtr_core.losses.objectives.objective import Objective
 from vtr_core.run.build import build_model
+from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig
 
 INPUTS = ModelInputs(features={"video": 4096, "audio": 1024}, num_words=10_000, word_dim=300, max_words=20)
 """HowTo100M's features and word vectors as the capsule paper has them."""
+
+
+class Step(Protocol):
+    """Something that is timed, and whose memory is measured."""
+
+    def __call__(self) -> None:
+        """Do it once."""
+
+    def held_bytes(self) -> int:
+        """The bytes that are there between two calls."""
+
+
+def objective_of(config: TrainConfig) -> Objective:
+    """The loss of a configuration of one joint space."""
+    assert isinstance(config.loss, ObjectiveConfig)
+    return build_objective(config.loss)
 
 
 class TrainingStep:
@@ -97,7 +116,7 @@ def paired_ratio(seconds: Sequence[float], other: Sequence[float]) -> float:
     return median(a / b for a, b in zip(seconds, other, strict=True))
 
 
-def peak_bytes(step: TrainingStep, device: torch.device) -> int:
+def peak_bytes(step: Step, device: torch.device) -> int:
     """The most bytes of tensors alive at once in a step, weights and Adam's moments included; run it once before.
 
     Both devices count alike what their allocator hands out to tensors: `torch.cuda.max_memory_allocated`, and on the

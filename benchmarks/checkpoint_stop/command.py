@@ -20,10 +20,9 @@ import torch
 
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
-from benchmarks.training_step import INPUTS, random_clips
+from benchmarks.training_step import INPUTS, objective_of, random_clips
 from pipelines.arguments import parse
 from vtr_core.config.override import override
-from vtr_core.losses.objectives.build import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -68,7 +67,7 @@ class _Training:
     def __init__(self, config: TrainConfig, rows: int) -> None:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.config, self._batch, self._done = config, random_clips(rows, device), 0
-        self._objective = build_objective(config.loss)
+        self._objective = objective_of(config)
         model = build_model(config.model, torch.randn(INPUTS.num_words, INPUTS.word_dim).numpy())
         self._learner = Learner(model, self._objective, config, lambda module: module.to(device))
 

@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> None:
     with TemporaryDirectory() as folder:
         data = _films(Path(folder), flags.films)
         runs = [_seed(Path(folder) / f"seed-{seed}", data, seed, flags.epochs) for seed in range(flags.seeds)]
-    found = {"flags": {**asdict(flags), "out": str(flags.out)}, "machine": processor(), "runs": runs}
+    found: dict[str, Any] = {"flags": {**asdict(flags), "out": str(flags.out)}, "machine": processor(), "runs": runs}
     found["versions"] = versions("torch")
     found["load"] = os.getloadavg()[2]
     write_page(out, "clip_fine_tuning", found, _page(found))

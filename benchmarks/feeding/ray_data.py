@@ -7,9 +7,10 @@ share of a step that waits for data with steps of a fixed length, and where the 
 """
 
 import json
+import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -77,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_data")
     os.environ.update({KEEP_DEVICES: "0", **KEEP_IDLE})
     cpus = flags.workers + flags.reading_cpus
-    ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(address="local", num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     deliver(flags)
     ray.shutdown()
 
@@ -100,7 +101,7 @@ def train_worker(values: dict[str, Any]) -> None:
     batches = tensors(flags, rank, world)
     if flags.steps is None:
         timing = timed(batches, lambda batch: batch.rows, flags.seconds, flags.warm_up)
-        found = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
+        found: dict[str, Any] = {"timing": asdict(timing), "data_wait": data_wait(batches, flags.step_seconds)}
         if rank == 0 and world == 1:
             batches.close()
             found["profile"] = profile(flags)
@@ -109,7 +110,7 @@ def train_worker(values: dict[str, Any]) -> None:
     (out / f"rank-{rank}.json").write_text(json.dumps(found))
 
 
-def tensors(flags: Flags, rank: int, world: int) -> Iterator[ClipBatch]:
+def tensors(flags: Flags, rank: int, world: int) -> Generator[ClipBatch, None, None]:
     """The worker's part of every batch, without end, as the training loop has it before it moves it to the device."""
     manifest = Manifest.load(flags.data)
     features = [feature.name for feature in manifest.schema.features]

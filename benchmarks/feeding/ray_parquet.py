@@ -7,11 +7,13 @@ The files are those that Ray Data writes of the same columns, features as tensor
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +54,8 @@ def main(argv: Sequence[str]) -> None:
     """Write the files, or read and print the timing as JSON, in a Ray of its own."""
     flags = parse(Flags, argv, "python -m benchmarks.feeding.ray_parquet")
     os.environ.update({KEEP_DEVICES: "0", **KEEP_IDLE})
-    ray.init(address="local", num_cpus=flags.cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    start = partial(ray.init, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    start(address="local", num_cpus=flags.cpus)
     ray.data.DataContext.get_current().enable_progress_bars = False
     if flags.action == "write":
         write(flags.shards, flags.data)

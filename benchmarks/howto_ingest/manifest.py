@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def made_data_set(folder: Path, videos: int, per_shard: int, clips: int, feature
 class _Clips:
     """Videos of as many clips each, the features of which are constant."""
 
-    name = "made up"
+    name: ClassVar[str] = "made up"
 
     def __init__(self, clips: int, features: tuple[FeatureSpec, ...]) -> None:
         self._clips, self._features = clips, features

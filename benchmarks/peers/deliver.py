@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, assert_never, get_args
+from typing import Any, Literal, assert_never, get_args
 
 import numpy as np
 import torch
@@ -70,7 +70,8 @@ def write(loader: Loader, shards: list[Path], out: Path) -> None:
 def keep(made: Iterator[Batch], out: Path) -> None:
     """All rows of some batches as arrays in one file, in the order in which they came."""
     found = list(made)
-    np.savez(out, **{name: np.concatenate([batch[name].numpy() for batch in found]) for name in found[0]})
+    arrays: dict[str, Any] = {name: np.concatenate([batch[name].numpy() for batch in found]) for name in found[0]}
+    np.savez(out, **arrays)
 
 
 def batches(

@@ -7,6 +7,7 @@ from time import perf_counter
 import torch
 from torch import nn
 
+from benchmarks.training_step import objective_of
 from vtr_core.config.override import override
 from vtr_core.data.batches.batch import ClipBatch, clip_batch
 from vtr_core.data.manifest import Manifest
@@ -14,7 +15,6 @@ from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.stream.assemble import assemble
-from vtr_core.losses.objectives.build import build_objective
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.inputs import with_inputs
@@ -45,7 +45,7 @@ def train_em(data: str, steps: int, capsules: int, rows: int) -> Stability:
     torch.manual_seed(0)
     model = build_model(config.model, None, feature_statistics(manifest))
     optimizer, began = build_optimizer(model, config.optimizer), perf_counter()
-    objective = build_objective(config.loss)
+    objective = objective_of(config)
     losses, norms, faults = [], [], []
     for step, batch in zip(range(steps), _batches(manifest, config), strict=False):
         loss = objective(model(batch), batch.keys, step).total

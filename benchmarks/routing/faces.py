@@ -5,6 +5,7 @@ python -m benchmarks.routing --faces 16 [--repeats 20]
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -62,7 +63,7 @@ def compare_faces(rows: int, repeats: int) -> dict[str, Any]:
         plain, last = _convolutions(rows, maps)
         steps = {
             "routing": _Step(layer, poses),
-            "straightforward": _Step(lambda given, one=layer: straightforward(one, given), poses),
+            "straightforward": _Step(partial(straightforward, layer), poses),
             "primary, channels last": last,
             "primary, channels first": plain,
         }
@@ -80,7 +81,8 @@ def _convolutions(rows: int, side: int) -> tuple[_Step, _Step]:
     """Primary capsules of the same weights with channels first, and with channels last."""
     primary = ConvolutionalCapsules(CHANNELS, TYPES, DIM, "tanh")
     maps = torch.randn(rows, CHANNELS, side, side)
-    last: nn.Module = ConvolutionalCapsules(CHANNELS, TYPES, DIM, "tanh").to(memory_format=torch.channels_last)
+    last: nn.Module = ConvolutionalCapsules(CHANNELS, TYPES, DIM, "tanh")
+    last = last.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
     last.load_state_dict(primary.state_dict())
     return (
         _Step(primary, maps.clone().requires_grad_()),

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.training_step import INPUTS, random_clips
+from benchmarks.training_step import INPUTS, objective_of, random_clips
 from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.config.override import override
 from vtr_core.data.batches.batch import ClipBatch
-from vtr_core.losses.objectives.build import build_objective
 from vtr_core.losses.share import Share
 from vtr_core.nn.embeddings import Embeddings
 from vtr_core.run.build import build_model
@@ -82,7 +82,7 @@ def step_cost(config: TrainConfig, inputs: ModelInputs = INPUTS, clips: int = 8)
 
     Only matrix products, convolutions and attention count, as everywhere (torch.utils.flop_counter).
     """
-    model_config = config.model.model_copy(update={"inputs": inputs})
+    model_config = override(config, {"model.inputs": inputs.model_dump()}).model
     torch.manual_seed(0)
     model = build_model(model_config, torch.randn(inputs.num_words, inputs.word_dim).numpy())
     batch = _with_inputs(random_clips(clips, torch.device("cpu")), inputs)
@@ -109,7 +109,7 @@ def _loss_flops_per_pair(config: TrainConfig, embeddings: Embeddings, batch: Cli
     vectors = {name: values.detach().requires_grad_() for name, values in embeddings.vectors.items()}
     share = Share(0, 2)
     with FlopCounterMode(display=False) as counter:
-        losses = build_objective(config.loss)(replace(embeddings, vectors=vectors), batch.keys, 0, share)
+        losses = objective_of(config)(replace(embeddings, vectors=vectors), batch.keys, 0, share)
         losses.total.backward()
     return counter.get_total_flops() / (len(share.rows(batch.rows)) * batch.rows)
 
