@@ -2,9 +2,10 @@
 
 import pytest
 
-from benchmarks.caption_ablation import FINE_TUNED, MSRVTT
+from benchmarks.caption_ablation import FINE_TUNED, MSRVTT, SELF_CRITICAL, Flags, command, criticised, main
 from benchmarks.comparison.rows import RESULTS, markdown
 from vtr_core.config.override import override
+from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.tables.table import Results
@@ -27,6 +28,30 @@ def test_rows_that_are_fine_tuned_differ_in_nothing_else() -> None:
     assert isinstance(tuned.model, CaptionerConfig)
     assert tuned.model.decoding.consensus_samples > 0
     assert tuned.training.epochs < plain.training.epochs
+
+
+def test_rows_that_go_on_with_self_critical_training_keep_their_losses() -> None:
+    for row, changes in criticised(3000).rows.items():
+        before = override(preset(MSRVTT.preset), {**FINE_TUNED, **MSRVTT.rows[row]})
+        after = override(preset(MSRVTT.preset), {**FINE_TUNED, **SELF_CRITICAL, **changes})
+        assert isinstance(before.loss, CaptioningLossConfig)
+        assert isinstance(after.loss, CaptioningLossConfig)
+        assert (after.loss.fusion, after.loss.score, after.model) == (
+            before.loss.fusion,
+            before.loss.score,
+            before.model,
+        )
+        assert (after.loss.granularity_margin is None) == (before.loss.granularity_margin is None)
+        assert after.loss.self_critical is not None
+        assert after.training.validate_every == after.training.epochs, "the last checkpoint is judged"
+
+
+def test_the_page_says_which_command_made_it() -> None:
+    whole = command(Flags(pretraining=3000, self_critical=True, seeds=5))
+    assert whole.endswith("--data ../shared/data --pretraining 3000 --self-critical --seeds 5")
+    assert command(Flags()).endswith("--data ../shared/data --seeds 3")
+    with pytest.raises(ConfigError, match="give both, such as --pretraining 3000"):
+        main(["--self-critical"])
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(3.0, "holds"), (-3.0, "contradicted"), (0.0, "undecided")])

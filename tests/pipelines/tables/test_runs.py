@@ -67,7 +67,12 @@ def test_all_trainings_begin_with_the_model_that_is_given(tmp_path: Path, monkey
             Sweep(str(tmp_path / str(init)), "data", None, [], 1, "vtr-tables", init=init).train(
                 preset(BASE), str(tmp_path / "run")
             )
-    assert begun == [None, "runs/language"]
+    out = str(tmp_path / "out")
+    with pytest.raises(InterruptedError):
+        Sweep(out, "data", None, [], 1, "vtr-tables", after="runs/first").train(
+            preset(BASE), run_folder(out, "full", 2)
+        )
+    assert begun == [None, "runs/language", run_folder("runs/first", "full", 2)]
 
 
 def test_runs_that_began_with_another_model_are_refused(tmp_path: Path) -> None:
