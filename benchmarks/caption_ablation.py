@@ -127,7 +127,7 @@ def fine_tuned(steps: int) -> World:
         f"All rows begin with `caption-pretrain-tiny` after {steps:,} steps of {_READING['batch.videos']} captions, "
         f"none of a validation or test video, train for {FINE_TUNED['training.epochs']} epochs, and tell captions by "
         f"consensus, of {FINE_TUNED['model.decoding.beams']} beams by "
-        f"{FINE_TUNED['model.decoding.consensus_samples']} random captions. The last checkpoint is judged."
+        f"{FINE_TUNED['model.decoding.consensus_samples']} evenly spaced samples. The last checkpoint is judged."
     )
     return replace(MSRVTT, title=f"{MSRVTT.title}, after pre-training", note=note)
 

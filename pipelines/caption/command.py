@@ -33,7 +33,7 @@ class CaptionFlags:
     block_ngrams: int | None = None
     """Forbid repeated n-grams of this size within a caption (default: as in training)."""
     consensus_samples: int | None = None
-    """Captions drawn at random, which choose the beam that is most like them (default: as in training; 0: none)."""
+    """Samples of captions, which choose the beam that is most like them (default: as in training; 0: none)."""
     examples: int = 50
     """Videos on the page, evenly spaced from the best caption to the worst, or over the data set without references."""
     json: bool = False

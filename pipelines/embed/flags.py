@@ -28,8 +28,7 @@ class EmbedFlags:
     block_ngrams: int | None = None
     """captions: forbid repeated n-grams of this size within a caption (default: as in training)."""
     consensus_samples: int | None = None
-    """captions: captions drawn at random, which choose the beam that is most like them (default: as in training; 0:
-    none)."""
+    """captions: samples, which choose the beam that is most like them (default: as in training; 0: none)."""
     workers: int | None = None
     """0: in this process, without Ray. Otherwise a Ray Data job of at most so many copies of the model (default: as
     many as the cluster has room for)."""

@@ -1,4 +1,4 @@
-"""The beam that random captions of the model agree with most, and those captions."""
+"""The beam that samples of the model agree with most, and those samples."""
 
 from collections import Counter
 

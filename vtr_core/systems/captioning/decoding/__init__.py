@@ -1,1 +1,1 @@
-"""From a captioner's probabilities to captions: beam search, random captions, and the beam that these agree with."""
+"""From a captioner's probabilities to captions: beam search, samples, and the beam that these agree with."""
