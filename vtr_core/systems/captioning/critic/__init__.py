@@ -1,0 +1,1 @@
+"""Self-critical training: the captions that a captioner draws, and what they are worth."""
