@@ -20,7 +20,7 @@ from vtr_core.nn.standardization import Standardization
 from vtr_core.nn.swin.video_swin import build_swin
 from vtr_core.nn.transformer import KeyValues, TransformerBlock
 from vtr_core.systems.captioning.config import CaptionerConfig
-from vtr_core.systems.captioning.critic.draws import Draws
+from vtr_core.systems.captioning.decoding.draws import Draws
 
 _SPREAD = 0.02
 """Standard deviation of initial embeddings."""

@@ -21,11 +21,11 @@ from vtr_core.nn.batch_norm import share_statistics
 from vtr_core.nn.precision import at_least_float32
 from vtr_core.run.config import TrainConfig
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
-from vtr_core.systems.captioning.critic.draws import Draws
-from vtr_core.systems.captioning.critic.self_critical import SelfCritic
+from vtr_core.systems.captioning.decoding.draws import Draws
 from vtr_core.systems.captioning.evaluation import caption_figures, caption_values, caption_videos, together
 from vtr_core.systems.captioning.loss import CaptioningObjective
 from vtr_core.systems.captioning.model import Captioned, Captioner, given_frames
+from vtr_core.systems.captioning.self_critical import SelfCritic
 from vtr_core.systems.loss_tables import LossTables
 from vtr_core.systems.task import MOST_ROWS, Compared, StepOutput
 from vtr_core.text.tokens.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from torch import Tensor
 from vtr_core.data.captions.references import ReferenceTable
 from vtr_core.retrieval.embed.evaluating import evaluating
 from vtr_core.systems.captioning.config import DecodingConfig, SelfCriticalConfig
-from vtr_core.systems.captioning.critic.draws import Draws
+from vtr_core.systems.captioning.decoding.draws import Draws
 from vtr_core.systems.captioning.decoding.hypotheses import begun
 from vtr_core.systems.captioning.decoding.sampling import sample
 from vtr_core.systems.captioning.model import Captioned, Captioner
