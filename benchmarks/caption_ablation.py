@@ -7,7 +7,7 @@ caption of the training video that looks most like the one asked for. The paper'
     python -m benchmarks.caption_ablation --data ../shared/data
     python -m benchmarks.caption_ablation --data ../shared/data --pretraining 3000 --seeds 5
 
-With --self-critical every training goes on with captions that it draws, scored by CIDEr-D.
+With --self-critical beside that every training goes on with captions that it draws, scored by CIDEr-D.
 """
 
 import sys
@@ -57,7 +57,7 @@ SELF_CRITICAL: Mapping[str, object] = {
     "optimizer.learning_rate": 3e-4,
     "optimizer.warmup_steps": 10,
 }
-"""Of all rows that go on with self-critical training; settings chosen by validation on one seed of `full`."""
+"""Of all rows that go on with self-critical training; not searched, see docs/systems/captioning.md."""
 _WARM_UP: Mapping[str, Mapping[str, object]] = {
     row: {"loss.granularity_margin.warmup_steps": 48} for row in ("margin", "full")
 }

@@ -1,5 +1,7 @@
 """Self-critical training: probabilities of draws, the gradient of the expected CIDEr-D, and what it does to draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -32,8 +34,6 @@ def told(model: Captioner, draws: Draws) -> Captioned:
 
 def step_by_step(model: Captioner, words: Tensor, temperature: float) -> Tensor:
     """log p of one caption of each row, word by word as it is decoded."""
-    from dataclasses import replace
-
     said, total = begun(model, *videos(ROWS)), torch.zeros(ROWS)
     for place in range(words.shape[1]):
         log_p, past = log_probabilities(model, said)
