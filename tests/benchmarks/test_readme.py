@@ -1,0 +1,29 @@
+"""README's figures are those of the pages that it links: a page that was measured anew leaves no old figure behind."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SECTION = re.compile(r"## Measured beside others\n(.*?)\n## ", re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((benchmarks/results/\w+\.md)\)([^\[]*)")
+NUMBER = re.compile(r"\d*\.?\d+")
+
+
+def _told() -> list[tuple[str, str]]:
+    """(page, figure) of every figure between a link to a page and the next link."""
+    section = SECTION.search((ROOT / "README.md").read_text())
+    assert section is not None
+    return [(page, figure) for page, said in LINK.findall(section[1]) for figure in NUMBER.findall(said)]
+
+
+@pytest.mark.parametrize(("page", "figure"), _told())
+def test_a_figure_is_a_rounding_of_one_in_its_page(page: str, figure: str) -> None:
+    digits = len(figure.partition(".")[2])
+    held = [float(number) for number in NUMBER.findall((ROOT / page).read_text())]
+    assert float(figure) in {round(number, digits) for number in held}, f"{page} has no {figure}"
+
+
+def test_figures_are_found() -> None:
+    assert len(_told()) > 8
