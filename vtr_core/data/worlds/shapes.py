@@ -40,7 +40,7 @@ MOTIONS = MappingProxyType(
     }
 )
 TONES = MappingProxyType({"low": 220.0, "high": 1760.0, "rising": 0.0})
-_FRAMES = round(FRAME_RATE * SECONDS)
+NUM_FRAMES = round(FRAME_RATE * SECONDS)
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,22 @@ def film(seed: int, index: int) -> Film:
 def frames(content: Film) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:
     """(time in seconds, picture) of every frame."""
     draw = np.random.default_rng(content.seed)
-    grey = draw.integers(20, 60) + draw.normal(0, 6, (SIZE, SIZE, 1))
-    ground = np.broadcast_to(np.clip(grey, 0, 255).astype(np.uint8), (SIZE, SIZE, 3))
+    ground = dark_ground(draw)
     place, radius = draw.uniform(0.35, 0.65, 2), draw.uniform(0.2, 0.3)
-    for number in range(_FRAMES):
-        share = number / (_FRAMES - 1)
+    for number in range(NUM_FRAMES):
+        share = number / (NUM_FRAMES - 1)
         x, y, r = _moved(content.motion, share, place[0], place[1], radius)
         shown = content.motion != "blink" or int(share * 6) % 2 == 0
         pixels = ground.copy()
         if shown:
             pixels[inside(content.shape, x, y, r)] = COLOURS[content.colour]
         yield number / FRAME_RATE, pixels
+
+
+def dark_ground(draw: np.random.Generator) -> UInt8[np.ndarray, "size size 3"]:
+    """A dark grey picture with noise."""
+    grey = draw.integers(20, 60) + draw.normal(0, 6, (SIZE, SIZE, 1))
+    return np.broadcast_to(np.clip(grey, 0, 255).astype(np.uint8), (SIZE, SIZE, 3))
 
 
 def _moved(motion: str, share: float, x: float, y: float, radius: float) -> tuple[float, float, float]:
