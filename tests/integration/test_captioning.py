@@ -23,9 +23,9 @@ EPOCHS, STEPS_PER_EPOCH = 8, 10
 
 
 @pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("data") / "described"
-    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40))
+    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
     return out
 
 

@@ -28,10 +28,10 @@ EPOCHS, STEPS_PER_EPOCH = 6, 10
 
 
 @pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Described videos with their splits and concepts: every word is a noun to the tagger."""
     out = tmp_path_factory.mktemp("data") / "described"
-    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40))
+    ingest(SyntheticVideos(num_videos=420, dim=32), IngestFlags(out=str(out), videos_per_shard=40, workers=0))
     data = [Manifest.load(str(out / name)) for name in ("train", "val", "test")]
     tagger = FixedTagger(" ".join(f"{word}/NOUN" for word in WordTable.load(data[0]).vocabulary.words))
     build_concept_table(data, tagger, TableSettings(), str(out / "concepts"), str(out / "concepts" / "tagged"))
@@ -85,7 +85,7 @@ def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_workers_train_what_the_process_itself_does(described: Path, tmp_path: Path) -> None:
+def test_two_workers_train_what_the_process_itself_does(described: Path, tmp_path: Path, local_ray: None) -> None:
     same = {"model.dropout": 0.0, "training.max_steps": 8, "training.validate_every": 100}
     for workers in (0, 2):
         train(config(workers, **same), TrainFlags(data=str(described), out=str(tmp_path / str(workers))))
