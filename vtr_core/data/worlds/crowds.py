@@ -22,6 +22,8 @@ _PLACES = 3
 """On each side of the picture; a film uses some of the 3 × 3."""
 _FROM_MIDDLE = 0.06
 """Farthest that a shape is from the middle of its place, in each direction."""
+_CONTENT, _NOISE = 501, 502
+"""Streams of random numbers: the background's noise tells nothing of the shapes."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,7 @@ class Crowd:
 
 def crowd(seed: int, index: int) -> Crowd:
     """Film number `index` of `seed`."""
-    key = (501, seed, index)
-    draw = np.random.default_rng(key)
+    draw = np.random.default_rng((_CONTENT, seed, index))
     shapes, places = draw.permutation(SHAPES).tolist(), draw.permutation(_PLACES**2)
     small = tuple(
         SmallShape(colour, shape, *(_point(int(where), draw) for _ in range(2)))
@@ -66,7 +67,7 @@ def crowd(seed: int, index: int) -> Crowd:
     )
     named = list(combinations(small, NUM_NAMED))
     told = [named[number] for number in draw.choice(len(named), NUM_CAPTIONS, replace=False)]
-    return Crowd(small, tuple(_caption([one.phrase for one in each]) for each in told), key)
+    return Crowd(small, tuple(_caption([one.phrase for one in each]) for each in told), (_NOISE, seed, index))
 
 
 def crowd_frames(content: Crowd) -> Iterator[tuple[float, UInt8[np.ndarray, "size size 3"]]]:
