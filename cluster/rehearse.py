@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from vtr_core.ray_private import NO_PRESTART
+from vtr_core.ray_private import NO_PRESTART, forget
 
 OBJECT_STORE = 300 * 2**20
 """Bytes of object store in /dev/shm per node."""
@@ -51,6 +51,7 @@ def rehearse(nodes: int, cpus: int) -> None:
     finally:
         for node in cluster.list_all_nodes():
             node.kill_all_processes(check_alive=False, allow_graceful=False)
+        forget(cluster.address)
 
 
 def instructions(address: str, token: str, dashboard: str, raylets: Sequence[int], cpus: int) -> str:

@@ -68,11 +68,12 @@ def local_ray() -> Iterator[None]:
     """A Ray of our own, one for all tests of a process: four logical CPUs, no dashboard."""
     import ray
 
-    from pipelines.ray_session import patiently
+    from pipelines.ray_session import alone, patiently
 
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-    patiently(partial(ray.init, address="local", num_cpus=4, object_store_memory=2**29, **quiet))
+    with alone():
+        patiently(partial(ray.init, address="local", num_cpus=4, object_store_memory=2**29, **quiet))
     yield
     ray.shutdown()
 

@@ -144,10 +144,14 @@ def test_the_connected_cluster(local_ray: None) -> None:
 
 
 def test_the_last_started_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ray._private.utils.get_ray_address_file", lambda _: str(tmp_path / "ray_current_cluster"))
+    for module in ("_private", "_common"):
+        monkeypatch.setattr(f"ray.{module}.utils.get_ray_address_file", lambda _: str(tmp_path / "ray_current_cluster"))
     assert ray_private.started_last() is None
     (tmp_path / "ray_current_cluster").write_text("10.0.0.1:6379\n")
+    ray_private.forget("10.0.0.2:6379")
     assert ray_private.started_last() == "10.0.0.1:6379"
+    ray_private.forget("10.0.0.1:6379")
+    assert ray_private.started_last() is None
 
 
 TOKEN_LATER = """

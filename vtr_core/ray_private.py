@@ -93,6 +93,14 @@ def started_last() -> str | None:
     return find_bootstrap_address(None) or None
 
 
+def forget(address: str) -> None:
+    """Make `started_last` forget the cluster at host:port, as `ray stop` does. Without it commands say it is gone."""
+    from ray._common.utils import reset_ray_address
+
+    if started_last() == address:
+        reset_ray_address()
+
+
 def draining_nodes() -> set[str]:
     """The nodes, by Ray's identifiers, that will be taken away. Without it no notice is seen before a node is lost."""
     import ray._private.state as state

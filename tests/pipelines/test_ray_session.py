@@ -1,5 +1,6 @@
 """How a command gets its Ray, with Ray's own start played here."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -88,17 +89,22 @@ def test_other_faults_stay_what_they_are(play: Callable[[Callable[..., None]], N
         ray_session.connect()
 
 
-def test_a_named_cluster_has_its_own_number_of_cpus(play: Callable[[Callable[..., None]], None]) -> None:
+@pytest.mark.parametrize(("variable", "inherited"), [("", "local"), ("local", "local"), ("10.0.0.1:6379", None)])
+def test_a_new_ray_looks_for_no_other_one_and_a_named_one_has_its_own_cpus(
+    variable: str,
+    inherited: str | None,
+    play: Callable[[Callable[..., None]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What watches over a training would wait for the cluster of the last `ray start`, which may be gone."""
     asked: list[dict[str, Any]] = []
-
-    def start(**settings: Any) -> None:
-        asked.append(settings)
-        if "num_cpus" in settings:
-            raise ValueError("When connecting to an existing cluster, num_cpus must not be provided.")
-
-    play(start)
+    play(lambda **settings: asked.append({**settings, "inherited": os.environ.get("RAY_ADDRESS")}))
+    monkeypatch.setenv("RAY_ADDRESS", variable)
     ray_session.connect(local_cpus=3)
-    assert ["num_cpus" in settings for settings in asked] == [True, False]
+    assert os.environ["RAY_ADDRESS"] == variable
+    (settings,) = asked
+    assert settings["inherited"] == (inherited or variable)
+    assert ("num_cpus" in settings) == (inherited is not None)
 
 
 @pytest.mark.parametrize("last", ["127.0.0.1:{port}", "[::1]:{port}", "no address"])
