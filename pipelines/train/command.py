@@ -178,7 +178,7 @@ def plan_run(config: TrainConfig, flags: TrainFlags) -> PlannedRun:
         also=list(flags.also),
     )
     kept = activations(config, data, concepts, shapes)
-    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, kept))
+    return PlannedRun(folder, record, config, intention(config, data, validation, plan, shapes, kept, flags.init))
 
 
 def train(config: TrainConfig, flags: TrainFlags) -> Finished:

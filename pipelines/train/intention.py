@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 import psutil
 
 from vtr_core.config.batch import BatchConfig
+from vtr_core.config.blocks.clip import ClipConfig
+from vtr_core.config.blocks.swin import SwinConfig
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.records.schema import ClipSchema
@@ -81,8 +83,9 @@ def intention(
     plan: Plan,
     shapes: Mapping[str, Sequence[int]],
     kept: ActivationMemory | None = None,
+    init: str | None = None,
 ) -> list[str]:
-    """Lines for the terminal, before anything starts; kept: what `activations` found."""
+    """Lines for the terminal, before anything starts; kept: what `activations` found; init: the model to start from."""
     from vtr_core.train.job import total_steps
 
     steps, batch = total_steps(config, plan), config.batch
@@ -97,6 +100,7 @@ def intention(
         *_repeated(batch, data),
         f"model   {sum(map(math.prod, shapes.values())):,} weights; with gradients and moments "
         f"{_size(state_bytes(config, shapes))} a worker, and {_activations(config, kept)}",
+        *([] if init else _random_backbone(config)),
     ]
 
 
@@ -118,6 +122,18 @@ def _few(steps: int, plan: Plan) -> list[str]:
     epochs = math.ceil(2 * _FEW_STEPS / plan.steps_per_epoch)
     return [
         f"        so few steps seldom teach much; --training.epochs {epochs} makes {epochs * plan.steps_per_epoch:,}"
+    ]
+
+
+def _random_backbone(config: TrainConfig) -> list[str]:
+    """A line where a backbone has random weights and a learning rate that is for pretrained ones."""
+    rate = config.optimizer.learning_rate * config.optimizer.backbone_factor
+    backbones = [value for value in vars(config.model).values() if isinstance(value, ClipConfig | SwinConfig)]
+    if config.optimizer.backbone_factor >= 1 or all(one.weights for one in backbones):
+        return []
+    return [
+        f"        the backbone starts from random weights, at a learning rate of {rate:.0e}, which is for pretrained "
+        "ones: give --model.backbone.weights FILE, or --optimizer.backbone-factor 1"
     ]
 
 

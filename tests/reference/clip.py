@@ -1,5 +1,8 @@
 """CLIP with loops over tokens and heads, in float64, from its published parameters by name."""
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 
 State = dict[str, np.ndarray]
@@ -27,19 +30,35 @@ def attention(x: np.ndarray, state: State, name: str, heads: int, causal: bool) 
     return found @ state[f"{name}.out_proj.weight"].T + state[f"{name}.out_proj.bias"]
 
 
-def transformer(x: np.ndarray, state: State, name: str, layers: int, heads: int, causal: bool) -> np.ndarray:
+def quick_gelu(x: np.ndarray) -> np.ndarray:
+    """x σ(1.702 x)."""
+    return x / (1 + np.exp(-1.702 * x))
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    """x Φ(x), Φ the normal distribution's."""
+    return x * np.vectorize(lambda value: (1 + math.erf(value / math.sqrt(2))) / 2)(x)
+
+
+Activation = Callable[[np.ndarray], np.ndarray]
+
+
+def transformer(
+    x: np.ndarray, state: State, name: str, layers: int, heads: int, causal: bool, activation: Activation
+) -> np.ndarray:
     """All layers."""
     for layer in range(layers):
         here = f"{name}.resblocks.{layer}"
         x = x + attention(layer_norm(x, state, f"{here}.ln_1"), state, f"{here}.attn", heads, causal)
         inner = layer_norm(x, state, f"{here}.ln_2") @ state[f"{here}.mlp.c_fc.weight"].T
         inner = inner + state[f"{here}.mlp.c_fc.bias"]
-        inner = inner / (1 + np.exp(-1.702 * inner))
-        x = x + inner @ state[f"{here}.mlp.c_proj.weight"].T + state[f"{here}.mlp.c_proj.bias"]
+        x = x + activation(inner) @ state[f"{here}.mlp.c_proj.weight"].T + state[f"{here}.mlp.c_proj.bias"]
     return x
 
 
-def picture_tokens(pixels: np.ndarray, state: State, patch: int, layers: int, heads: int) -> np.ndarray:
+def picture_tokens(
+    pixels: np.ndarray, state: State, patch: int, layers: int, heads: int, activation: Activation = quick_gelu
+) -> np.ndarray:
     """(tokens, dim) of one RGB picture (3, height, width) of 0 to 255."""
     mean = np.array([0.48145466, 0.4578275, 0.40821073])[:, None, None]
     deviation = np.array([0.26862954, 0.26130258, 0.27577711])[:, None, None]
@@ -49,14 +68,14 @@ def picture_tokens(pixels: np.ndarray, state: State, patch: int, layers: int, he
             square = values[:, top : top + patch, left : left + patch]
             tokens.append((state["visual.conv1.weight"] * square).sum((1, 2, 3)))
     x = layer_norm(np.array(tokens) + state["visual.positional_embedding"], state, "visual.ln_pre")
-    x = transformer(x, state, "visual.transformer", layers, heads, causal=False)
+    x = transformer(x, state, "visual.transformer", layers, heads, False, activation)
     return layer_norm(x, state, "visual.ln_post") @ state["visual.proj"]
 
 
-def caption(words: list[int], state: State, layers: int, heads: int) -> np.ndarray:
+def caption(words: list[int], state: State, layers: int, heads: int, activation: Activation = quick_gelu) -> np.ndarray:
     """(dim,) of a caption of published ids, without start and end."""
     end = len(state["token_embedding.weight"]) - 1
     ids = [end - 1, *words, end]
     x = state["token_embedding.weight"][ids] + state["positional_embedding"][: len(ids)]
-    x = layer_norm(transformer(x, state, "transformer", layers, heads, causal=True), state, "ln_final")
+    x = layer_norm(transformer(x, state, "transformer", layers, heads, True, activation), state, "ln_final")
     return x[-1] @ state["text_projection"]

@@ -85,3 +85,18 @@ def test_a_batch_that_cannot_fit_is_refused_with_the_rows_that_would() -> None:
     with pytest.raises(ConfigError, match="not even one row would"):
         require_room(SMALL, kept, 1000, there=1050)
     require_room(override(SMALL, {"batch.micro_rows": 5}), kept, 1000, there=1159)
+
+
+def test_random_weights_at_a_rate_for_pretrained_ones_are_told(tmp_path: Path) -> None:
+    toy_dataset(tmp_path / "d")
+    data = Manifest.load(str(tmp_path / "d"))
+
+    def said(init: str | None = None, **changes: object) -> str:
+        config = override(preset("clip4clip-msrvtt"), changes)
+        return " ".join(intention(config, data, None, Plan(data, SMALL.batch, 0), SHAPES, init=init))
+
+    told = "random weights, at a learning rate of 1e-07, which is for pretrained ones: give --model.backbone.weights"
+    assert told in said()
+    assert "random weights" not in said(init="runs/other")
+    assert "random weights" not in said(**{"model.backbone.weights": "ViT-B-32.safetensors"})
+    assert "random weights" not in said(**{"optimizer.backbone_factor": 1.0})

@@ -58,17 +58,20 @@ def unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x)
 
 
-def test_both_sides_are_those_of_loops() -> None:
-    net, given = model(), batch()
+@pytest.mark.parametrize("activation", [slow.quick_gelu, slow.gelu], ids=lambda given: given.__name__)
+def test_both_sides_are_those_of_loops(activation: slow.Activation) -> None:
+    net, given = model(**{"model.backbone.activation": activation.__name__}), batch()
     state = {name: tensor.detach().double().numpy() for name, tensor in net.clip.state_dict().items()}
     found = net(given)
     assert found.present[TEXT].tolist() == [True, True, False]
     assert torch.equal(found.vectors[TEXT][2], torch.zeros(8))
     for row, words in enumerate([[0, 3, 6], [1]]):
-        assert found.vectors[TEXT][row].tolist() == pytest.approx(unit(slow.caption(words, state, 2, 2)), abs=1e-5)
+        assert found.vectors[TEXT][row].tolist() == pytest.approx(
+            unit(slow.caption(words, state, 2, 2, activation)), abs=1e-5
+        )
     for row in range(3):
         frames = given.frames[row][given.mask[row]].numpy()
-        cls = [unit(slow.picture_tokens(frame, state, 8, 2, 2)[0]) for frame in frames]
+        cls = [unit(slow.picture_tokens(frame, state, 8, 2, 2, activation)[0]) for frame in frames]
         assert found.vectors[VIDEO][row].tolist() == pytest.approx(unit(np.mean(cls, axis=0)), abs=1e-5)
 
 

@@ -1,9 +1,13 @@
 """CLIP's two transformers, of pictures and of captions, and how they are trained."""
 
+from typing import Literal
+
 from pydantic import model_validator
 
 from vtr_core.config.blocks.frozen import FrozenLayers
 from vtr_core.config.settings import PositiveInt, Settings
+
+Activation = Literal["quick_gelu", "gelu"]
 
 
 class TransformerSize(Settings):
@@ -33,6 +37,10 @@ class ClipConfig(Settings):
     """Maximum number of tokens of a caption, with those of its start and its end."""
     embedding_dim: PositiveInt = 512
     """Dimension of the space of pictures and captions."""
+    activation: Activation = "quick_gelu"
+    """The activation that the weights were trained with: quick_gelu for OpenAI's and for open_clip's models with
+    quickgelu in their name, gelu for open_clip's others (LAION, DataComp). A file of weights does not tell.
+    """
     freeze: FrozenLayers = 0
     """Number of first layers of both transformers that are not trained, with the embeddings below them; all: nothing of
     CLIP is trained."""

@@ -29,7 +29,7 @@ class VisionTransformer(nn.Module):
         self.class_embedding = nn.Parameter(scale * torch.randn(width))
         self.positional_embedding = nn.Parameter(scale * torch.randn(config.grid**2 + 1, width))
         self.ln_pre, self.ln_post = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.transformer = Transformer(width, size.layers, size.heads, config.recompute)
+        self.transformer = Transformer(width, size.layers, size.heads, config.recompute, config.activation)
         self.proj = nn.Parameter(scale * torch.randn(width, config.embedding_dim))
         for name, values in (("_mean", MEAN), ("_deviation", DEVIATION)):
             self.register_buffer(name, torch.tensor(values).view(3, 1, 1), persistent=False)
@@ -59,7 +59,7 @@ class Clip(Backbone):
         self.visual = VisionTransformer(config)
         self.token_embedding = nn.Embedding(num_words + NUM_SPECIAL, width)
         self.positional_embedding = nn.Parameter(0.01 * torch.randn(config.context, width))
-        self.transformer = Transformer(width, size.layers, size.heads, config.recompute)
+        self.transformer = Transformer(width, size.layers, size.heads, config.recompute, config.activation)
         self.ln_final = nn.LayerNorm(width)
         self.text_projection = nn.Parameter(width**-0.5 * torch.randn(width, config.embedding_dim))
         nn.init.normal_(self.token_embedding.weight, std=0.02)

@@ -7,6 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from vtr_core.config.blocks.clip import Activation
+
 
 class QuickGelu(nn.Module):
     """x σ(1.702 x), the activation that OpenAI's weights were trained with."""
@@ -19,12 +21,13 @@ class QuickGelu(nn.Module):
 class ResidualAttentionBlock(nn.Module):
     """x + attention(LN(x)), then x + MLP(LN(x))."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, activation: Activation) -> None:
         super().__init__()
         self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
         self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         linear, back = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.mlp = nn.Sequential(OrderedDict(c_fc=linear, gelu=QuickGelu(), c_proj=back))
+        gelu = nn.GELU() if activation == "gelu" else QuickGelu()
+        self.mlp = nn.Sequential(OrderedDict(c_fc=linear, gelu=gelu, c_proj=back))
 
     def forward(
         self, tokens: Float[Tensor, "rows tokens width"], hidden: Bool[Tensor, "*_ tokens tokens"] | None
@@ -38,10 +41,12 @@ class ResidualAttentionBlock(nn.Module):
 class Transformer(nn.Module):
     """Blocks one after the other; with `recompute` their activations are recomputed in the backward pass."""
 
-    def __init__(self, width: int, layers: int, heads: int, recompute: bool = False) -> None:
+    def __init__(
+        self, width: int, layers: int, heads: int, recompute: bool = False, activation: Activation = "quick_gelu"
+    ) -> None:
         super().__init__()
         self.heads, self._recompute = heads, recompute
-        self.resblocks = nn.ModuleList(ResidualAttentionBlock(width, heads) for _ in range(layers))
+        self.resblocks = nn.ModuleList(ResidualAttentionBlock(width, heads, activation) for _ in range(layers))
 
     def forward(
         self, tokens: Float[Tensor, "rows tokens width"], hidden: Bool[Tensor, "*_ tokens tokens"] | None = None
