@@ -27,11 +27,13 @@ SMALL_THINGS = World(
         "scales-1": {"model.scales": (1,)},
         "scales-1-4": {"model.scales": (1, 4)},
         "scales-1-2-4": {},
+        "scales-1-2-4, LayerNorm after Mamba": {"model.norm": "after"},
     },
     (
         ("scales-1-2-4", "mean-pooling"),
         ("scales-1-2-4", "scales-1"),
         ("scales-1-2-4", "scales-1-4"),
+        ("scales-1-2-4", "scales-1-2-4, LayerNorm after Mamba"),
     ),
     compared="t2v/r1",
     metrics=METRICS,
@@ -44,16 +46,19 @@ MSRVTT = World(
         "mean-pooling": {**MEAN, "model.temporal_scales": ()},
         "frames-1": {"model.temporal_scales": ()},
         "frames-1-2-4-8": {},
+        "frames-1-2-4-8, LayerNorm after Mamba": {"model.norm": "after"},
     },
     (
         ("frames-1", "mean-pooling"),
         ("frames-1-2-4-8", "mean-pooling"),
         ("frames-1-2-4-8", "frames-1"),
+        ("frames-1-2-4-8", "frames-1-2-4-8, LayerNorm after Mamba"),
     ),
     compared="t2v/r10",
     metrics=METRICS,
 )
-MSRVTT_CHANGES = {"training.epochs": 60, "training.validate_every": 5, "scaling.workers": 1}
+IN_PROCESS = {"scaling.workers": 0}
+MSRVTT_CHANGES = {"training.epochs": 60, "training.validate_every": 5, **IN_PROCESS}
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,8 @@ def _data(world: World, flags: Flags) -> tuple[Mapping[str, str], Mapping[str, o
         sets = videos(Path(flags.data), folder)
         return {"train": sets.train, "val": sets.val, "test": sets.test}, MSRVTT_CHANGES
     if not splits(str(folder)):
-        ingest(SyntheticTokens(), IngestFlags(out=str(folder)))
-    return splits(str(folder)), {}
+        ingest(SyntheticTokens(), IngestFlags(out=str(folder), workers=0))
+    return splits(str(folder)), IN_PROCESS
 
 
 if __name__ == "__main__":
