@@ -23,7 +23,7 @@ pytestmark = pytest.mark.linux  # memory_limit
 COMMANDS = 15
 
 
-@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 100), marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 100), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("name", WORLDS)
 def test_adapter(name: str, seeds: range, tmp_path: Path) -> None:
     world, tally = WORLDS[name], Tally()
