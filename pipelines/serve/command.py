@@ -1,10 +1,14 @@
 """`vtr serve --index URI`: search in the browser and over HTTP; what it needs is imported only when it runs."""
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from pipelines.serve.flags import ServeFlags
 from vtr_core.errors import ConfigError
+
+_TOKEN = "VTR_SERVE_TOKEN"
 
 
 def main(argv: Sequence[str]) -> None:
@@ -12,18 +16,35 @@ def main(argv: Sequence[str]) -> None:
     if not argv or wants_help(argv):
         print_help("vtr serve", ServeFlags)
         return
-    flags = parse(ServeFlags, argv, "vtr serve")
+    flags = _with_token(parse(ServeFlags, argv, "vtr serve"))
     _check(flags)
     from pipelines.serve.serve import serve
 
     serve(flags)
 
 
+def _with_token(flags: ServeFlags) -> ServeFlags:
+    """The flags with the token of the environment where none is given; ConfigError for one that nobody could need.
+
+    A variable that is set and empty, as a missing secret leaves it, is no reason to serve without a token.
+    """
+    if flags.token is not None:
+        _check_token("--token", flags.token)
+        return flags
+    token = os.environ.get(_TOKEN)
+    if token is not None:
+        _check_token(_TOKEN, token)
+    return replace(flags, token=token)
+
+
+def _check_token(origin: str, token: str) -> None:
+    if not (token.isascii() and token.isalnum()):
+        raise ConfigError(f"vtr serve: {origin} is of letters and digits, at least one")
+
+
 def _check(flags: ServeFlags) -> None:
     check_counts("vtr serve", replicas=flags.replicas, shards=flags.shards)
     if flags.rate < 0:
         raise ConfigError(f"vtr serve: --rate is {flags.rate:g}; it must be 0 or more")
-    if flags.token is not None and not (flags.token.isascii() and flags.token.isalnum()):
-        raise ConfigError("vtr serve: --token is of letters and digits, at least one")
     if not flags.ray and (flags.replicas, flags.shards) != (1, 1):
         raise ConfigError("vtr serve: --replicas and --shards belong to Ray Serve; give --ray, too")

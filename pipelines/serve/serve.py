@@ -1,6 +1,5 @@
 """The search app, served until Ctrl-C."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -21,8 +20,6 @@ from vtr_core.serving.server import AppServer
 from vtr_core.serving.source import Source, check_shards, thumbnails_of
 from vtr_core.storage import locate
 
-_TOKEN = "VTR_SERVE_TOKEN"
-
 
 def serve(flags: ServeFlags) -> None:
     """Serve until interrupted."""
@@ -36,8 +33,7 @@ def serve(flags: ServeFlags) -> None:
 @contextmanager
 def serving(flags: ServeFlags) -> Iterator[AppServer]:
     """The server, bound but not yet serving; what it searches with ends with the context."""
-    token = flags.token or os.environ.get(_TOKEN)
-    if token is None and not is_loopback(flags.host):
+    if flags.token is None and not is_loopback(flags.host):
         raise ConfigError(
             f"vtr serve: anyone who reaches {flags.host} could search here; give --token, or --host 127.0.0.1"
         )
@@ -50,7 +46,7 @@ def serving(flags: ServeFlags) -> Iterator[AppServer]:
             reference=lambda nonce: render_interface(nonce, OPENAPI),
             at_once=flags.replicas,
         )
-        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, token, flags.rate))
+        yield AppServer(flags.host, flags.port, lambda address: search_app(site, address, flags.token, flags.rate))
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
+from starlette.datastructures import URL
+from starlette.requests import Request
 
 from pipelines.serve.command import main
 from pipelines.serve.flags import ServeFlags
@@ -170,6 +172,23 @@ def test_other_machines_need_a_token(index: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("VTR_SERVE_TOKEN", raising=False)
     with pytest.raises(ConfigError, match="give --token"), serving(ServeFlags(index, host="0.0.0.0")):
         pass
+
+
+@pytest.mark.parametrize("token", ["", "a b"])
+def test_a_token_of_the_environment_that_nobody_could_need_is_refused(
+    token: str, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing secret leaves the variable empty: that must not open the server."""
+    monkeypatch.setenv("VTR_SERVE_TOKEN", token)
+    with pytest.raises(ConfigError, match="VTR_SERVE_TOKEN is of letters and digits"):
+        main(["--index", index, "--host", "0.0.0.0"])
+
+
+def test_the_path_is_the_one_that_is_routed(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some releases of starlette make a request's URL of its Host header, which may hold an open path."""
+    monkeypatch.setattr(Request, "url", property(lambda _: URL("http://x/api/health")))
+    with served(index, token="secret1", rate=0) as server:
+        assert ask(server, "/api/search?q=video")[0] == 401
 
 
 @pytest.mark.parametrize(

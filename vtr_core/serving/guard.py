@@ -102,11 +102,11 @@ class Guard:
         if self._token is None:
             if not self._address.is_named_by(request.headers.get("host")):
                 return fault(HTTPStatus.FORBIDDEN, f"this server answers as {self._address.url} alone")
-        elif request.url.path not in self._open and not _equal(self._token, _given(request)):
+        elif _path(request) not in self._open and not _equal(self._token, _given(request)):
             return self._introduced(request, self._token)
         if int(_digits(request.headers.get("content-length", "0"))) > self._limits.body_bytes:
             return _too_large(self._limits.body_bytes)
-        if request.url.path.startswith(self._limits.rated or ("\0",)):
+        if _path(request).startswith(self._limits.rated or ("\0",)):
             seconds = self._buckets.wait(request.client.host if request.client else "")
             if seconds:
                 refusal = fault(HTTPStatus.TOO_MANY_REQUESTS, f"too many requests; wait {seconds:.1f} s")
@@ -121,9 +121,15 @@ class Guard:
             refusal.headers["WWW-Authenticate"] = "Bearer"
             return refusal
         rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
-        answer = RedirectResponse(f"{request.url.path}{'?' if rest else ''}{rest}", HTTPStatus.SEE_OTHER)
+        answer = RedirectResponse(f"{_path(request)}{'?' if rest else ''}{rest}", HTTPStatus.SEE_OTHER)
         answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
         return answer
+
+
+def _path(request: Request) -> str:
+    """The path that is routed; that of `request.url` is made of the Host header in some releases of starlette."""
+    path: str = request.scope["path"]
+    return path
 
 
 def _given(request: Request) -> str:
