@@ -1,5 +1,6 @@
 """Inputs common to evaluations: device, short names of data sets, and requested knock-outs."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,17 @@ def device() -> str:
 
 
 def short_names(manifests: "Sequence[Manifest]") -> list[str]:
-    """A short name for each data set: its folder's, preceded by the parent's where ambiguous."""
-    parts = [manifest.uri.rstrip("/").split("/") for manifest in manifests]
-    short = [part[-1] for part in parts]
-    if len(set(short)) == len(short):
-        return short
-    return ["-".join(part[-2:]) for part in parts]
+    """A short name for each data set: its folder's, preceded by as many parents' as tell them apart.
+
+    The settings of a store, after `?`, are left out, and what MLflow takes in no name becomes `_`. Data sets that are
+    given twice are numbered.
+    """
+    parts = [re.sub(r"[^\w.\- /]", "_", one.uri.partition("?")[0]).strip("/").split("/") for one in manifests]
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        short = ["-".join(part[-depth:]) for part in parts]
+        if len(set(short)) == len(short):
+            return short
+    return [f"{'-'.join(part[-2:])}-{number}" for number, part in enumerate(parts, start=1)]
 
 
 def asked_knock_outs(loaded: "LoadedModel", names: Sequence[str]) -> "KnockOuts":

@@ -55,5 +55,7 @@ def test_a_topic_without_results_counts_as_0_and_one_without_judgements_not_at_a
     scores = inferred_scores([ranking("501", "a"), ranking("502"), ranking("503", "a")], pools, 1000)
     assert [(score.topic_id, score.value) for score in scores] == [("501", 1.0), ("502", 0.0)]
     assert mean_score(scores) == 0.5
+    two = [ranking("1", "a"), ranking("11", "a")]
+    assert [score.topic_id for score in inferred_scores(two, parse_judgements(b"11 0 a 1 1\n", "q"), 10)] == ["11"]
     with pytest.raises(InputError, match=r"no topic has judgements: they are of 501, 502 …, the run of topics 7"):
         inferred_scores([ranking("7", "a")], pools, 1000)

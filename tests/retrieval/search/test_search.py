@@ -42,6 +42,7 @@ def test_candidates_are_the_best_in_latent_space_and_keep_their_scores() -> None
     assert set(found) <= set(candidates)
     assert found.tolist() == sorted(candidates, key=lambda i: -scores.total[i])[:5]
     assert ranked(scores, few, 5, np.array([4, 11, 2])).tolist() == sorted((2, 4, 11), key=lambda i: -scores.total[i])
+    assert len(ranked(scores, few, 9)) == 9
     assert ranked(scores, hybrid(candidates=40), 40).tolist() == ranked(scores, full, 40).tolist()
 
 

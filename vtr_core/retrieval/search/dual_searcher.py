@@ -88,10 +88,11 @@ class DualSearcher(Searcher):
         return found
 
     def _chosen(
-        self, query: DualQuery, scores: VideoScores, among: Int64[np.ndarray, " chosen"] | None
+        self, query: DualQuery, scores: VideoScores, k: int, among: Int64[np.ndarray, " chosen"] | None
     ) -> Int64[np.ndarray, " candidates"] | None:
-        """The items to rank; candidates do not know of `among`, for which all of latent space is compared."""
-        count = self._prepared.scoring.candidates
+        """The items to rank, at least k; candidates do not know of `among`, for which all of latent space is compared."""
+        given = self._prepared.scoring.candidates
+        count = None if given is None else max(given, k)
         if among is None:
             if self._candidates is None or count is None or query.latent is None:
                 return None
@@ -103,7 +104,7 @@ class DualSearcher(Searcher):
     def _hits(self, query: DualQuery, k: int, among: Int64[np.ndarray, " chosen"] | None) -> tuple[Hit, ...]:
         scoring = self._prepared.scoring
         scores = self._prepared.score(query)
-        positions = ranked(scores, scoring, k, self._chosen(query, scores, among)).tolist()
+        positions = ranked(scores, scoring, k, self._chosen(query, scores, k, among)).tolist()
         items = self._index.items.at(positions)
         return tuple(
             hit_of(

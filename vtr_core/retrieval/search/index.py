@@ -1,6 +1,7 @@
 """Search of an index, for all kinds of models, checked against model and data."""
 
 from vtr_core import storage
+from vtr_core.config.data_sets import joined_uris
 from vtr_core.data.manifest import FILE, Manifest
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import short
@@ -43,7 +44,7 @@ def check_data(record: IndexRecord) -> bool:
     An unreachable store is no error, as the index does not need the data set.
     """
     try:
-        if not storage.exists(locate(record.data) / FILE):
+        if not all(storage.exists(locate(part) / FILE) for part in joined_uris(record.data)):
             return False
         found = Manifest.load(record.data).fingerprint
     except (storage.StorageError, OSError):

@@ -72,12 +72,13 @@ def inferred_scores(
 ) -> list[TopicScore]:
     """infAP of every topic that has judgements, in the order of the rankings; 0 for an empty ranking.
 
-    TRECVID's judgements call topic 501 of its topic file 1501, so ids are also looked up with a prefixed 1. Raises
-    InputError where no topic has judgements.
+    TRECVID's judgements call topic 501 of its topic file 1501, so ids are also looked up with a prefixed 1, unless that
+    is another topic's id. Raises InputError where no topic has judgements.
     """
-    scores = []
+    scores, known = [], {ranking.topic.topic_id for ranking in rankings}
     for ranking in rankings:
-        pool = pools.get(ranking.topic.topic_id) or pools.get(f"1{ranking.topic.topic_id}")
+        prefixed = f"1{ranking.topic.topic_id}"
+        pool = pools.get(ranking.topic.topic_id) or (None if prefixed in known else pools.get(prefixed))
         if pool is not None:
             found = inferred_average_precision([item for item, _ in ranking.items], pool, max_results=depth)
             scores.append(TopicScore(ranking.topic.topic_id, found.value, found.num_relevant))

@@ -181,13 +181,13 @@ def _combined(
 def ranked(scores: VideoScores, scoring: Scoring, k: int, chosen: np.ndarray | None = None) -> Int64[np.ndarray, " k"]:
     """The positions of the k best videos, best first, ties in data set order.
 
-    Hybrid search with fewer candidates than videos ranks only these. chosen: given candidates, in any order; None
-    selects the best latent scores, exactly.
+    Hybrid search with fewer candidates than videos ranks only these, at least k. chosen: given candidates, in any
+    order; None selects the best latent scores, exactly.
     """
     total = scores.total.numpy()
     if scoring.space == "hybrid" and chosen is None and scoring.candidates is not None:
         assert scores.latent is not None
-        chosen = best(scores.latent.numpy(), scoring.candidates)
+        chosen = best(scores.latent.numpy(), max(scoring.candidates, k))
     if chosen is None:
         return best(total, k)
     kept = np.sort(chosen)
