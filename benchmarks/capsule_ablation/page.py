@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS, compare
 from benchmarks.capsule_ablation.worlds import WORLDS
+from benchmarks.comparison.paired import plus_minus
 from benchmarks.comparison.search import Searched
 from benchmarks.machine import processor, versions
 from vtr_core.tables.interval import estimate
@@ -17,7 +18,8 @@ def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: 
         f"Variants of `{PRESET}` (routings: 16 capsules, d1 = d2 = 16), {steps} steps of 128 clips (vidrel: 60): a "
         f"proxy, not the published size. {len(TRIALS)} settings once each, the best on validation data with several "
         "seeds. R@1 and R@10 in percent of unseen clips; in brackets the paper's on YouCook2. In synthetic worlds the "
-        "last weights are judged, on real data those of the best validation.",
+        "last weights are judged, on real data those of the best validation. Rows: mean over seeds ± half of its 95 % "
+        "t interval; differences: ± half of a 95 % t interval, paired by seed.",
     ]
     for name, rows in worlds.items():
         lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
@@ -39,13 +41,13 @@ def _row_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
 
 def _figure(values: Sequence[float]) -> str:
     found = estimate(values)
-    return f"{found.mean:.1f}" + ("" if found.half_width is None else f" ± {found.half_width:.1f}")
+    return f"{found.mean:.1f}{plus_minus(found.half_width)}"
 
 
 def _claim_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
     differences = compare({name: row.figures[WORLDS[world].shown[-1]] for name, row in rows.items()})
     lines = [
-        f"| {one.better} − {one.worse} | {one.difference.mean:+.1f} ± {one.difference.half_width or 0:.1f} "
+        f"| {one.better} − {one.worse} | {one.difference.mean:+.1f}{plus_minus(one.difference.half_width)} "
         f"| {one.verdict} |"
         for one in differences
     ]

@@ -23,6 +23,11 @@ class Difference:
         return "holds" if self.difference.mean > 0 else "contradicted"
 
 
+def plus_minus(spread: float | None) -> str:
+    """What stands behind a mean in points: ` ± spread`, or nothing where a single seed tells of none."""
+    return "" if spread is None else f" ± {spread:.1f}"
+
+
 def paired(better: str, worse: str, more: Sequence[float], less: Sequence[float]) -> Difference:
     """The difference of figures of the same seeds in the same order; what one side has more of is left out."""
     return Difference(better, worse, estimate([x - y for x, y in zip(more, less, strict=False)]))

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from benchmarks.comparison.paired import Difference, paired
+from benchmarks.comparison.paired import Difference, paired, plus_minus
 from benchmarks.comparison.search import Searched, search
 from benchmarks.machine import processor, versions
 from pipelines.tables.runs import Sweep, TestSet, read_results
@@ -16,6 +16,8 @@ from vtr_core.tables.interval import estimate
 from vtr_core.tables.table import Results
 
 RESULTS = Path(__file__).parents[1] / "results"
+SPREADS = "Rows: mean ± standard deviation over seeds; differences: ± half of a 95 % t interval, paired by seed."
+"""What ± stands for on a page, in its two tables."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def search_rows(
         return search(world.trials, train, f"val/{world.compared}", seeds)
 
     found = {row: searched(row) for row in world.rows}
-    return Results({row: one.figures for row, one in found.items()}, chance), found
+    figures = {row: {name: tuple(values) for name, values in one.figures.items()} for row, one in found.items()}
+    return Results(figures, chance), found
 
 
 def compare(world: World, results: Results) -> list[Difference]:
@@ -125,8 +128,9 @@ def write(
 
 
 def markdown(world: World, results: Results, searched: Mapping[str, Searched] = MappingProxyType({})) -> str:
-    """The rows, their searches, and the claims about them."""
-    return "\n".join([*_rows(world, results), "", *_searches(world, searched), *_claims(world, results), ""])
+    """The rows, their searches, the claims about them, and what ± stands for."""
+    tables = [*_rows(world, results), "", *_searches(world, searched), *_claims(world, results)]
+    return "\n".join([*tables, "", SPREADS, ""])
 
 
 def _searches(world: World, searched: Mapping[str, Searched]) -> list[str]:
@@ -149,7 +153,7 @@ def _rows(world: World, results: Results) -> list[str]:
     ]
     for row in world.rows:
         found = [estimate(results.figures[row][f"{world.name}/{metric}"]) for metric in world.metrics]
-        cells = [f"{one.mean:.1f} ± {one.deviation or 0:.1f}" for one in found]
+        cells = [f"{one.mean:.1f}{plus_minus(one.deviation)}" for one in found]
         lines.append(f"| {row} | {' | '.join(cells)} | {found[0].seeds} |")
     chance = [results.chance.get(f"{world.name}/{metric}") for metric in world.metrics]
     cells = ["–" if one is None else f"{one:.1f}" for one in chance]
@@ -159,7 +163,6 @@ def _rows(world: World, results: Results) -> list[str]:
 def _claims(world: World, results: Results) -> list[str]:
     lines = [f"| better | than | {world.metrics[world.compared]}, paired by seed | |", "|---|---|---:|---|"]
     for one in compare(world, results):
-        half = one.difference.half_width
-        interval = "" if half is None else f" ± {half:.1f}"
-        lines.append(f"| {one.better} | {one.worse} | {one.difference.mean:+.1f}{interval} | {one.verdict} |")
+        found = f"{one.difference.mean:+.1f}{plus_minus(one.difference.half_width)}"
+        lines.append(f"| {one.better} | {one.worse} | {found} | {one.verdict} |")
     return lines

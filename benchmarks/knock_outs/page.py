@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.comparison.paired import plus_minus
 from benchmarks.knock_outs.mechanisms import MECHANISMS
 from vtr_core.tables.interval import estimate
 
@@ -22,9 +23,9 @@ def markdown(known: Mapping[str, Mapping[str, Any]]) -> str:
             if name not in known
         ),
         "",
-        "Figures in percent on unseen data, mean ± standard deviation over seeds; in brackets what it costs, seed by "
-        "seed. A trained network is not made for what is switched off, so that the middle column is what it uses and "
-        "the last one what it needs.",
+        "Figures in percent on unseen data. Rows: mean ± standard deviation over seeds; differences in brackets, what "
+        "it costs: ± half of a 95 % t interval, paired by seed. A trained network is not made for what "
+        "is switched off, so that the middle column is what it uses and the last one what it needs.",
     ]
     settings = {name: ", ".join(f"`{one}`" for one in row["settings"]) for name, row in known.items()}
     lines += [f"\n{name}: all runs with {text}." for name, text in settings.items() if text]
@@ -51,9 +52,8 @@ def _mean(values: Sequence[float] | None, beside: Sequence[float] | None = None)
     if values is None:
         return "–"
     found = estimate(tuple(values))
-    text = f"{found.mean:.1f}" if found.deviation is None else f"{found.mean:.1f} ± {found.deviation:.1f}"
+    text = f"{found.mean:.1f}{plus_minus(found.deviation)}"
     if beside is None:
         return text
     costs = estimate(tuple(with_it - value for with_it, value in zip(beside, values, strict=True)))
-    half = "" if costs.half_width is None else f" ± {costs.half_width:.1f}"
-    return f"{text} ({costs.mean:+.1f}{half})"
+    return f"{text} ({costs.mean:+.1f}{plus_minus(costs.half_width)})"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.comparison.paired import paired
+from benchmarks.comparison.paired import paired, plus_minus
 
 NAMES = {
     "": "hybrid",
@@ -120,9 +120,8 @@ def _line(claim: Claim, rows: Mapping[str, Mapping[str, Sequence[float]]]) -> li
     if not better or not worse:
         return []
     one = paired("", "", better, worse)
-    half = one.difference.half_width
-    interval = "" if half is None else f" ± {half:.1f}"
-    cells = f"{_HEADINGS[claim.figure]} | {one.difference.mean:+.1f}{interval} | {one.difference.seeds}"
+    mean = f"{one.difference.mean:+.1f}{plus_minus(one.difference.half_width)}"
+    cells = f"{_HEADINGS[claim.figure]} | {mean} | {one.difference.seeds}"
     return [f"| {claim.text} | {cells} | {one.verdict} |"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.comparison.rows import World, compare, markdown
+from benchmarks.comparison.rows import SPREADS, World, compare, markdown
 from benchmarks.muse_worlds import METRICS, MSRVTT, SMALL_THINGS
 from vtr_core.config.override import override
 from vtr_core.run.presets import preset
@@ -28,6 +28,14 @@ def test_differences_are_paired_by_seed_and_judged() -> None:
     assert (block.difference.mean, block.verdict) == (pytest.approx(2.0), "holds")
     assert scales.verdict == "undecided"
     page = markdown(MSRVTT, results)
+    assert SPREADS in page
     assert "| mean-pooling | 20.0 ± 10.0 |" in page
     assert "| frames-1 | mean-pooling | +2.0 ± 0.2 | holds |" in page
     assert "| *chance* | – | – | 5.1 | – | – | |" in page
+
+
+def test_one_seed_has_no_spread() -> None:
+    figures = {f"msrvtt-800/{metric}": (10.0,) for metric in METRICS}
+    page = markdown(MSRVTT, Results(dict.fromkeys(MSRVTT.rows, figures), {}))
+    assert "| mean-pooling | 10.0 | 10.0 | 10.0 | 10.0 | 10.0 | 1 |" in page
+    assert "| frames-1 | mean-pooling | +0.0 | undecided |" in page

@@ -44,6 +44,14 @@ def test_the_page_says_what_every_trial_found_and_which_rows_were_not_run() -> N
     assert "**20.0 ± 127.1**" in page
     assert "| routing-self-attention − routing-none | +0.0 ± 0.0 | undecided |" in page
     assert page.count("not run") == len(ROWS) - 2
+    assert "Rows: mean over seeds ± half of its 95 % t interval; differences: ± half of a 95 % t interval" in page
+
+
+def test_one_seed_has_no_spread() -> None:
+    row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)})
+    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python")
+    assert "| routing-self-attention − routing-none | +0.0 | undecided |" in page
+    assert "| 1 | 1.0 | **10.0** |" in page
 
 
 def test_a_world_is_judged_by_its_own_direction() -> None:

@@ -23,6 +23,7 @@ def test_costs_are_those_of_the_same_seed() -> None:
     page = markdown({"muse-scale-4": ROW})
     assert "| 32.0 ± 2.8 | 10.0 ± 0.0 (+22.0 ± 25.4) | – | 2 |" in page
     assert "all runs with `training.epochs=4`" in page
+    assert "Rows: mean ± standard deviation over seeds; differences in brackets, what it costs: ± half" in page
     assert page.count("not run") == len(MECHANISMS) - 1
 
 
