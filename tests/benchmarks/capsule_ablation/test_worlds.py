@@ -1,11 +1,14 @@
 """Real sets are split so that what is tested chose nothing; small made-up files in their layouts stand for them."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.capsule_ablation.worlds import VIDREL_SHARES, WORLDS, Place
+from benchmarks.comparison.rows import RESULTS
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
@@ -41,3 +44,21 @@ def test_a_synthetic_world_has_the_clips_that_are_asked_for(tmp_path: Path) -> N
 def test_vidrel_has_enough_clips_to_choose_by() -> None:
     assert sum(VIDREL_SHARES.values()) == pytest.approx(1.0)
     assert VIDREL_SHARES["val"] == VIDREL_SHARES["test"]
+
+
+def _stated(world: str) -> list[int]:
+    """The sizes of train, val and test on the page."""
+    return [int(size) for size in re.findall(r"\b\d{2,3}\b(?!-)", WORLDS[world].what)[-3:]]
+
+
+def test_the_stated_sizes_are_those_of_which_the_figures_are_shares() -> None:
+    _, chosen, tested = _stated("vidrel")
+    rows = json.loads((RESULTS / "capsule_ablation.json").read_text())["worlds"]["vidrel"].values()
+    found = np.array([share for row in rows for share in row["trials"].values()]) / 100 * chosen
+    np.testing.assert_allclose(found, found.round(), atol=1e-6)
+    found = np.array([share for row in rows for share in row["figures"]["t2v/r10"]]) / 100 * tested
+    np.testing.assert_allclose(found, found.round(), atol=1e-6)
+
+
+def test_msrvtt_is_split_as_in_the_other_benchmarks() -> None:
+    assert _stated("MSR-VTT-800") == json.loads((RESULTS / "msrvtt_dual.json").read_text())["videos"]
