@@ -265,7 +265,10 @@ def _of_a_system(task: str, checkpoint: str, one: TestSet, experiment: str) -> d
 
 
 def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet], seeds: int) -> Results:
-    """The results of the finished runs in a folder."""
+    """The results of the finished runs in a folder: by test set those of seeds 0, 1, … up to the first missing one.
+
+    So the same place among the figures of two variants is the same seed.
+    """
     figures: dict[str, dict[str, tuple[float, ...]]] = {}
     chance: dict[str, float] = {}
     similarities: dict[str, str] = {}
@@ -282,9 +285,8 @@ def read_results(out: str, variants: Sequence[str], test_sets: Sequence[TestSet]
 
 
 def _finished(out: str, variant: str, test_sets: Sequence[TestSet], seeds: int) -> Iterator[Mapping[str, Any]]:
-
+    complete = list(test_sets)
     for seed in range(seeds):
-        for one in test_sets:
-            place = locate(figures_file(run_folder(out, variant, seed), one))
-            if storage.exists(place):
-                yield storage.read_json(place)
+        places = {one: locate(figures_file(run_folder(out, variant, seed), one)) for one in complete}
+        complete = [one for one, place in places.items() if storage.exists(place)]
+        yield from (storage.read_json(places[one]) for one in complete)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.tables import runs as table_runs
-from pipelines.tables.runs import Sweep, figures_file, run_folder, settings_file, settings_of
+from pipelines.tables.runs import Sweep, figures_file, read_results, run_folder, settings_file, settings_of
 from pipelines.tables.side_by_side import RowRun
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset
@@ -138,3 +138,18 @@ def test_runs_of_other_training_data_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(RunConflict, match=f"was trained on {other.uri}"):
         runs.run_variants(BASE, [""], {})
+
+
+def test_figures_at_the_same_place_are_of_the_same_seed(tmp_path: Path) -> None:
+    """Seeds behind a missing one of the same test set are left out: they would be paired with another variant's."""
+    mine, other = (table_runs.TestSet(name, f"data/{name}", "retrieval") for name in ("mine", "other"))
+    done = {("a", mine): (0, 1, 2), ("b", mine): (0, 2), ("b", other): (0, 1, 2), ("c", mine): (1, 2)}
+    for (variant, one), seeds in done.items():
+        for seed in seeds:
+            place = locate(figures_file(run_folder(str(tmp_path), variant, seed), one))
+            storage.write_json(place, {"uri": one.uri, "figures": {f"{one.name}/r1": float(seed)}, "chance": {}})
+    assert read_results(str(tmp_path), ["a", "b", "c"], [mine, other], 3).figures == {
+        "a": {"mine/r1": (0.0, 1.0, 2.0)},
+        "b": {"mine/r1": (0.0,), "other/r1": (0.0, 1.0, 2.0)},
+        "c": {},
+    }
