@@ -91,7 +91,7 @@ class VerificationTask:
         if not settings.makes_identities:
             return transforms, batch
         made = new_identities(batch.subject_key.cpu(), settings, generator)  # drawn on the CPU
-        transforms = replace(transforms, mirror=made.mirror, stretch=made.stretch)
+        transforms = replace(transforms, mirror=transforms.mirror * made.mirror, stretch=made.stretch)
         return transforms, replace(batch, subject_key=made.key.to(batch.subject_key.device))
 
     def evaluate(self, model: nn.Module, manifest: Manifest, vocabulary: Vocabulary) -> dict[str, float]:  # noqa: ARG002
