@@ -98,6 +98,23 @@ def test_training_lowers_the_loss_and_validation_finds_a_threshold(data: dict[st
     assert model.training
 
 
+def test_averaged_weights_keep_their_threshold_until_the_next_validation(data: dict[str, Manifest]):
+    settings = config(data, **{"training.ema_decay": 0.9})
+    torch.manual_seed(0)
+    model, task = build_model(settings.model), build_task(settings, 0, 1)
+    learner = Learner(model, task.objective, settings, lambda module: module)
+
+    def step(number: int) -> None:
+        learner.update(task.step(learner.model, columns(data["train"], settings, number), number, CPU).loss)
+
+    step(0)
+    values = learner.judged(lambda judged: task.evaluate(judged, data["val"], Vocabulary(())))
+    saved = [float(learner.state()["model"]["threshold"])]
+    step(1)
+    saved.append(float(learner.state()["model"]["threshold"]))
+    assert saved == [pytest.approx(values["val/threshold"])] * 2
+
+
 def test_figures_of_pairs_by_hand(data: dict[str, Manifest]):
     settings = config(data)
     torch.manual_seed(0)
@@ -161,6 +178,18 @@ def test_a_made_subject_is_another_in_all_of_its_images(data: dict[str, Manifest
     assert len(seen) > 4 * len(before.subject_key.unique())
     with pytest.raises(ConfigError, match="either of the same subject or of another"):
         config(data, **{"model.augmentation.mirror": True, "model.augmentation.mirror_subjects": True})
+
+
+def test_images_are_mirrored_beside_stretched_subjects(data: dict[str, Manifest]):
+    """A mirrored face stays of its subject, a stretched one is of another."""
+    mirror = {"model.augmentation.mirror": True, "model.augmentation.mirror_subjects": False}
+    settings = config(data, **{**mirror, "model.augmentation.stretch_subjects": (0.8, 1.25)})
+    before = _parts(columns(data["train"], settings), 1)[0]
+    alone = build_task(config(data, **mirror), 0, 1)._transforms(before, 3)[0]
+    transforms, batch = build_task(settings, 0, 1)._transforms(before, 3)
+    assert set(transforms.mirror.tolist()) == {-1.0, 1.0}
+    assert torch.equal(transforms.mirror, alone.mirror)
+    assert torch.equal(batch.subject_key != before.subject_key, transforms.stretch != 1)
 
 
 @pytest.mark.parametrize(

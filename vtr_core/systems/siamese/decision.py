@@ -45,7 +45,7 @@ def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
     threshold = float(siamese(loaded).threshold) if given is None else given
     if not math.isfinite(threshold):
         raise ConfigError(
-            f"{loaded.uri} was trained without validation data, so it knows no threshold; give one with --threshold, "
-            "or train with --validation"
+            f"{loaded.uri} was saved before any validation, so it knows no threshold; give one with --threshold, or "
+            "train with --validation"
         )
     return threshold

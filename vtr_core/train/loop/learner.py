@@ -59,6 +59,20 @@ class Learner:
         """The model that is validated and saved: the weights' moving average where one is kept."""
         return self._bare if self._average is None else self._average.module
 
+    def judged(self, evaluate: Callable[[nn.Module], dict[str, float]]) -> dict[str, float]:
+        """The metrics of `evaluate` for the evaluated model.
+
+        What it stores in buffers, such as a threshold, is stored in the trained model as well: an average takes its
+        buffers from there with the next update.
+        """
+        before = {name: buffer.clone() for name, buffer in self.evaluated.named_buffers()}
+        metrics = evaluate(self.evaluated)
+        trained = dict(self._bare.named_buffers())
+        for name, buffer in self.evaluated.named_buffers():
+            if not torch.equal(buffer, before[name]):
+                trained[name].copy_(buffer)
+        return metrics
+
     def set_learning_rate(self, rate: float) -> None:
         """Use `rate` from the next update on."""
         set_learning_rate(self._optimizer, rate)

@@ -232,9 +232,8 @@ class Worker:
         """Validate at the end of every `validate_every` epochs and save; also save every so many steps or minutes."""
         validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
         if validated and self._job.validation is not None:
-            values = self._task.evaluate(
-                self._learner.evaluated, Manifest.load(self._job.validation), self._words.vocabulary
-            )
+            manifest = Manifest.load(self._job.validation)
+            values = self._learner.judged(lambda model: self._task.evaluate(model, manifest, self._words.vocabulary))
             metric, optimizer = self._config.training.metric, self._config.optimizer
             self._progress = judge(self._progress, values, metric, optimizer.plateau_patience, optimizer.plateau)
             self._report(values)
