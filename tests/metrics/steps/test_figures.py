@@ -186,3 +186,20 @@ def test_a_step_that_is_far_from_every_second_keeps_its_span_where_each_step_has
     assert by_video.overlap.segment.iou < 0.6
     again = [localise([make(video)], exactly_one=True) for make in (centred, centred_by_step)]
     assert again[0] == again[1], "one second per step does not depend on the background"
+
+
+def test_a_step_without_a_score_does_not_move_the_others() -> None:
+    """Its placeholders, the video's lowest score, are no part of the mean that background competes as."""
+    near = np.array([0.0, 8.0, 1.0, 1.0, 1.0, 8.0, 0.0, 0.0])
+    scores = np.stack([near * (np.arange(8) < 4), near * (np.arange(8) > 3)], axis=1) + 1.0
+    truth = StepTruth("t", ("a", "b", "c"), (Segment(1, 2, "a"),))
+    known = ScoredVideo(StepTruth("t", ("a", "b"), truth.segments), scores)
+    video = ScoredVideo(truth, np.concatenate([scores, np.ones((8, 1))], axis=1), (2,))
+    alone, beside = (ordered_steps(-centred(one).scores, exactly_one=False).assignment for one in (known, video))
+    np.testing.assert_array_equal(beside[:, :2], alone)
+    np.testing.assert_array_equal(centred(video).scores[:, :2], centred(known).scores)
+
+
+def test_a_video_without_any_score_is_left_as_it_is() -> None:
+    video = ScoredVideo(StepTruth("t", ("a",), ()), np.zeros((3, 1)), (0,))
+    assert centred(video) is video

@@ -50,8 +50,10 @@ class StepFigures:
 
 
 def centred(video: ScoredVideo) -> ScoredVideo:
-    """The video with its mean score subtracted, so that the background's score of 0 is an average score."""
-    return video if video.scores.size == 0 else replace(video, scores=video.scores - video.scores.mean())
+    """The video with the mean score of its steps that have one subtracted, so that the background's score of 0 is an
+    average score."""
+    scores = np.delete(video.scores, video.unscored, axis=1) if video.unscored else video.scores
+    return video if scores.size == 0 else replace(video, scores=video.scores - scores.mean())
 
 
 def centred_by_step(video: ScoredVideo) -> ScoredVideo:
