@@ -1,5 +1,6 @@
 """Test-time ablation of a capsule network's activations."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -7,10 +8,14 @@ from functools import partial
 from math import log2
 from typing import Any
 
-from torch import nn
+import torch
+from jaxtyping import Bool
+from torch import Tensor, nn
 
 from vtr_core.analysis.activations.usage import clip_entropies
+from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.nn.capsules.capsules import Capsules
+from vtr_core.nn.embeddings import TEXT
 from vtr_core.systems.capsules.model import CapsuleNet
 from vtr_core.systems.knock_out import KnockOuts, Remark
 
@@ -24,22 +29,41 @@ def knock_outs(model: nn.Module) -> KnockOuts:
 def mean_activations(model: CapsuleNet) -> Iterator[Remark]:
     """Context in which every activation is replaced by its batch mean, and so does not depend on the clip.
 
-    Yields a function that reports the mean entropy of the replaced activations over all modalities.
+    Means are over the rows that have the modality. Yields a function that reports the mean entropy of their activations
+    over all modalities.
     """
     entropies: list[float] = []
+    present: deque[Bool[Tensor, " rows"]] = deque()
+    """Of the batch, one a modality that is not routed yet."""
 
-    def hook(module: nn.Module, given: tuple[Any, ...], found: Capsules) -> Capsules:  # noqa: ARG001
-        if len(found.activations):
-            entropies.append(mean_entropy(found))
-        mean = found.activations.mean(dim=0, keepdim=True).expand_as(found.activations)
+    def begin(module: nn.Module, given: tuple[ClipBatch]) -> None:  # noqa: ARG001
+        present.clear()
+        present.extend(_present(name, given[0]) for name in model.inputs.dims)
+
+    def average(module: nn.Module, given: tuple[Any, ...], found: Capsules) -> Capsules:  # noqa: ARG001
+        rows = present.popleft()
+        if not rows.any():
+            return found
+        known = Capsules(found.poses[rows], found.activations[rows])
+        entropies.append(mean_entropy(known))
+        mean = known.activations.mean(dim=0, keepdim=True).expand_as(found.activations)
         return replace(found, activations=mean)
 
-    handles = [routing.register_forward_hook(hook) for routing in model.routing.values()]
+    handles = [model.inputs.register_forward_pre_hook(begin)]
+    handles += [routing.register_forward_hook(average) for routing in model.routing.values()]
     try:
         yield lambda: _remark(entropies, log2(model.config.num_capsules))
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _present(name: str, batch: ClipBatch) -> Bool[Tensor, " rows"]:
+    """The rows of a modality's vectors that have it; those of text are in the order of `captions`."""
+    if name != TEXT:
+        return batch.present[name]
+    extra = 0 if batch.candidate_tokens is None else batch.candidate_tokens.shape[1]
+    return torch.cat([batch.text_present, batch.text_present.repeat_interleave(extra)])
 
 
 def mean_entropy(capsules: Capsules) -> float:
