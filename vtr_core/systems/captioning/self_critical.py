@@ -31,7 +31,9 @@ class Criticism:
 class SelfCritic:
     """L_sc = −λ Σ a · log p / number of words, over the draws of the whole batch; a: a draw's CIDEr-D less the mean of
     its row's other draws (Rennie et al. 2017; the baseline of Luo 2020, "A better variant of self-critical sequence
-    training"). Its gradient is that of the draws' expected CIDEr-D. Rows without frames are left out.
+    training"). Without dropout the sum's gradient is, in expectation, that of the expected CIDEr-D. With it that is
+    approximate: captions are drawn without dropout, and log p is that of the model with it. Rows without frames are
+    left out.
     """
 
     def __init__(self, config: SelfCriticalConfig, references: ReferenceTable) -> None:
