@@ -39,9 +39,10 @@ def bag_terms(
     column_weights: Float[Tensor, "block items"],
     first: int,
 ) -> Float[Tensor, " block"]:
-    """−log( Σ_c e^{S_i,ic} / (Σ_{j,c} w_ij e^{S_i,jc} + Σ_{j,c} w_ji e^{S_j,ic}) ) for the items of a block.
+    """−log( Σ_c e^{S_i,ic} / (Σ_{j,c} v_ij e^{S_i,jc} + Σ_{j,c} w_ij e^{S_j,ic}) ) for the items of a block.
 
-    `rows[i, j]` compares clip i with the bag of j, `columns[i, j]` clip j with the bag of i; w = 1 at the matches.
+    `rows[i, j]` compares clip i with the bag of j, `columns[i, j]` clip j with the bag of i; v are `row_weights`, w
+    `column_weights`, 1 at the matches. Weights that depend on the row are those of item i in both sums.
     """
     positives = rows.diagonal(first).logsumexp(dim=0)
     sums = [
