@@ -153,7 +153,9 @@ def _with_a_match(queries: Entries, items: Entries) -> Entries:
 
 
 def metric_values(directions: Sequence[Direction], prefix: str) -> dict[str, float]:
-    """The metrics by flat names: `<prefix>/t2v/r1` … in percent, ranks from 1, `sum_r` over both directions."""
+    """The metrics by flat names: `<prefix>/t2v/r1` … and `sum_r`, over both directions, in percent; `map` in [0, 1];
+    ranks from 1.
+    """
     values: dict[str, float] = {}
     for direction in directions:
         values.update({f"{prefix}/{direction.name}/{k}": v for k, v in _figures(direction.metrics).items()})
