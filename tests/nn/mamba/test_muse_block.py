@@ -43,6 +43,18 @@ def test_only_directions_of_frames_count() -> None:
     assert torch.allclose(block(3 * frames, None, mask), 3 * block(frames, None, mask), atol=1e-5)
 
 
+def test_a_frame_of_zeros_has_a_finite_gradient() -> None:
+    _, frames, _, mask = given()
+    frames[0, 1] = 0
+    frames.requires_grad_()
+    found = MuseBlock(DIM, None, learner=LEARNER)(frames, None, mask)
+    assert not found[0, 1].any()
+    found.sum().backward()
+    assert frames.grad is not None
+    assert torch.isfinite(frames.grad).all()
+    assert frames.grad[0, 1].abs().max() < 100
+
+
 def test_a_norm_after_the_mixer_is_that_of_equation_7() -> None:
     _, frames, _, _ = given()
     for place in ("before", "after"):

@@ -67,6 +67,15 @@ def test_a_fresh_model_is_mean_pooling_to_the_bit(learner, aggregation):
     assert torch.equal(texts @ videos.T, texts @ expected.T)
 
 
+def test_a_frame_of_zeros_has_a_finite_gradient():
+    model = _model(moved=True, inputs=WHOLE, grid=None, scales=(1,))
+    frames = _tokens()[:, :, :DIM]
+    frames[0, 1] = 0
+    frames.requires_grad_()
+    model.video(None, frames, MASK).square().sum().backward()
+    assert torch.isfinite(frames.grad).all()
+
+
 def test_whole_frames_with_temporal_scales_too():
     model = _model(inputs=WHOLE, grid=None, scales=(1,), temporal_scales=(2, 3))
     frames = _tokens()[:, :, :DIM]

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from vtr_core.config.blocks.frame_block import FrameBlock
 from vtr_core.config.blocks.learners import Aggregation, LearnerConfig, MambaLearner, NormPlace
+from vtr_core.nn.frame_mean import of_unit_size, root_mean_square
 from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
 from vtr_core.nn.mamba.initialization import initialize_learner, initialize_pyramid
 from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
@@ -50,8 +51,8 @@ class MuseBlock(nn.Module):
     ) -> Float[Tensor, "rows frames dim"]:
         """The updated frames; those that `mask` leaves out do not influence the others."""
         frames = torch.where(mask.unsqueeze(2), cls, 0)
-        size = frames.square().mean(dim=2, keepdim=True).sqrt()
-        scaled = ScaledFrames(frames / size.clamp(min=1e-12), mask, self._grids(patches, mask))
+        size = root_mean_square(frames)
+        scaled = ScaledFrames(of_unit_size(frames, size), mask, self._grids(patches, mask))
         return frames + size * learned_changes(scaled, self._aggregation, self.learner, self._kept_last)
 
     def _grids(

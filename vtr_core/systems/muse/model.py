@@ -11,7 +11,7 @@ from vtr_core.data.batches.frames import FrameBatch
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.encoders.sentence import SentenceEncoder
-from vtr_core.nn.frame_mean import mean_direction
+from vtr_core.nn.frame_mean import mean_direction, of_unit_size, root_mean_square
 from vtr_core.nn.mamba.aggregation import ScaledFrames, learned_changes
 from vtr_core.nn.mamba.learners import build_learner, reads_forward_alone
 from vtr_core.nn.mamba.pyramid import CLS, Pyramid, grids_of_videos
@@ -86,7 +86,7 @@ class Muse(nn.Module):
         """Unit vectors; exactly 0 for a video without frames. Tokens may have any precision."""
         frames = torch.where(mask.unsqueeze(2), cls, 0).to(self._place.dtype)
         size = self._size(frames)
-        scaled = self._scaled(patches, frames if size is None else frames / size.clamp(min=1e-12), mask)
+        scaled = self._scaled(patches, frames if size is None else of_unit_size(frames, size), mask)
         changes = learned_changes(scaled, self.config.aggregation, self.learner, self._kept_last)
         return mean_direction(frames + (changes if size is None else size * changes), mask)
 
@@ -98,7 +98,7 @@ class Muse(nn.Module):
         """
         if self.config.compat == "muse_official":
             return None
-        return frames.square().mean(dim=2, keepdim=True).sqrt()
+        return root_mean_square(frames)
 
     def text(
         self, captions: Float[Tensor, "captions dim"] | Int64[Tensor, "captions max_words"]
