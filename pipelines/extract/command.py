@@ -54,7 +54,7 @@ def run(flags: ExtractFlags) -> None:
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
     from pipelines.ingest.report import tell_empty_splits
-    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete
+    from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
     from vtr_core.video.decoders import chosen_decoder
@@ -77,11 +77,13 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
+    is_new = claim(plan)
     try:
-        _run(plan, begin(plan), source, flags)
+        _run(plan, unfinished(plan), source, flags)
         return finish(plan)
     except Exception:
-        abandon(plan)
+        if is_new:
+            abandon(plan)
         raise
 
 

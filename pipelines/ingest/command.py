@@ -96,7 +96,7 @@ def _source(name: str, records: Records) -> type[Any]:
 
 def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     """Ingest `source`; resumes an interrupted ingest with the same settings."""
-    from vtr_core.data.ingest.ingest import abandon, begin, finish, finished, is_complete
+    from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import plan_ingest
     from vtr_core.storage import check_writable, locate
 
@@ -109,11 +109,13 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     if is_complete(plan):
         print("  it is there already, complete")
         return finished(plan)
+    is_new = claim(plan)
     try:
-        _run(plan, begin(plan), flags)
+        _run(plan, unfinished(plan), flags)
         return finish(plan)
     except Exception:
-        abandon(plan)
+        if is_new:
+            abandon(plan)
         raise
 
 

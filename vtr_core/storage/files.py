@@ -1,7 +1,7 @@
 """Operations on whole files and folders: existence, reading, writing, listing, deletion."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from vtr_core.json_text import parse_json
 from vtr_core.storage.administration import create_object
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.location import Location
-from vtr_core.storage.publishing import is_unpublished, open_for_writing
+from vtr_core.storage.publishing import open_for_writing, unpublished
 
 
 def exists(location: Location) -> bool:
@@ -112,8 +112,12 @@ def delete_folder(location: Location) -> None:
         location.filesystem.delete_dir(location.path)
 
 
-def delete_unpublished(folder: Location) -> None:
-    """Delete what killed writers left in a folder that nobody writes to any more (nothing on object stores)."""
+def delete_unpublished(folder: Location, names: Collection[str] | None = None) -> None:
+    """Delete what killed writers left in a folder that nobody writes to any more (nothing on object stores).
+
+    With `names` only what was to become these files.
+    """
     for child in children(folder):
-        if is_unpublished(child.name):
+        target = unpublished(child.name)
+        if target is not None and (names is None or target in names):
             delete_file(child)

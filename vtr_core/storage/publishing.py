@@ -35,10 +35,10 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
         Path(temporary).unlink(missing_ok=True)  # on a full disk the partial file must not stay
 
 
-def is_unpublished(name: str) -> bool:
-    """Whether a local file's name is that of one whose writer has not ended, or was killed."""
-    _, mark, process = name.rpartition(_UNPUBLISHED)
-    return bool(mark) and process.isdigit()
+def unpublished(name: str) -> str | None:
+    """The file that a local file will become, of which the writer has not ended or was killed; None for others."""
+    target, mark, process = name.rpartition(_UNPUBLISHED)
+    return target if mark and process.isdigit() else None
 
 
 def _beside(location: Location) -> str:

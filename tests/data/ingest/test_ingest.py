@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.toy import Toy, toy_dataset
-from vtr_core.data.ingest.ingest import abandon, begin, do, finish, finished, is_complete
+from vtr_core.data.ingest.ingest import abandon, begin, claim, do, finish, finished, is_complete
 from vtr_core.data.ingest.plan import IngestOptions, IngestPlan, plan_ingest
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.errors import DatasetError, InputError, RunConflict
@@ -129,3 +129,37 @@ def test_an_ingest_that_finished_no_shard_is_cleared_away(tmp_path: Path) -> Non
     begin(plan)
     abandon(plan)
     assert not out.exists()
+
+
+def test_a_failed_ingest_removes_no_file_of_others(tmp_path: Path) -> None:
+    kept = [tmp_path / name for name in ("train/a.npy", "train/a.npy.part-12", "part-00000.parquet", "notes.txt")]
+    for file in kept:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("of the user")
+    plan = make_plan(tmp_path, splits={"train": 0.5, "test": 0.5})
+    assert claim(plan)
+    shard = plan.folder("train") / plan.tasks[-1].file
+    for written in (shard.path, f"{shard.path}.part-4711", f"{shard.path}.thumbnails"):
+        Path(written).write_bytes(b"half of it")
+    abandon(plan)
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
+
+
+def test_one_of_several_ingests_claims_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = make_plan(tmp_path), make_plan(tmp_path, seed=1)
+    claim(first)
+    monkeypatch.setattr("vtr_core.storage.exists", lambda _: False)  # as seen by the second before the first claimed
+    with pytest.raises(RunConflict, match="interrupted ingest with other settings"):
+        claim(second)
+    assert not claim(make_plan(tmp_path))
+
+
+def test_data_sets_with_splits_and_without_do_not_share_a_folder(tmp_path: Path) -> None:
+    splits = {"train": 0.5, "test": 0.5}
+    complete(make_plan(tmp_path / "whole"))
+    with pytest.raises(RunConflict, match="already holds a data set without splits"):
+        is_complete(make_plan(tmp_path / "whole", splits=splits))
+    complete(make_plan(tmp_path / "split", splits=splits))
+    with pytest.raises(RunConflict, match="already holds the data sets test, train"):
+        is_complete(make_plan(tmp_path / "split"))
+    assert is_complete(make_plan(tmp_path / "split", splits=splits))

@@ -10,9 +10,11 @@ from pipelines.ingest.flags import IngestFlags
 from pipelines.ingest.options import ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
-from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.ingest.ingest import abandon, begin
+from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
 from vtr_core.data.sources.synthetic.clips import Synthetic
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, DatasetError, RunConflict
+from vtr_core.storage import locate
 
 
 def test_without_flags_captions_become_words_as_ever() -> None:
@@ -65,3 +67,32 @@ def test_a_share_that_no_video_fell_into_is_said(tmp_path: Path, capsys: pytest.
     assert "no data set val, test: none of the 2 videos fell into that share of --splits" in capsys.readouterr().out
     ingest(source, replace(flags, out=str(tmp_path / "e"), splits={"train": 0.5, "val": 0.5}))
     assert "no data set" not in capsys.readouterr().out
+
+
+def test_a_refused_ingest_changes_nothing(tmp_path: Path) -> None:
+    source = CaptionedVideos({name: ["a dog runs"] for name in "abcdefgh"})
+    flags = IngestFlags(out=str(tmp_path), splits={"train": 0.5, "test": 0.5}, workers=0)
+    plan = plan_ingest(source, locate(flags.out), None, ingest_options(flags))
+    begin(plan)
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "part-00000.parquet").write_bytes(b"the shard of an ingest that still runs")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunConflict, match="interrupted ingest with other settings"):
+        ingest(source, replace(flags, splits={}))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise DatasetError("no room")
+
+    monkeypatch.setattr("vtr_core.data.ingest.ingest.do", failing)
+    source, flags = CaptionedVideos({"a": ["a dog runs"]}), IngestFlags(out=str(tmp_path / "out"), workers=0)
+    begin(plan := plan_ingest(source, locate(flags.out), None, ingest_options(flags)))
+    with pytest.raises(DatasetError, match="no room"):
+        ingest(source, flags)
+    assert (tmp_path / "out" / "_ingest").exists()  # another command's
+    abandon(plan)
+    with pytest.raises(DatasetError, match="no room"):
+        ingest(source, flags)
+    assert not (tmp_path / "out").exists()

@@ -1,6 +1,7 @@
 """An ingest as independent, recorded shard tasks, with a final manifest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, assert_never
 
@@ -13,7 +14,7 @@ from vtr_core.data.ingest.plan import RECORDS, IngestPlan, ShardTask, first_exam
 from vtr_core.data.ingest.steps import step_groups
 from vtr_core.data.ingest.videos import video_groups
 from vtr_core.data.manifest import FILE as MANIFEST
-from vtr_core.data.manifest import Manifest, VocabularyRecord
+from vtr_core.data.manifest import Manifest, VocabularyRecord, splits
 from vtr_core.data.records.face_pairs import save_pairs
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, StepSchema, VideoSchema
 from vtr_core.data.shard_record import Shard
@@ -36,23 +37,47 @@ def is_complete(plan: IngestPlan) -> bool:
     """Whether the output already is the complete data set of `plan`; RunConflict where it is another one."""
     folders = [plan.folder(split) for split in plan.splits]
     written = [folder for folder in folders if storage.exists(folder / MANIFEST)]
+    if "" not in plan.splits and storage.exists(plan.out / MANIFEST):
+        raise RunConflict(
+            f"{plan.out} already holds a data set without splits, which training would read instead; delete it or "
+            "choose another --out"
+        )
     for folder in written:
         if Manifest.load(folder.uri).source.get("ingest") != plan.fingerprint:
             raise RunConflict(f"{folder} already holds another data set; delete it or choose another --out")
+    if not written and plan.splits == [""] and (below := splits(plan.out.uri)):
+        raise RunConflict(f"{plan.out} already holds the data sets {', '.join(below)}; choose another --out")
     return len(written) == len(folders)
 
 
-def begin(plan: IngestPlan) -> list[ShardTask]:
-    """Claim the output and return the unfinished tasks; RunConflict where another ingest has begun there."""
-    claim = plan.out / RECORDS / "plan.json"
-    if not storage.exists(claim):
-        _write(claim, {"fingerprint": plan.fingerprint})
-    elif storage.read_json(claim) != {"fingerprint": plan.fingerprint}:
+def claim(plan: IngestPlan) -> bool:
+    """Claim the output for `plan`; True where it is new there, False where it has been interrupted or still runs.
+
+    RunConflict where another ingest has begun; of several that begin at once only one claims.
+    """
+    place, content = plan.out / RECORDS / "plan.json", {"fingerprint": plan.fingerprint}
+    try:
+        if storage.create_exclusively(place, (json.dumps(content, indent=1) + "\n").encode()):
+            return True
+    except OSError as error:
+        raise _not_written(place, error) from error
+    if storage.read_json(place) != content:
         raise RunConflict(
             f"{plan.out} holds an interrupted ingest with other settings; repeat that command to resume it, "
             "delete the folder, or choose another --out"
         )
+    return False
+
+
+def unfinished(plan: IngestPlan) -> list[ShardTask]:
+    """The tasks without a record."""
     return [task for task in plan.tasks if not storage.exists(plan.record(task))]
+
+
+def begin(plan: IngestPlan) -> list[ShardTask]:
+    """Claim the output and return the unfinished tasks; RunConflict where another ingest has begun there."""
+    claim(plan)
+    return unfinished(plan)
 
 
 def do(plan: IngestPlan, task: ShardTask) -> dict[str, Any]:
@@ -195,10 +220,24 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
 
 
 def abandon(plan: IngestPlan) -> None:
-    """Remove the output of a failed ingest, unless it has a finished shard and can be resumed."""
+    """Remove what a failed ingest wrote, unless it has a finished shard and can be resumed.
+
+    For the command that claimed the output only. Other files in its folders stay, and so do folders that hold any.
+    """
     if any(storage.exists(plan.record(task)) for task in plan.tasks):
         return
-    for folder in [plan.out / RECORDS, *(plan.folder(split) for split in plan.splits if split)]:
+    for split in plan.splits:
+        files = [task.file for task in plan.tasks if task.split == split]
+        _clear(plan.folder(split), frozenset([*files, *(f"{file}{SUFFIX}" for file in files)]))
+    storage.delete_folder(plan.out / RECORDS)
+    _clear(plan.out, ())
+
+
+def _clear(folder: Location, written: Collection[str]) -> None:
+    """Delete the files of the names `written`, and the folder where nothing else is in it."""
+    storage.delete_unpublished(folder, written)
+    for child in storage.children(folder):
+        if child.name in written:
+            storage.delete_file(child)
+    if storage.exists(folder) and not any(storage.children(folder)):
         storage.delete_folder(folder)
-    if storage.exists(plan.out) and not any(storage.children(plan.out)):
-        storage.delete_folder(plan.out)
