@@ -26,6 +26,11 @@ def test_every_text_format_gives_the_same_rows(tmp_path, name, content):
     assert rows(path) == [{"id": "1", "caption": 'a, "b"'}, {"id": "2", "caption": "ü"}]
 
 
+def test_quotes_within_a_cell_are_text(tmp_path):
+    (tmp_path / "t.tsv").write_text('id\tcaption\n1\tthey say "no\n2\tb\n')
+    assert rows(tmp_path / "t.tsv") == [{"id": "1", "caption": 'they say "no'}, {"id": "2", "caption": "b"}]
+
+
 def test_parquet_keeps_its_types(tmp_path):
     pq.write_table(pa.table({"id": [1, 2], "caption": ["a", None]}), tmp_path / "t.parquet")
     assert rows(tmp_path / "t.parquet") == [{"id": 1, "caption": "a"}, {"id": 2, "caption": None}]
@@ -53,6 +58,9 @@ def test_missing_columns_are_named_with_those_found_and_needed(tmp_path):
     [
         ("t.csv", b"", "has the columns \\(none\\)"),
         ("t.csv", "id,caption\n1,ü\n".encode("latin-1"), "damaged or not csv in UTF-8"),
+        ("t.csv", b'id,caption\n1,"a\n2,b\n3,c\n', r"t\.csv is no csv whose quotes come in pairs .*end of data"),
+        ("t.csv", b'id,caption\n1,"a\n2,b\n3,"c"\n', r"t\.csv is no csv whose quotes come in pairs"),
+        ("t.tsv", b'id\tcaption\n1\t"No", she said\n2\tb\n', r"t\.tsv is no tsv .*double the quotes in it"),
         ("t.jsonl", b'{"id": 1, "caption": \n', "damaged or not jsonl"),
         ("t.jsonl", b"[1, 2]\n", "line 1: a JSON object is needed"),
         ("t.parquet", b"PAR1 no PAR1", "damaged or not parquet"),

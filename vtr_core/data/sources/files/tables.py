@@ -21,6 +21,8 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
     """The rows of a table as {column: value}; text from CSV, the file's own types from JSON lines and Parquet.
 
     `required` are alternatives: the table must have all columns of one of them. For JSON lines each row is checked.
+    In CSV and TSV a cell that begins with a quote must be quoted as a whole: a quote without its pair would take the
+    rows after it into its cell.
     Raises InputError for a missing or damaged file, another format, or missing columns.
     """
     suffix = "." + location.name.rsplit(".", 1)[-1].lower()
@@ -37,7 +39,12 @@ def read_table(location: Location, *required: Collection[str]) -> Iterator[Row]:
         raise InputError(f"there is no table {location}; give one that exists ({', '.join(FORMATS)})") from error
     except OSError as error:
         raise InputError(f"{location} cannot be read ({error})") from error
-    except (ValueError, csv.Error, pa.ArrowException) as error:
+    except csv.Error as error:
+        raise InputError(
+            f"{location} is no {suffix[1:]} whose quotes come in pairs ({error}); quote each cell that begins with a "
+            'quote, and double the quotes in it (\'"""No"", she said"\'), or give .jsonl'
+        ) from error
+    except (ValueError, pa.ArrowException) as error:
         raise InputError(f"{location} is damaged or not {suffix[1:]} in UTF-8 ({error})") from error
 
 
@@ -54,7 +61,7 @@ def _csv_rows(location: Location, required: Collection[Collection[str]], delimit
     csv.field_size_limit(_MAX_CELL)
     with location.filesystem.open_input_stream(location.path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        reader = csv.DictReader(text, delimiter=delimiter, restval="")
+        reader = csv.DictReader(text, delimiter=delimiter, restval="", strict=True)
         columns_of(location, reader.fieldnames or (), required)
         for row in reader:
             row.pop(None, None)  # cells beyond the header's
