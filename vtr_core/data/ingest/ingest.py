@@ -220,11 +220,13 @@ def _add(drops: Drops, counts: Mapping[str, int], examples: Mapping[str, Sequenc
 
 
 def abandon(plan: IngestPlan) -> None:
-    """Remove what a failed ingest wrote, unless it has a finished shard and can be resumed.
+    """Remove what a failed ingest wrote, unless it has a finished shard with rows and can be resumed.
 
-    For the command that claimed the output only. Other files in its folders stay, and so do folders that hold any.
+    For the command that claimed the output only. Other files in its folders stay, and so do folders that hold any. What
+    was dropped altogether is looked at again when the command is repeated.
     """
-    if any(storage.exists(plan.record(task)) for task in plan.tasks):
+    done = (task for task in plan.tasks if storage.exists(plan.record(task)))
+    if any(Shard.from_json(_read(plan, task).shard).rows for task in done):
         return
     for split in plan.splits:
         files = [task.file for task in plan.tasks if task.split == split]

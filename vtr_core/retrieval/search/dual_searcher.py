@@ -90,7 +90,7 @@ class DualSearcher(Searcher):
     def _chosen(
         self, query: DualQuery, scores: VideoScores, k: int, among: Int64[np.ndarray, " chosen"] | None
     ) -> Int64[np.ndarray, " candidates"] | None:
-        """The items to rank, at least k; candidates do not know of `among`, for which all of latent space is compared."""
+        """The items to rank, at least k; candidates ignore `among`, for which all of latent space is compared."""
         given = self._prepared.scoring.candidates
         count = None if given is None else max(given, k)
         if among is None:

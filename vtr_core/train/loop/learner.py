@@ -58,9 +58,7 @@ class Learner:
     def evaluated(self) -> nn.Module:
         """The model that is validated and saved: the weights' moving average where one is kept.
 
-        Its buffers are those of the trained model, running statistics of batch normalisation too. On AT&T's faces, with
-        a decay of .99, statistics that were averaged or computed anew changed the AUC by less than .001 at the end of a
-        `siamese-att-small` training.
+        Its buffers are those of the trained model, running statistics of batch normalisation too.
         """
         return self._bare if self._average is None else self._average.module
 
