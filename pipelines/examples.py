@@ -25,7 +25,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("vtr doctor", "vtr doctor --model capsule-howto --data data/mine"),
     "evaluate": (
         "vtr evaluate runs/first --data data/mine/val",
-        "vtr evaluate models:/vtr-mine@champion --data data/mine/test --similarity all --json figures.json",
+        "vtr evaluate models:/vtr-mine@champion --data data/mine/test --similarity all --out figures.json",
         "vtr evaluate runs/first --task localization --data data/crosstask",
     ),
     "explain": (

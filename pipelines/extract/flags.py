@@ -48,7 +48,7 @@ class ExtractFlags:
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
     """How the feature rows of a clip are pooled."""
     normalise: bool = True
-    """Scale the pooled vector to unit length."""
+    """Scale the pooled vector to unit length; --no-normalise: do not scale it."""
     anywhere: bool = False
     """Allow absolute paths and URIs in tables and lists."""
     features_only: bool = False

@@ -13,6 +13,8 @@ class EvaluationConfig(Settings):
     """How embeddings are compared at validation and test."""
 
     similarity: Literal["dot", "cosine", "neg_euclidean", "neg_volume"] = "dot"
+    """Similarity of two embeddings: dot product, cosine, negative Euclidean distance, or the negative volume by which
+    the loss `gram_volume` compares."""
     batch_rows: PositiveInt = 1024
     """Rows embedded at once."""
     latent_weight: Annotated[float, Field(ge=0.0, le=1.0)] = 0.6

@@ -17,6 +17,7 @@ class OptimizerConfig(Settings):
     algorithm: Literal["adam", "bert_adam"] = "adam"
     """`bert_adam`: Adam without bias corrections, as BERT was trained (Devlin et al. 2019) and CLIP4Clip is."""
     learning_rate: PositiveFloat = 1e-3
+    """Peak learning rate: that after the warm-up, before the schedule lowers it."""
     learner_factor: PositiveFloat = 1.0
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
     backbone_factor: PositiveFloat = 1.0
@@ -43,14 +44,17 @@ class OptimizerConfig(Settings):
     """`inverse_sqrt`: the rate over √t, t the steps since the warm-up, counted from 1. `bert_cosine`: as published with
     BERT's Adam, a warm-up from 0 and then the cosine over all steps, which is below the rate when it takes over."""
     warmup_steps: NonNegativeInt = 0
+    """Steps at the start over which the learning rate rises linearly to its peak."""
     warmup_share: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """The warm-up as a share of all steps, instead of `warmup_steps`."""
     epoch_decay: Share = 1.0
     """Factor of the learning rate after every `decay_epochs` epochs, beside the schedule."""
     decay_epochs: PositiveInt = 1
+    """Number of epochs after which the learning rate is multiplied by `epoch_decay`, each time anew."""
     plateau_decay: Share = 1.0
     """Factor of the learning rate after `plateau_patience` validations without a gain at the same rate."""
     plateau_patience: PositiveInt | None = None
+    """Validations without a gain after which the rate is multiplied by `plateau_decay` (None: never)."""
     plateau: Literal["flat", "old_rate"] = "flat"
     """`old_rate`: it is multiplied at the first validation that is not the best once the rate is `plateau_patience`
     validations old, gains counted too, as in the published code of dual encoding (Dong et al. 2021)."""

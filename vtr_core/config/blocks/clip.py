@@ -14,8 +14,11 @@ class TransformerSize(Settings):
     """The size of one of CLIP's transformers."""
 
     width: PositiveInt
+    """Channels of a token."""
     layers: PositiveInt
+    """Number of layers."""
     heads: PositiveInt
+    """Attention heads of a layer; a divisor of the width."""
 
     @model_validator(mode="after")
     def _heads_divide(self) -> "TransformerSize":

@@ -41,6 +41,7 @@ class TransformerLearner(Settings):
 
     kind: Literal["transformer"] = "transformer"
     layers: PositiveInt = 4
+    """Number of layers."""
     num_heads: PositiveInt = 8
     """Attention heads; the scale is 1/sqrt(head width)."""
 
@@ -50,6 +51,7 @@ class FlashLearner(Settings):
 
     kind: Literal["flash"] = "flash"
     layers: PositiveInt = 4
+    """Number of layers."""
     num_heads: PositiveInt = 8
     """Attention heads; the scale is 1/sqrt(head width)."""
 
@@ -59,6 +61,7 @@ class MambaOutLearner(Settings):
 
     kind: Literal["mamba_out"] = "mamba_out"
     layers: PositiveInt = 4
+    """Number of layers."""
     expansion: PositiveInt = 1
     """Inner channels per channel of the tokens."""
     conv: PositiveInt = 7

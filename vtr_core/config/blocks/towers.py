@@ -18,6 +18,7 @@ class PlainDropout(Settings):
 
     kind: Literal["plain"] = "plain"
     rate: Probability = 0.2
+    """Probability of dropping a value."""
 
 
 class ConcreteDropout(Settings):

@@ -21,7 +21,9 @@ class SequenceTransformer(Settings):
 
     kind: Literal["transformer"] = "transformer"
     layers: PositiveInt = 4
+    """Number of layers."""
     heads: PositiveInt = 8
+    """Attention heads of a layer."""
     max_frames: PositiveInt = 77
     """Positions of frames in time."""
 

@@ -18,7 +18,9 @@ class ImageShape(Settings):
     """Rows, columns and colours of every image of a data set; filled in from its manifest when a run starts."""
 
     height: PositiveInt = 100
+    """Rows of pixels."""
     width: PositiveInt = 100
+    """Columns of pixels."""
     channels: Colours = 1
     """1 is grey, 3 is red, green and blue."""
 
@@ -107,7 +109,9 @@ class PairDoubleMarginConfig(Settings):
     margin_negative: NonNegativeFloat = 0.2
     """m_n, the distance up to which matching faces have no loss."""
     distance: Literal["euclidean", "manhattan", "cosine"] = "euclidean"
+    """Distance between encodings, as of `pair_contrastive`."""
     pairs: Literal["balanced", "all", "hardest"] = "balanced"
+    """Weighting of pairs, as of `pair_contrastive`."""
 
     @model_validator(mode="after")
     def _margins_are_in_order(self) -> "PairDoubleMarginConfig":

@@ -37,7 +37,7 @@ class AnnotatedClips(AnnotatedListing):
     pool: Pool = "max"
     """How the rows of a video become one vector, in both visual streams."""
     normalise: bool = True
-    """Whether the vector of each visual stream is normalised to length 1."""
+    """Scale the vector of each visual stream to unit length; --no-normalise: do not scale them."""
 
     def features(self) -> tuple[FeatureSpec, ...]:
         """`video` and, where there is a folder of it, `audio`; dimensions of the first readable files."""

@@ -31,7 +31,7 @@ class Faces(SubjectSplits):
     size: PositiveInt | None = None
     """Resize every image to this width and height (default: no change)."""
     grey: bool = True
-    """Convert images to greyscale."""
+    """Convert images to greyscale; --no-grey: keep their colours."""
     subjects: tuple[str, ...] = ()
     """Only these subjects (default: all)."""
 

@@ -37,7 +37,7 @@ class Lfw(FaceSettings):
     size: PositiveInt | None = 100
     """Resize every image to this width and height."""
     grey: bool = True
-    """Convert images to greyscale."""
+    """Convert images to greyscale; --no-grey: keep their colours."""
     validation_folds: tuple[int, ...] = ()
     """Folds of pairs, from 0, whose people are the split `val`."""
     test_folds: tuple[int, ...] = ()

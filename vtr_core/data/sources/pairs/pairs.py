@@ -44,7 +44,7 @@ class Pairs(SourceSettings):
     pool: Pool = "mean_std"
     """How the rows of a clip become one vector."""
     normalise: bool = True
-    """Whether the vector is normalised to length 1."""
+    """Scale the vector to unit length; --no-normalise: do not scale it."""
 
     keep_columns: tuple[str, ...] = ()
     """Columns of the table to keep as text: vtr index lists them with every item. Of a clip with several rows those of

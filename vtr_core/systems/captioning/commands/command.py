@@ -22,7 +22,7 @@ class CaptioningFlags:
     tokenizer: Literal["words", "alphanumeric", "spaces", "treebank"] = "words"
     """Tokenizer of the metrics; treebank is the published one (needs Java)."""
     meteor: bool = True
-    """Compute METEOR, where pycocoevalcap and Java are installed."""
+    """Compute METEOR, where pycocoevalcap and Java are installed; --no-meteor: leave it out."""
     beams: int | None = None
     """Beam size; 1 is greedy decoding (default: as in training)."""
     length_penalty: float | None = None
