@@ -4,7 +4,8 @@
 #   docker build --tag vtr:cpu .                            without CUDA: heads, nodes for reading, laptops
 #   docker build --tag vtr:cuda --target cuda .             with CUDA and the compiled selective scans, for one kind of
 #                                                           GPU: --build-arg CUDA_ARCH=80 for A100, 90 (H100) by default
-#   docker run --rm vtr:cpu vtr demo
+#   docker run --rm --shm-size 2g vtr:cpu vtr demo
+# Neither image has been built yet: docs/operations/not-started.md.
 ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 # Of the CUDA major version that the torch of constraints.txt is built with.
 ARG CUDA_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04

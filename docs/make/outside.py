@@ -26,8 +26,8 @@ def inside() -> dict[str, str]:
 def site_links(text: str, page: str) -> str:
     """The page's text with links to the repository's files as links to the site's pages.
 
-    A file that the site does not have becomes its path in the text. Links elsewhere stay, and those that lead nowhere,
-    which mkdocs reports.
+    A file that the site does not have becomes its path in the text, and a notebook its page. Links elsewhere stay, and
+    those that lead nowhere, which mkdocs reports.
     """
     source = _SOURCES.get(page, f"docs/{page}")
     return _LINK.sub(lambda link: _on_site(link, source, page), text)
@@ -39,7 +39,17 @@ def _on_site(link: re.Match[str], source: str, page: str) -> str:
     if not path or ":" in path:
         return link[0]
     file = os.path.normpath(PurePosixPath(source).parent / path)
-    place = OUTSIDE.get(file) or (file.removeprefix("docs/") if file.startswith("docs/") else None)
+    place = OUTSIDE.get(file) or _in_docs(file, page)
     if place is None:
         return f"{words} (`{file}`)" if (ROOT / file).exists() else link[0]
     return f"{picture}[{words}]({os.path.relpath(place, PurePosixPath(page).parent)}{hash_sign}{anchor})"
+
+
+def _in_docs(file: str, page: str) -> str | None:
+    """The site's path of a file of docs/; of a notebook its page's, but on that page the notebook's own."""
+    if not file.startswith("docs/"):
+        return None
+    place = PurePosixPath(file.removeprefix("docs/"))
+    return str(
+        place.with_suffix(".md") if place.suffix == ".ipynb" and place.stem != PurePosixPath(page).stem else place
+    )

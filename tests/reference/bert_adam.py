@@ -1,4 +1,4 @@
-"""CLIP4Clip's training step (Luo et al. 2022), number by number: clipping, BERT's Adam, its schedule."""
+"""CLIP4Clip's training step (Luo et al. 2021), number by number: clipping, BERT's Adam, its schedule."""
 
 import math
 from collections.abc import Sequence

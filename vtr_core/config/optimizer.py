@@ -90,5 +90,5 @@ CLIP4CLIP_ADAM: Mapping[str, Any] = MappingProxyType(
         "parameter_clip": 2.0,
     }
 )
-"""As in CLIP4Clip's published code (Luo et al. 2022), whose ε is 1e-6 and whose norms are 1: its loss is the mean of
+"""As in CLIP4Clip's published code (Luo et al. 2021), whose ε is 1e-6 and whose norms are 1: its loss is the mean of
 both cross-entropies and not their sum, so its gradients are half as long."""

@@ -1,4 +1,4 @@
-"""The optimiser of BERT's published code (Devlin et al. 2019), which CLIP4Clip (Luo et al. 2022) trains with."""
+"""The optimiser of BERT's published code (Devlin et al. 2019), which CLIP4Clip (Luo et al. 2021) trains with."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

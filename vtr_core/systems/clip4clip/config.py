@@ -53,7 +53,7 @@ FramesConfig = Annotated[MeanPooling | SequenceTransformer | MuseFrames, Field(d
 
 
 class Clip4ClipConfig(Settings):
-    """CLIP4Clip (Luo et al. 2022)."""
+    """CLIP4Clip (Luo et al. 2021)."""
 
     kind: Literal["clip4clip"] = "clip4clip"
     inputs: ModelInputs = ModelInputs(max_words=32)

@@ -1,4 +1,4 @@
-"""CLIP4Clip: CLIP over the frames of videos and over captions, and one vector per video (Luo et al. 2022)."""
+"""CLIP4Clip: CLIP over the frames of videos and over captions, and one vector per video (Luo et al. 2021)."""
 
 from typing import assert_never
 

@@ -23,7 +23,7 @@ _BATCH, _PASSES = 128, 5
 
 
 def clip4clip_msrvtt() -> TrainConfig:
-    """CLIP4Clip on MSR-VTT 1k-A at its published sizes (Luo et al. 2022): ViT-B/32, 12 frames, meanP.
+    """CLIP4Clip on MSR-VTT 1k-A at its published sizes (Luo et al. 2021): ViT-B/32, 12 frames, meanP.
 
     Batches of 128, five epochs over all captions, a rate of 1e-7 of CLIP and its temperature and 1e-4 of what is new,
     warm-up over a tenth of the steps, then a cosine, BERT's Adam and its clipping, weight decay 0.2. The temperature

@@ -19,7 +19,7 @@ def load_pretrained(model: nn.Module) -> None:
 
 
 def _from_text(temporal: FrameTransformer, model: Clip4Clip) -> None:
-    """Layers and positions of the text transformer, of which there are enough and as wide (Luo et al. 2022)."""
+    """Layers and positions of the text transformer, of which there are enough and as wide (Luo et al. 2021)."""
     given, text = temporal.transformer.resblocks, model.clip.transformer.resblocks
     positions = min(len(temporal.positions), len(model.clip.positional_embedding))
     if temporal.positions.shape[1] != model.clip.positional_embedding.shape[1]:

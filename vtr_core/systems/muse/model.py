@@ -25,7 +25,7 @@ class Muse(nn.Module):
     """Videos and captions as unit vectors, whose product is their cosine (Tang et al. 2025).
 
     The output of a video is pooled from its [CLS] tokens only, after they have been mixed with all scales: a newly
-    initialised model gives nearly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et al. 2022), with
+    initialised model gives nearly the mean of its [CLS] tokens' directions (CLIP4Clip's meanP, Luo et al. 2021), with
     `initial_gate` 0 exactly. The temperature is part of the loss. Raises ConfigError for invalid inputs.
     """
 

@@ -26,7 +26,7 @@ def muse_msrvtt() -> TrainConfig:
     """MUSE on CLIP's tokens at its published sizes: 12 frames of 1 + 7 × 7 tokens, scales 1, 3, 7, 14, four layers.
 
     Adam at 1e-4, ten times that for the learner over the tokens, batch 128, five passes over all captions (CLIP4Clip's,
-    Luo et al. 2022). The temperature starts where CLIP's training ended, at 1/τ = 100, its upper bound, with ten times
+    Luo et al. 2021). The temperature starts where CLIP's training ended, at 1/τ = 100, its upper bound, with ten times
     the learning rate as well: otherwise log(1/τ) could change by no more than a quarter in all 5,000 steps. The loss is
     the sum of both cross-entropies, twice the published mean; for Adam this is equivalent, with the clipping norm twice
     the published one as well.

@@ -29,7 +29,7 @@ OPENAI = Colours((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0
 class OpenClipBackbone:
     """`tokens` = LN_post(x) W_proj for the [CLS] token and all patches x of the vision transformer's last layer.
 
-    CLIP itself projects [CLS] alone; patches in the same space are what token-wise retrieval reads (Luo et al. 2022,
+    CLIP itself projects [CLS] alone; patches in the same space are what token-wise retrieval reads (Luo et al. 2021,
     Tang et al. 2025). The model is `open_clip.CLIP` with a vision transformer, or has its `visual` and `encode_text`.
     Raises ConfigError for one whose patches have no such projection.
     """

@@ -31,7 +31,7 @@ def image_names(folder: Location) -> list[str]:
 def sample(names: Sequence[str], num_frames: int) -> list[str]:
     """`num_frames` of `names` from the first to the last in equal steps, rounded down; all where there are no more.
 
-    Source: the uniform sampling of CLIP4Clip (Luo et al. 2022, section 3.1).
+    Source: the uniform sampling of CLIP4Clip (Luo et al. 2021, section 3.1).
     """
     if len(names) <= num_frames:
         return list(names)
