@@ -121,6 +121,9 @@ def test_a_source_without_a_usable_row_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="v0 cannot be read"):
         finish(plan)
     assert not (out / "manifest.json").exists()
+    abandon(plan)
+    assert not out.exists()
+    complete(make_plan(out, Toy((2,))))
 
 
 def test_an_ingest_that_finished_no_shard_is_cleared_away(tmp_path: Path) -> None:

@@ -3,17 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pipelines.ingest.command import ingest, main
+from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
 from pipelines.ingest.options import ingest_options
 from tests.builders.captioned import CaptionedVideos
 from tests.builders.toy import written
 from vtr_core.data.ingest.ingest import abandon, begin
 from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
-from vtr_core.data.manifest import Manifest
 from vtr_core.data.sources.synthetic.clips import Synthetic
 from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.storage import locate
@@ -82,18 +80,6 @@ def test_a_refused_ingest_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunConflict, match="interrupted ingest with other settings"):
         ingest(source, replace(flags, splits={}))
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_what_was_dropped_altogether_is_looked_at_again(tmp_path: Path) -> None:
-    (tmp_path / "clips.csv").write_text("id,caption,video\na,a dog runs,a.npy\n")
-    words = ["pairs", "--table", str(tmp_path / "clips.csv"), "--out", str(tmp_path / "out"), "--workers", "0"]
-    np.save(tmp_path / "a.npy", np.full((3, 4), np.nan, np.float16))
-    with pytest.raises(DatasetError, match="every one was dropped"):
-        main(words)
-    assert not (tmp_path / "out").exists()
-    np.save(tmp_path / "a.npy", np.ones((3, 4), np.float16))
-    main(words)
-    assert Manifest.load(str(tmp_path / "out")).rows == 1
 
 
 def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
