@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pipelines.arguments import check_counts
 from pipelines.ingest.flags import IngestFlags
 from vtr_core.errors import ConfigError
 
@@ -14,6 +15,9 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
     """The options from flags and preset; ConfigError where they contradict each other."""
     from vtr_core.data.ingest.plan import IngestOptions
 
+    check_counts("vtr ingest", videos_per_shard=flags.videos_per_shard, min_count=flags.min_count)
+    if flags.split_seed < 0:
+        raise ConfigError(f"vtr ingest: --split-seed is {flags.split_seed}; it must be 0 or more")
     words: dict[str, Any] = {
         "tokenizer": flags.tokenizer,
         "min_count": flags.min_count,

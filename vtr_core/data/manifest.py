@@ -1,6 +1,7 @@
 """The manifest of a data set: its content, written last, so that a folder without it is no data set."""
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from vtr_core import storage
@@ -70,7 +71,7 @@ class Manifest:
         """The number of videos in all shards."""
         return sum(shard.videos for shard in self.shards)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """sha256 of the content, independent of the location."""
         if JOINED in self.uri:

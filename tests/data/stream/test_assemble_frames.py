@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 from torch import nn
@@ -15,7 +16,7 @@ from vtr_core.config.batch import BatchConfig
 from vtr_core.data.batches.pictures import PictureBatch, picture_batch
 from vtr_core.data.ingest.plan import IngestOptions
 from vtr_core.data.manifest import Manifest
-from vtr_core.data.plan.plan import BatchPlan, Part, Plan
+from vtr_core.data.plan.plan import BatchPlan, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
 from vtr_core.data.records.required_kind import require_frames
 from vtr_core.data.records.schema import FrameEncoding
@@ -132,6 +133,32 @@ def test_a_clip_with_a_bad_picture_gives_its_place_to_the_next_one(tmp_path: Pat
     assert hits
     with pytest.raises(DamagedShard, match=r"row group \d+, row \d+: a frame is no JPEG that can be decoded"):
         read(bad, batches)
+
+
+def test_rows_of_a_damaged_last_row_group_stay_where_they_are_planned(tmp_path: Path) -> None:
+    """The first row group replaces it, whose rows are read first."""
+    good, bad = manifest_of(tmp_path / "good"), manifest_of(tmp_path / "bad")
+    plan = Plan(good, BATCH, seed=3)
+    batch = next(b for n in range(4) for b in plan.window(n) if len(b.groups) > 1)
+    damage(bad, plan.row_groups[batch.groups[-1]])
+    (before,), (after,) = read(good, [batch]), read(bad, [batch], skip=True)
+    hit = batch.group == batch.groups[-1]
+    assert hit.any()
+    for name in ("clip_key", "caption_key"):
+        np.testing.assert_array_equal(after[name][~hit], before[name][~hit])
+    parts = [read(bad, [batch.part(rank, 2)], skip=True)[0] for rank in range(2)]
+    for name in ("clip_key", "caption_key"):
+        np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), after[name])
+
+
+def damage(manifest: Manifest, place: RowGroup) -> None:
+    """Change one byte of a row group's tokens."""
+    path = Path(manifest.location.path) / manifest.shards[place.shard].file
+    group = pq.read_metadata(path).row_group(place.index)
+    (column,) = (group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "tokens")
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 1] ^= 4
+    path.write_bytes(content)
 
 
 def test_a_row_group_without_any_picture_is_an_error(tmp_path: Path) -> None:

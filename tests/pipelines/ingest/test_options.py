@@ -96,3 +96,17 @@ def test_an_ingest_that_claimed_and_failed_is_cleared_away(tmp_path: Path, monke
     with pytest.raises(DatasetError, match="no room"):
         ingest(source, flags)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"videos_per_shard": -1}, "--videos-per-shard is -1; it must be 1 or more"),
+        ({"videos_per_shard": 0}, "--videos-per-shard is 0; it must be 1 or more"),
+        ({"min_count": -3}, "--min-count is -3; it must be 1 or more"),
+        ({"split_seed": -1}, "--split-seed is -1; it must be 0 or more"),
+    ],
+)
+def test_numbers_that_can_only_be_wrong_are_refused(given: dict[str, int], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ingest_options(IngestFlags(out=str(tmp_path), **given))  # type: ignore[arg-type]

@@ -36,16 +36,18 @@ def fill_frames(
     Raises DamagedShard for a clip with an undecodable frame. With `tolerant` the next clip of its row group, in cyclic
     order, replaces it, independently of the number of workers, and `replaced` counts it (row group, rows).
     """
-    held: list[list[StoredClip]] = [[] for _ in batches]
+    held: list[dict[int, list[StoredClip]]] = [{} for _ in batches]
     damaged: Damaged = {}
     read = read_groups(
         lambda number, _: StoredClips(number, reader.read_arrow(places[number]), schema), batches, damaged, tolerant
     )
     for group, runs in read:
         for run in runs:
-            held[run.batch] += [group.clip(row, max_frames) for row in run.row.tolist()]
+            held[run.batch][run.begin] = [group.clip(row, max_frames) for row in run.row.tolist()]
     filling = _Filling(reader, schema, places, max_frames, tolerant)
-    return (filling.batch(batch, clips) for batch, clips in zip(batches, held, strict=True)), damaged
+    # Rows of damaged row groups are read with those of another, so runs come in another order than the batch's.
+    rows = [[clip for _, run in sorted(runs.items()) for clip in run] for runs in held]
+    return (filling.batch(batch, clips) for batch, clips in zip(batches, rows, strict=True)), damaged
 
 
 @dataclass(frozen=True)

@@ -128,3 +128,8 @@ def test_paths_that_lead_out_are_unsafe(path):
 def test_paths_below_the_folder_are_safe():
     check_path("lips/A1_Anya.npy")
     check_path("a..b.npy")
+
+
+def test_a_video_without_frames_holds_nothing_whatever_its_axes(write):
+    with pytest.raises(UnusableError, match="which holds nothing"):
+        read_feature(write(stored(np.ones((0, 7, 4)))), flatten=True)

@@ -30,7 +30,7 @@ def read_feature(location: Location, flatten: bool = False) -> FeatureArray:
     """
     array = parse_npy(read_file(location), str(location))
     if flatten and array.ndim > 2:
-        array = array.reshape(len(array), -1)
+        array = array.reshape(len(array), math.prod(array.shape[1:]))
     if array.ndim not in (1, 2):
         raise UnusableError(Reason.WRONG_RANK, f"{location} has shape {array.shape}, not (time, dim) or (dim,)")
     check_values(array, str(location))
