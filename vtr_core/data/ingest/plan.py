@@ -8,6 +8,7 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.data.ingest.feature_names import check_feature_names
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.data.shards.word_table import Wording, WordTable
@@ -132,8 +133,9 @@ def plan_ingest(
     """List the videos, split and shuffle them, and collect the vocabulary.
 
     The vocabulary is `words`, or that of the training captions, counted by `count`, with vectors of the file
-    `word_vectors` if given.
+    `word_vectors` if given. ConfigError for a feature's name that data sets use for something else.
     """
+    check_feature_names(feature.name for feature in source.features())
     drops = Drops(options.strict)
     videos = source.videos(drops)
     if not videos:
