@@ -17,6 +17,7 @@ pytestmark = pytest.mark.integration
 SMALL = {"training.epochs": 1, "scaling.workers": 0}
 
 
+@pytest.mark.long
 def test_rows_are_trained_evaluated_and_not_done_twice(
     world: Path, tmp_path: Path, own_tracking_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
