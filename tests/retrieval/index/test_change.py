@@ -14,10 +14,10 @@ from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from tests.optional import optional
 from vtr_core.data.manifest import Manifest
-from vtr_core.errors import ConfigError, DatasetError
+from vtr_core.errors import ConfigError, DatasetError, RunConflict
 from vtr_core.retrieval.index.candidates import candidates_of
 from vtr_core.retrieval.index.change import extended, without
-from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index
+from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.index.record import Backend, IndexRecord, Kind
 from vtr_core.retrieval.index.shards import new_shard, searched
@@ -145,6 +145,19 @@ def test_the_graph_follows(data: Manifest) -> None:
             graph, vectors = candidates_of(shard, "video"), searched(shard.tensors)
             assert graph is not None
             assert [near.tolist() for near in graph.find(vectors, 1)] == [[place] for place in range(len(shard.items))]
+
+
+def test_of_two_changes_of_one_revision_the_second_is_refused(tmp_path: Path) -> None:
+    place = locate(str(tmp_path))
+    save_index(place, joint("abc"))
+    one, other = load_index(place), load_index(place)
+    first = save_index(place, without(one, ["a"]))
+    files = set(tmp_path.iterdir())
+    for change in (without(other, ["b"]), without(other, ["a"])):  # the latter's files are those of the first
+        with pytest.raises(RunConflict, match="was changed meanwhile by another command; repeat the command"):
+            save_index(place, change)
+        assert set(tmp_path.iterdir()) == files
+    assert (load_index(place).record, [item.item_id for item in load_index(place).items]) == (first, ["b", "c"])
 
 
 def test_another_model_is_refused(data: Manifest) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.retrieval.embed.model_fingerprint import model_fingerprint
 from vtr_core.retrieval.index.index import Shard, VideoIndex, load_index, save_index, save_shards
 from vtr_core.retrieval.index.items import Item
@@ -132,6 +132,21 @@ def test_a_write_that_fails_leaves_the_former_revision_alone(
 
 def _raise(fault: type[BaseException]) -> StoredFile:
     raise fault("stopped")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_index_written_while_another_is_computed_stays(exists: bool, tmp_path: Path) -> None:
+    place = locate(str(tmp_path))
+    if exists:
+        save_index(place, joint_index("a"))
+
+    def computed() -> Iterator[Shard]:
+        yield _letters("bc")
+        save_index(place, joint_index("bc"))
+
+    with pytest.raises(RunConflict, match="changed meanwhile"):
+        save_shards(place, joint_index("bc").record, computed())
+    assert [item.item_id for item in load_index(place).items] == list("bc")
 
 
 def test_an_index_of_another_version_is_replaced(tmp_path: Path) -> None:

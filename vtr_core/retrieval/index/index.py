@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from vtr_core import storage
-from vtr_core.errors import DatasetError
+from vtr_core.errors import DatasetError, RunConflict
 from vtr_core.retrieval.index.files import as_array, read, store, store_array
 from vtr_core.retrieval.index.items import Item, Items
 from vtr_core.retrieval.index.lookup import Lookup
@@ -103,19 +103,33 @@ def save_shards(
     Returns the record, which counts their items. Shards that the index has already are not written again. The files of
     the former revision are deleted afterwards; processes that have mapped them keep them. Where writing fails or is
     interrupted, the former revision is left as it was and the new files are deleted. DatasetError for no shard.
+    RunConflict where another process wrote a revision after the record was loaded, or since this call began.
     """
-    before = load_record(location) if _is_current(location) else None
+    before = _current(location)
+    if before is not None and record.shards and _revision(record) != _revision(before):
+        raise _changed_meanwhile(location)
     written: list[StoredFile] = []
     try:
         found = _next_revision(location, record, before, shards, concepts, written)
+        if _current(location) != before:
+            raise _changed_meanwhile(location)
         storage.write_json(location / MARKER, found.to_json())
     except BaseException:
         with suppress(storage.StorageError):
-            _delete(location, written, before)
+            _delete(location, written, before, _current(location))
         raise
     if before is not None:
         _delete(location, before.files, found)
     return found
+
+
+def _revision(record: IndexRecord) -> tuple[int, tuple[StoredShard, ...]]:
+    """What tells revisions apart: two that were written at once may have the same number."""
+    return record.revision, record.shards
+
+
+def _changed_meanwhile(location: Location) -> RunConflict:
+    return RunConflict(f"{location} was changed meanwhile by another command; repeat the command")
 
 
 def _next_revision(
@@ -144,21 +158,20 @@ def _next_revision(
     )
 
 
-def _delete(location: Location, files: Iterable[StoredFile], kept: IndexRecord | None) -> None:
-    """Delete those of the files that the revision `kept` does not have."""
-    stay = set() if kept is None else {file.file for file in kept.files}
+def _delete(location: Location, files: Iterable[StoredFile], *kept: IndexRecord | None) -> None:
+    """Delete those of the files that none of the revisions `kept` has."""
+    stay = {file.file for record in kept if record is not None for file in record.files}
     for file in files:
         if file.file not in stay:
             storage.delete_file(location / file.file)
 
 
-def _is_current(location: Location) -> bool:
-    """Whether there is an index that this code reads; an older or damaged one is replaced as a whole."""
+def _current(location: Location) -> IndexRecord | None:
+    """The record of an index that this code reads; None for an older or damaged one, which is replaced as a whole."""
     try:
-        load_record(location)
+        return load_record(location)
     except (DatasetError, storage.StorageError):
-        return False
-    return True
+        return None
 
 
 def _store(location: Location, shard: Shard, written: list[StoredFile]) -> StoredShard:
