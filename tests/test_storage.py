@@ -1,5 +1,6 @@
 """Files are published whole or not at all."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,29 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
         sink.write(b"new")
         raise RuntimeError
     assert storage.read_bytes(place) == b"old"
+
+
+@pytest.mark.parametrize("name", ["folder", "file/below", "file/deep/below"])
+def test_a_file_that_cannot_be_is_named_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    place = locate(str(tmp_path / name))
+    for write in (storage.check_file_writable, lambda one: storage.write_bytes(one, b"")):
+        with pytest.raises(StorageError, match=r"(folder|file|deep|below) cannot be written.*; name a"):
+            write(place)
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "file", tmp_path / "folder"]
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    full, place = pytest.raises(StorageError, match=r"x cannot be written \(no space left"), tmp_path / "x"
+    with full, storage.open_for_writing(locate(str(place))):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_can_be_is_not_made(tmp_path: Path) -> None:
+    storage.check_file_writable(locate(str(tmp_path / "new" / "file")))
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_scheme_is_refused() -> None:

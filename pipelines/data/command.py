@@ -89,12 +89,21 @@ def _run(given: object, prog: str) -> None:
             _list(given)
         case ShowFlags():
             check_counts(prog, rows=given.rows)
+            _check_page(given.page)
             _show(given)
         case CheckFlags():
             _check(given)
         case StatisticsFlags():
             check_counts(prog, top=given.top)
+            _check_page(given.page)
             _statistics(given)
+
+
+def _check_page(file: str | None) -> None:
+    if file is not None:
+        from vtr_core.storage import check_file_writable, locate
+
+        check_file_writable(locate(file))
 
 
 def _list(flags: ListFlags) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from vtr_core.errors import ConfigError
+from vtr_core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
@@ -28,15 +28,22 @@ class Look:
 
 def configuration(name: str, settings: Sequence[str]) -> "TrainConfig":
     """The configuration of a preset or of a run's config.json, with `a.b=value` settings applied."""
-    from vtr_core import storage
     from vtr_core.config.override import override, validate
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.presets import preset
+
+    config = validate(TrainConfig, _read(name), name) if name.endswith(".json") else preset(name)
+    return override(config, dict(map(_setting, settings)))
+
+
+def _read(file: str) -> Any:
+    from vtr_core import storage
     from vtr_core.storage import locate
 
-    is_file = name.endswith(".json")
-    config = validate(TrainConfig, storage.read_json(locate(name)), name) if is_file else preset(name)
-    return override(config, dict(map(_setting, settings)))
+    try:
+        return storage.read_json(locate(file))
+    except FileNotFoundError as error:
+        raise InputError(f"{file} does not exist; give a preset, or the config.json of a run") from error
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -10,7 +10,7 @@ from pipelines.evaluate.flags import EvaluateFlags, LocalizationFlags
 from pipelines.report.json_result import json_alone, print_json
 from vtr_core import storage
 from vtr_core.errors import ConfigError, nearest
-from vtr_core.storage import locate
+from vtr_core.storage import check_file_writable, locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.systems.subcommands import Subcommand
 
@@ -73,12 +73,14 @@ def main(argv: Sequence[str]) -> None:
 def _run(task: Subcommand, argv: Sequence[str]) -> None:
     """Run the task; with `--json` its metrics are printed, and all else goes to standard error."""
     rest = _with_out(argv)
+    out = _out(rest)
+    if out and not wants_help(rest):
+        check_file_writable(locate(out))
     if "--json" not in rest or wants_help(rest):
         task.run(rest)
         return
     with tempfile.TemporaryDirectory(prefix="vtr-evaluate-") as folder:
         file = str(Path(folder) / "metrics.json")
-        out = _out(rest)
         with json_alone(True):
             task.run(rest if out is not None else [*rest, "--out", file])
         _print_metrics(out or file)

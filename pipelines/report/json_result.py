@@ -25,13 +25,15 @@ def print_json(value: object) -> None:
 def written_as_json(asked: bool, out: str | None, page: str, values: str) -> Iterator[None]:
     """`json_alone`; then, where asked, prints what was written to the file `values` of the folder `out`.
 
-    Beside those values stands where the page is, as `page`.
+    Beside those values stands where the page is, as `page`. StorageError at once where the folder cannot be written.
     """
+    from vtr_core import storage
+    from vtr_core.storage import locate
+
+    if out is not None:
+        storage.check_writable(locate(out))
     with json_alone(asked):
         yield
     if asked:
-        from vtr_core import storage
-        from vtr_core.storage import locate
-
         assert out is not None
         print_json({"page": (locate(out) / page).uri, **storage.read_json(locate(out) / values)})

@@ -37,7 +37,7 @@ from vtr_core.retrieval.search.runs import (
 from vtr_core.retrieval.search.searcher import Searcher, SearchOptions
 from vtr_core.retrieval.search.topics import parse_topics
 from vtr_core.retrieval.spaces import dual_spaces_of
-from vtr_core.storage import check_writable, locate
+from vtr_core.storage import check_file_writable, check_writable, locate
 from vtr_core.train.checkpoint.load import LoadedModel, load_model
 
 _DEPTH = 1000
@@ -99,6 +99,9 @@ def _check(flags: SearchFlags) -> None:
         check_writable(locate(flags.thumbnails))
     if flags.topics is None and (flags.run is not None or flags.judgements is not None):
         raise ConfigError("vtr search: --run and --judgements belong to batch mode; give --topics FILE")
+    for file in (flags.page, flags.run):
+        if file is not None:
+            check_file_writable(locate(file))
     check_counts("vtr search", k=flags.k, candidates=flags.candidates)
 
 

@@ -89,6 +89,7 @@ def train(flags: TrainTaggerFlags, settings: TaggerSettings) -> "TreebankAccurac
     """Train, measure on the test part, and write the pipeline with its accuracy, licence and attribution."""
     from pathlib import Path
 
+    from vtr_core.storage import check_writable, locate
     from vtr_core.text.tagging.evaluation import treebank_accuracy
     from vtr_core.text.tagging.lemmatiser import Lemmatiser
     from vtr_core.text.tagging.pipeline import save_pipeline
@@ -98,6 +99,7 @@ def train(flags: TrainTaggerFlags, settings: TaggerSettings) -> "TreebankAccurac
     from vtr_core.text.tagging.treebank import read_conllu, treebank_file
 
     folder = Path(flags.out).expanduser()
+    check_writable(locate(folder))
     if folder.exists() and any(folder.iterdir()):
         raise RunConflict(f"{folder} is not empty; give another --out")
     files = [treebank_file(flags.treebank, part) for part in ("train", "dev", "test")]

@@ -2,6 +2,7 @@
 
 from vtr_core.storage.administration import (
     Stored,
+    check_file_writable,
     check_readable,
     check_writable,
     etag,
@@ -31,6 +32,7 @@ __all__ = [
     "Location",
     "StorageError",
     "Stored",
+    "check_file_writable",
     "check_readable",
     "check_writable",
     "children",

@@ -15,7 +15,7 @@ from obstore.exceptions import AlreadyExistsError
 
 from vtr_core.storage.bucket import Bucket, check_listing
 from vtr_core.storage.fault import store_fault
-from vtr_core.storage.local_folder import check_local_folder
+from vtr_core.storage.local_folder import check_local_folder, check_no_folder
 from vtr_core.storage.location import Location
 from vtr_core.storage.patience import Patience
 from vtr_core.storage.s3_filesystem import directly_below
@@ -62,6 +62,15 @@ def check_writable(location: Location) -> None:
 
     with suppress(_DroppedError):
         _ask(location / _PROBE, lambda bucket, key: bucket.put(key, nothing(), use_multipart=True), _AT_ONCE)
+
+
+def check_file_writable(location: Location) -> None:
+    """StorageError unless the file `location` may be written: it is no folder, and files may be written beside it."""
+    if location.is_local:
+        check_no_folder(Path(location.path))
+        check_local_folder(Path(location.path).parent)
+    else:
+        check_writable(location.parent)
 
 
 def etag(location: Location) -> str | None:

@@ -38,7 +38,7 @@ def read_json(location: Location) -> Any:
 
 
 def write_bytes(location: Location, content: bytes) -> None:
-    """Write a file atomically."""
+    """Write a file atomically; StorageError where that fails."""
     if location.s3 is not None:
         location.s3.put(location.path, content)
         return

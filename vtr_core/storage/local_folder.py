@@ -1,4 +1,4 @@
-"""Whether a folder of this machine can be written to, found out before long work."""
+"""Whether a folder, or a file, of this machine can be written to, found out before long work."""
 
 import tempfile
 from pathlib import Path
@@ -20,3 +20,9 @@ def check_local_folder(path: Path) -> None:
             f"{path} cannot be written: a file in {nearest} is refused ({why}); name another folder, free space, or "
             "see to its permissions"
         ) from error
+
+
+def check_no_folder(path: Path) -> None:
+    """StorageError where a folder is at `path`, which no file can replace."""
+    if path.is_dir():
+        raise StorageError(f"{path} cannot be written: it is a folder; name a file, new or existing")

@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
+from vtr_core.storage.fault import StorageError
+from vtr_core.storage.local_folder import check_no_folder
 from vtr_core.storage.location import Location
 from vtr_core.storage.open_objects import mapped
 
@@ -22,7 +24,20 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
 
     A local file is written to a temporary file in the same folder, flushed to disk and renamed. An object is written to
     a local temporary file and uploaded at the end: failed uploads can be retried, and aborted ones leave no object.
+    StorageError, also for an OSError in the context, where the file cannot be made, written or published.
     """
+    try:
+        with _published(location) as sink:
+            yield sink
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise StorageError(
+            f"{location} cannot be written ({why}); name another file, free space, or see to its permissions"
+        ) from error
+
+
+@contextmanager
+def _published(location: Location) -> Iterator[BinaryIO]:
     temporary = _beside(location) if location.is_local else _elsewhere()
     try:
         with open(temporary, "wb") as sink:
@@ -42,6 +57,7 @@ def unpublished(name: str) -> str | None:
 
 
 def _beside(location: Location) -> str:
+    check_no_folder(Path(location.path))
     Path(location.path).parent.mkdir(parents=True, exist_ok=True)
     return f"{location.path}{_UNPUBLISHED}{os.getpid()}"
 

@@ -19,7 +19,7 @@ from vtr_core.data.records.required_kind import require_images
 from vtr_core.data.shards.checks import usable
 from vtr_core.errors import VtrError
 from vtr_core.metrics.verification import equal_error_threshold, fold_accuracy, verification_metrics
-from vtr_core.storage import locate
+from vtr_core.storage import check_file_writable, locate
 from vtr_core.systems.knock_out import KnockOuts, Remark
 from vtr_core.systems.siamese.commands.command import PROG, VerificationFlags
 from vtr_core.systems.siamese.commands.figures import verification_figure
@@ -34,6 +34,8 @@ from vtr_core.train.checkpoint.load import LoadedModel, load_model
 def evaluate(flags: VerificationFlags) -> list[VerificationResult]:
     """Verifies, prints a table for each data set, and logs metrics, curves and the hardest pairs as one run."""
     check_counts(PROG, hardest=flags.hardest)
+    if flags.page is not None:
+        check_file_writable(locate(flags.page))
     manifests = [usable(uri, require_images) for uri in flags.data]
     loaded = load_model(flags.checkpoint, device())
     model = siamese(loaded)
