@@ -38,7 +38,7 @@ def test_a_file_that_cannot_be_is_named_and_leaves_nothing(name: str, tmp_path: 
 
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    full, place = pytest.raises(StorageError, match=r"x cannot be written \(no space left"), tmp_path / "x"
+    full, place = pytest.raises(StorageError, match=r"x cannot be written \(No space left"), tmp_path / "x"
     with full, storage.open_for_writing(locate(str(place))):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert not list(tmp_path.iterdir())

@@ -30,7 +30,7 @@ def open_for_writing(location: Location) -> Iterator[BinaryIO]:
         with _published(location) as sink:
             yield sink
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = error.strerror or str(error)
         raise StorageError(
             f"{location} cannot be written ({why}); name another file, free space, or see to its permissions"
         ) from error
