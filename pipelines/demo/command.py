@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipelines.arguments import parse, print_help, wants_help
+from pipelines.arguments import check_counts, parse, print_help, wants_help
 from pipelines.demo.flags import DemoFlags
 from pipelines.demo.results import learning_curve_file, mlflow_page
 from pipelines.demo.world import CHANGES, PRESET, world
@@ -21,6 +21,7 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr demo", DemoFlags)
         return
     flags = parse(DemoFlags, argv, "vtr demo")
+    check_counts("vtr demo", films=flags.films, clips=flags.clips)
     if flags.videos:
         from pipelines.demo.from_videos import demo_from_videos
 
