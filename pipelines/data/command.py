@@ -11,6 +11,7 @@ import tyro
 
 from pipelines.arguments import check_counts
 from pipelines.subcommands import parse_action
+from vtr_core.errors import one_line
 
 HELP = """\
 usage: vtr data list [FOLDER] [--json]                the data sets below a folder
@@ -158,7 +159,8 @@ def _statistics(flags: StatisticsFlags) -> None:
 
         _write(flags.page, statistics_page(counts))
     found = counts.found
-    print(json.dumps(found, ensure_ascii=False, indent=1) if flags.json else "\n".join(as_lines(found)))
+    lines = map(one_line, as_lines(found))  # words may hold characters that control a terminal
+    print(json.dumps(found, ensure_ascii=False, indent=1) if flags.json else "\n".join(lines))
 
 
 def _write(file: str, page: str) -> None:

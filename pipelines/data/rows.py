@@ -10,6 +10,7 @@ from rich.text import Text
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
 from vtr_core.data.reading.row_groups import RowGroupReader
+from vtr_core.errors import one_line
 
 _NOT_SHOWN = ("tokens", "candidate_tokens", "clip_key", "video_key", "caption_key", "caption_keys", "pixels", "frames")
 _LONGEST = 200
@@ -38,14 +39,19 @@ def first_rows(manifest: Manifest, count: int) -> list[Row]:
 
 
 def rows_table(manifest: Manifest, rows: Sequence[Row]) -> Table:
-    """The rows with a column for each value; text is shown as it is, whatever it holds."""
+    """The rows with a column for each value; text is shown as it is, with control characters escaped."""
     title = f"{manifest.uri}: {len(rows)} of {manifest.rows:,} rows, {manifest.schema.label()}"
     table = Table(title=Text(title), title_justify="left")
     for name in shown_columns(manifest):
         table.add_column(Text(name), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell_text(value)) for value in row.values()))
+        table.add_row(*(Text(_printable(cell_text(value))) for value in row.values()))
     return table
+
+
+def _printable(text: str) -> str:
+    """The lines without control characters, which could control the terminal."""
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def cell_text(value: Any) -> str:

@@ -13,6 +13,7 @@ from pipelines.data.listing import data_sets
 from pipelines.data.pages import rows_page, statistics_figure
 from pipelines.data.rows import all_rows, first_rows
 from pipelines.data.statistics import counted, statistics
+from tests.builders.captioned import captioned_videos
 from tests.builders.toy import Toy, toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.thumbnail import Thumbnail
@@ -52,6 +53,17 @@ def test_captions_that_look_like_markup_are_shown_as_they_are(
     monkeypatch.setattr("pipelines.data.rows.cell_text", lambda _: "[b]x[/i]")
     run("data", ["show", str(folder / "clips"), "--rows", "1"])
     assert "[b]x[/i]" in capsys.readouterr().out
+
+
+def test_captions_do_not_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    captions = ["\x1b]0;owned\x07 \x1b[31mred \x9b2J", "fine – é\nin two lines"]
+    data = captioned_videos(tmp_path / "d", {"a": captions}).uri
+    for words in (["show", data], ["statistics", data]):
+        run("data", words)
+        told = capsys.readouterr().out
+        assert "\\x1b[31mred" in told
+        assert all(line.isprintable() for line in told.splitlines())
+        assert not {"\x1b", "\x07", "\x9b"} & set(told)
 
 
 def test_statistics_are_those_of_the_rows(folder: Path) -> None:
