@@ -110,6 +110,9 @@ def test_a_file_of_another_network_is_named(tmp_path: Path) -> None:
     (tmp_path / "w.pth").write_bytes(b"no weights")
     with pytest.raises(CheckpointError, match=r"is not a file of weights \(no pickle of tensors alone\); give"):
         read_state(tmp_path / "w.pth")
+    (tmp_path / "w.pth").write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"is not a file of weights \(it is empty, or cut off\); give"):
+        read_state(tmp_path / "w.pth")
     torch.save([1, 2], tmp_path / "l.pth")
     with pytest.raises(CheckpointError, match="holds no tensors by name"):
         read_state(tmp_path / "l.pth")

@@ -28,7 +28,8 @@ def read_state(file: str | Path) -> dict[str, Tensor]:
             return dict(load_file(file))
         content = _content(file)
     except (*READ_FAULTS, *ARCHIVE_FAULTS) as error:
-        raise CheckpointError(f"{file} is not a file of weights ({error}); give .safetensors or torch's") from error
+        why = str(error) or "it is empty, or cut off"
+        raise CheckpointError(f"{file} is not a file of weights ({why}); give .safetensors or torch's") from error
     for inner in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(inner), Mapping):
             content = content[inner]

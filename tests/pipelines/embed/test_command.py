@@ -216,7 +216,9 @@ def test_other_models_and_data_are_refused(data: Manifest, checkpoint: str, tmp_
     other = capsule_checkpoint(tmp_path / "other", data, "cosine")
     videos = toy_videos(tmp_path / "videos")
     again = toy_dataset(tmp_path / "clips")[-1]
-    with pytest.raises(VtrError, match="holds no embeddings"):
+    with pytest.raises(
+        VtrError, match=r"none holds no embeddings: it has no embeddings\.json; make them with vtr embed"
+    ):
         run("evaluate", [checkpoint, "--data", data.uri, "--embeddings", str(tmp_path / "none")])
     with pytest.raises(VtrError, match="which is none of --data"):
         dual = dual_checkpoint(tmp_path / "dual", videos)

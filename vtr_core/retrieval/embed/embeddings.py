@@ -52,9 +52,11 @@ def load_embeddings(uri: str) -> EmbeddingSet:
     if not storage.exists(location / FILE):
         if storage.exists(location / TABLE):
             raise DatasetError(f"{uri} holds a table by vtr embed --write, no vectors; run vtr embed to another --out")
-        what = "are not complete; repeat the vtr embed command" if storage.exists(location / "_embed") else "have none"
+        if storage.exists(location / "_embed"):
+            raise DatasetError(f"{uri} holds no embeddings yet: they are not complete; repeat the vtr embed command")
         raise DatasetError(
-            f"{uri} holds no embeddings: they {what}, or make them with vtr embed <checkpoint> --data <URI> --out {uri}"
+            f"{uri} holds no embeddings: it has no {FILE}; make them with vtr embed <checkpoint> --data <URI> "
+            f"--out {uri}"
         )
     found = load_set(EmbeddingSet, location / FILE)
     if not found.dims:
