@@ -37,8 +37,7 @@ def evaluate(flags: EvaluateFlags) -> list[Result]:
     space = spaces_of(loaded, "retrieval")
     if isinstance(space, DualSpaces):
         return evaluate_dual_spaces(loaded, space, flags)
-    if flags.queries != "all":
-        raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
+    _check_single_space(flags, loaded)
     manifests = [usable_data(loaded.config.model, uri) for uri in flags.data]
     for manifest in manifests:
         space.check(loaded.config, manifest)
@@ -89,6 +88,19 @@ def _check(flags: EvaluateFlags) -> None:
     ):
         if not value > 0:
             raise ConfigError(f"vtr evaluate: --{name} is {value}; it must be greater than 0")
+
+
+def _check_single_space(flags: EvaluateFlags, loaded: LoadedModel) -> None:
+    """ConfigError for a flag of dual encoders, whose two spaces the model lacks."""
+    if flags.queries != "all":
+        raise ConfigError(f"vtr evaluate: --queries {flags.queries} is for dual encoders, whose concepts name them")
+    unused = {"--latent-weight": flags.latent_weight, "--rescale": flags.rescale, "--concepts": flags.concepts}
+    for flag, given in unused.items():
+        if given is not None:
+            raise ConfigError(
+                f"vtr evaluate: {flag} is for dual encoders, which have a latent and a concept space; leave it out for "
+                f"a {loaded.config.model.kind!r} model"
+            )
 
 
 def _bank(loaded: LoadedModel, manifest: Manifest, flags: EvaluateFlags) -> Bank:

@@ -102,7 +102,9 @@ VARIANTS = ("", "/video_mean", "/video_captions", "/dual_softmax", "/query_bank"
 def test_corrections_leave_the_plain_figures_alone(data: Manifest, checkpoint: str, own_tracking_store: str) -> None:
     (plain,) = evaluate(EvaluateFlags(checkpoint, (data.uri,), experiment="plain"))
     (more,) = evaluate(
-        EvaluateFlags(checkpoint, (data.uri,), ("cosine", "dot"), "video", ("dual_softmax",), experiment="more")
+        EvaluateFlags(
+            checkpoint, (data.uri,), ("cosine", "dot"), "video", normalize=("dual_softmax",), experiment="more"
+        )
     )
     assert [variant.name for variant in plain.variants] == ["plain"]
     assert more.directions == plain.directions
@@ -182,6 +184,13 @@ def test_a_data_set_with_nothing_to_find_is_an_error(checkpoint: str, tmp_path: 
     hidden = written(Hidden(), tmp_path / "hidden", IngestOptions())[0]  # type: ignore[arg-type]
     with pytest.raises(DatasetError, match="no clip has any of the features video, audio"):
         evaluate(EvaluateFlags(checkpoint, (hidden.uri,), experiment="hidden"))
+
+
+@pytest.mark.parametrize("given", [{"latent_weight": 0.3}, {"rescale": "query"}, {"concepts": "c"}], ids=str)
+def test_flags_of_dual_encoders_are_refused(given: dict[str, object], data: Manifest, checkpoint: str) -> None:
+    flag = next(iter(given)).replace("_", "-")
+    with pytest.raises(ConfigError, match=f"--{flag} is for dual encoders, .* a 'capsule_net' model"):
+        evaluate(EvaluateFlags(checkpoint, (data.uri,), **given))  # type: ignore[arg-type]
 
 
 def test_the_task_is_taken_out_of_the_words() -> None:
