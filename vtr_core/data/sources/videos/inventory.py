@@ -68,7 +68,9 @@ class Inventory:
     def by_id(self, video_id: str) -> str:
         """The URI of the video whose name without suffix is `video_id`; where it would be if it is not listed."""
         found = self._by_key.get(video_id)
-        return f"{self.place}/{video_id}" if found is None else found.uri
+        if found is not None:
+            return found.uri
+        return f"{self.place}/{video_id}" if self._folder is None else (self._folder / video_id).uri
 
     @property
     def files(self) -> tuple[VideoFile, ...]:
@@ -96,7 +98,7 @@ class Inventory:
     @cached_property
     def _folder(self) -> Location | None:
         """The folder that names are relative to; None for lists, whose names are those in them."""
-        if any(mark in self.place for mark in _GLOB) or self.place.endswith((".txt", *FORMATS)):
+        if _is_glob(self.place) or _without_settings(self.place).endswith((".txt", *FORMATS)):
             return None
         return locate(self.place)
 
@@ -114,22 +116,31 @@ class Inventory:
     def _listed(self) -> Iterator[VideoFile]:
         if self._folder is not None:
             yield from _in_folder(self._folder)
-        elif any(mark in self.place for mark in _GLOB):
+        elif _is_glob(self.place):
             yield from _in_glob(self.place)
         else:
             yield from self._in_list(locate(self.place))
 
     def _in_list(self, listing: Location) -> Iterator[VideoFile]:
-        folder = listing.uri.rpartition("/")[0]
         for name in dict.fromkeys(_names(listing)):
             try:
                 if is_elsewhere(name):
                     yield self._elsewhere(name)
                 else:
                     check_path(name)
-                    yield VideoFile(name, f"{folder}/{name}")
+                    yield VideoFile(name, (listing.parent / name).uri)
             except UnusableError as fault:
                 raise InputError(f"{listing}: {fault}") from fault
+
+
+def _is_glob(place: str) -> bool:
+    """Whether `place` is a pattern of local paths; in a URI the marks belong to names and settings."""
+    return "://" not in place and any(mark in place for mark in _GLOB)
+
+
+def _without_settings(place: str) -> str:
+    """A URI without the settings of its store."""
+    return place.partition("?")[0] if "://" in place else place
 
 
 def without_suffix(name: str) -> str:

@@ -51,8 +51,9 @@ def _row(video: VideoFile, number: int, cue: Subtitle) -> Row:
 
 
 def _beside(video: VideoFile) -> Location:
+    file = locate(video.uri)
     for suffix in SUFFIXES:
-        place = locate(without_suffix(video.uri) + suffix)
+        place = file.parent / f"{without_suffix(file.name)}{suffix}"
         if storage.exists(place):
             return place
     raise UnusableError(Reason.MISSING_FILE, f"there is no {' or '.join(SUFFIXES)} file beside {video.uri}")
