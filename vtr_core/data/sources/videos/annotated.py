@@ -5,12 +5,12 @@ from typing import Literal, get_args
 
 from vtr_core.data.sources.annotated.data_sets import AnnotatedDataSet, read_annotated
 from vtr_core.data.sources.annotated.video import AnnotatedVideo
-from vtr_core.data.sources.howto100m.narration import Narration, read_narrations
+from vtr_core.data.sources.howto100m.narration import Narration, Rows, read_all, read_narrations
 from vtr_core.data.sources.howto100m.segments import merge, usable
 from vtr_core.data.sources.kept import TEST
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.pairs.rows import PairRow
-from vtr_core.data.sources.reasons import UnusableError
+from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, VideoEntry
 from vtr_core.data.sources.videos.captioned import CaptionedVideo
 from vtr_core.data.sources.videos.inventory import Inventory
@@ -40,11 +40,7 @@ def _entries(
 ) -> Iterator[VideoEntry]:
     match name:
         case "youcook2" | "howto100m":
-            is_test = name == "youcook2"
-            for video_id, narration in read_narrations(annotations):
-                rows = tuple(_narrated(video_id, narration, 0.0 if is_test else MIN_TIME_S, drops))
-                uri = inventory.by_id(video_id)
-                yield VideoEntry(video_id, CaptionedVideo(uri, rows, is_test), TEST if is_test else None)
+            yield from _narrated(inventory, name, annotations, drops)
         case _:
             for video in read_annotated(name, annotations, drops):
                 rows = tuple(_captions(video, f"{annotations}, {video.video_id}", drops))
@@ -68,13 +64,31 @@ def _captions(video: AnnotatedVideo, where: str, drops: Drops) -> Iterator[PairR
         yield PairRow(video.video_id, video.video_id, video.split, None, video.end, caption, (video.video_id,))
 
 
-def _narrated(video_id: str, narration: Narration, min_time: float, drops: Drops) -> Iterator[PairRow]:
-    rows = narration.read()
+def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Drops) -> Iterator[VideoEntry]:
+    """The narrated videos; of HowTo100M those that are there, whose narrations alone are read, together."""
+    is_test = name == "youcook2"
+    listed = [one for one in read_narrations(annotations) if is_test or _is_there(inventory, one[0], drops)]
+    read = read_all(narration for _, narration in listed)
+    for (video_id, narration), captions in zip(listed, read, strict=True):
+        rows = tuple(_clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops))
+        yield VideoEntry(video_id, CaptionedVideo(inventory.by_id(video_id), rows, is_test), TEST if is_test else None)
+
+
+def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:
+    """Whether a video is listed; others are counted."""
+    if video_id in inventory:
+        return True
+    drops.drop(Reason.MISSING_FILE, f"there is no video {video_id[:80]!r} in {inventory.place}")
+    return False
+
+
+def _clips(video_id: str, narration: Narration, captions: Rows, min_time: float, drops: Drops) -> Iterator[PairRow]:
+    where = f"{narration.where}, {video_id}"
     if not narration.timed:
-        for _, _, text in rows:
-            yield PairRow(video_id, video_id, None, None, None, str(text), (video_id,))
+        for _, text in worded_captions((text for _, _, text in captions), where, drops):
+            yield PairRow(video_id, video_id, None, None, None, text, (video_id,))
         return
-    segments = usable(rows, f"{narration.where}, {video_id}", drops)
+    segments = usable(captions, where, drops)
     for segment in merge(segments, min_time) if min_time else segments:
         clip_id = f"{video_id}:{segment.start}-{segment.end}"
         yield PairRow(clip_id, video_id, None, segment.start, segment.end, segment.text.strip(), (video_id,))
