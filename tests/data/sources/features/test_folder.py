@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from vtr_core.data.sources.features.folder import FeatureFolder
+from vtr_core.data.sources.features.folder import FAULTS, FeatureFolder
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
 from vtr_core.storage import locate
@@ -46,6 +46,20 @@ def test_a_folder_without_a_readable_file_is_an_error_with_the_first_fault(folde
         FeatureFolder(folder, "max").dim(["x", "broken"])
     with pytest.raises(InputError, match="none is named"):
         FeatureFolder(folder, "max").dim([])
+
+
+def test_a_folder_that_is_not_there_is_told_after_a_few_names(folder, monkeypatch):
+    def endless(most):
+        for number in range(most + 1):
+            assert number < most
+            yield f"gone{number}"
+
+    with pytest.raises(InputError, match=r"no feature file in .*mistyped can be used"):
+        FeatureFolder(folder / "mistyped", "max").dim(endless(FAULTS))
+    monkeypatch.setattr("vtr_core.data.sources.features.folder.MOST_FAULTS", 300)
+    with pytest.raises(InputError, match="no feature file"):
+        FeatureFolder(folder, "max").dim(endless(300))
+    assert FeatureFolder(folder, "max").dim([f"gone{number}" for number in range(299)] + ["b"]) == 5
 
 
 def test_another_dimension_is_told_with_the_file_and_both_numbers(folder):

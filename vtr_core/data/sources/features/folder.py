@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from vtr_core import storage
 from vtr_core.data.sources.features.npy import FeatureArray, read_feature
 from vtr_core.data.sources.features.pooling import Pool, l2, pool, pooled_dim, window
 from vtr_core.data.sources.names import check_id, check_path, is_elsewhere
@@ -20,6 +21,9 @@ T = TypeVar("T", bound=Hashable)
 
 PROBES = 5
 """Number of readable files whose most frequent dimension is the folder's, so that a single odd file is ignored."""
+FAULTS, MOST_FAULTS = 100, 100_000
+"""Numbers of names without a readable file, before the first one, after which it is asked whether the folder is there,
+and after which none is expected; a request each on object stores. A list of a million videos may have few files."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,23 @@ class FeatureFolder:
 def commonest(folder: Location, names: Iterable[str], probe: Callable[[str], T]) -> T:
     """The commonest `probe(name)` among the first PROBES files of `names` in `folder` that can be read.
 
-    Raises InputError, with the first fault, where none can.
+    Raises InputError, with the first fault, where none can, or none of the first MOST_FAULTS.
     """
     faults: list[str] = []
-    found = Counter(islice(_readable(names, probe, faults), PROBES))
+    found = Counter(islice(_readable(folder, names, probe, faults), PROBES))
     if not found:
         reason = faults[0] if faults else "none is named"
         raise InputError(f"no feature file in {folder} can be used ({reason}); give the folder of the files")
     return found.most_common(1)[0][0]
 
 
-def _readable(names: Iterable[str], probe: Callable[[str], T], faults: list[str]) -> Iterator[T]:
+def _readable(folder: Location, names: Iterable[str], probe: Callable[[str], T], faults: list[str]) -> Iterator[T]:
+    has_any = False
     for name in names:
         try:
             yield probe(name)
+            has_any = True
         except UnusableError as fault:
             faults.append(str(fault))
+            if not has_any and (len(faults) >= MOST_FAULTS or (len(faults) == FAULTS and not storage.exists(folder))):
+                return
