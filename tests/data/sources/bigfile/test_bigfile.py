@@ -14,7 +14,7 @@ from vtr_core.data.sources.bigfile.tgif import Tgif
 from vtr_core.data.sources.bigfile.trecvid import Trecvid
 from vtr_core.data.sources.source import Drops
 from vtr_core.errors import InputError
-from vtr_core.storage import locate
+from vtr_core.storage import StorageError, locate
 from vtr_core.storage.big_file import BigFile
 
 NAMES = ["v1_10", "v1_2", "v_2_0", "v1_0"]
@@ -103,3 +103,14 @@ def test_files_that_do_not_go_together_are_named(file: str, content: str, messag
 def test_a_folder_without_the_files_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"give a folder of feature\.bin, shape\.txt, id\.txt"):
         BigFileVideos(feature_folder=str(tmp_path)).features()
+
+
+def test_a_fault_of_the_store_is_one_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> np.ndarray:
+        raise OSError("the store is gone")
+
+    source = BigFileVideos(feature_folder=big_file(tmp_path / "f"))
+    source.videos(Drops())
+    monkeypatch.setattr(BigFile, "read", failing)
+    with pytest.raises(StorageError, match=r"feature\.bin, v1 cannot be read \(the store is gone\)"):
+        written(source, tmp_path / "d", IngestOptions())

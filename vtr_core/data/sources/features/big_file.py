@@ -12,6 +12,7 @@ from vtr_core.data.sources.features.npy import check_values
 from vtr_core.data.sources.features.pooling import to_float16
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.errors import InputError
+from vtr_core.storage import StorageError
 from vtr_core.storage.big_file import BigFile
 
 
@@ -51,11 +52,17 @@ class BigFileFrames:
         return self.names
 
     def read(self, video_id: str) -> Float16[np.ndarray, "frames dim"]:
-        """The frames of a video; UnusableError where it has none, or values that float16 cannot hold."""
+        """The frames of a video; UnusableError where it has none, or values that float16 cannot hold.
+
+        StorageError where the file cannot be read, which is no fault of the video.
+        """
         if video_id not in self.names:
             raise UnusableError(Reason.MISSING_FILE, f"{self.file.location / 'id.txt'} has no frame of {video_id}")
         where = f"{self.file.location / 'feature.bin'}, {video_id}"
-        frames = self.file.read(self.names[video_id])
+        try:
+            frames = self.file.read(self.names[video_id])
+        except OSError as error:
+            raise StorageError(f"{where} cannot be read ({error}); run the same command again to resume") from error
         check_values(frames, where)
         found = to_float16(frames, where)
         assert found.dtype == FEATURE_DTYPE
