@@ -114,3 +114,12 @@ def test_a_fault_of_the_store_is_one_of_reading(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(BigFile, "read", failing)
     with pytest.raises(StorageError, match=r"feature\.bin, v1 cannot be read \(the store is gone\)"):
         written(source, tmp_path / "d", IngestOptions())
+
+
+def test_a_caption_goes_on_after_separators_that_end_no_line(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_bytes("v1#0 a man\u2028runs\r\n\nv1#1 he\u0085runs".encode())
+    source = BigFileVideos(feature_folder=big_file(tmp_path / "f"), captions_file=str(tmp_path / "c.txt"))
+    (video,) = source.videos(Drops(strict=True))
+    assert video.content == ("a man\u2028runs", "he\u0085runs")
+    with pytest.raises(InputError, match=r"there is no file .*gone\.txt; give a text file in UTF-8"):
+        BigFileVideos(feature_folder=str(tmp_path / "f"), captions_file=str(tmp_path / "gone.txt")).videos(Drops())

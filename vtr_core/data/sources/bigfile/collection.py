@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from vtr_core import storage
 from vtr_core.config.settings import SourceSettings
 from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.big_file import BigFileFrames
+from vtr_core.data.sources.files.annotation_text import read_lines
 from vtr_core.data.sources.names import check_id
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.data.sources.source import Drops, Video, VideoEntry
-from vtr_core.errors import InputError
 from vtr_core.storage import locate
 from vtr_core.storage.big_file import BigFile
 from vtr_core.text.tokens.vocabulary import tokenise
@@ -90,10 +89,7 @@ class BigFileVideos(SourceSettings):
 
 def caption_lines(uri: str) -> list[str]:
     """The non-empty lines of a text file; InputError where it cannot be read."""
-    try:
-        return [line for line in storage.read_bytes(locate(uri)).decode("utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{uri} cannot be read ({error}); give a text file of captions in UTF-8") from error
+    return [line for line in read_lines(locate(uri)) if line.strip()]
 
 
 def _cut(line: str) -> tuple[str | None, str]:
