@@ -1,5 +1,6 @@
 """A trial hands out its validations one by one, ends once, and gives its folder back; training is played here."""
 
+import math
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -132,4 +133,15 @@ def test_a_trial_that_pauses_ends_early(
     monkeypatch.setattr(module, "fit", play)
     trial = Trial(folder, {}, pauses=True)
     assert trial.next().finished is finished
+    trial.stop()
+
+
+def test_the_objective_is_the_best_that_is_a_number(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(_: Job, on_report: Callable[[dict[str, Any]], None], should_stop: Callable[[], bool]) -> None:
+        for step, value in ((2, math.nan), (4, 40.0), (6, math.nan)):
+            on_report(validation(step, value))
+
+    trial = started(folder, monkeypatch, play)
+    trial.next()
+    assert [trial.next().objective for _ in range(2)] == [40.0, 40.0]
     trial.stop()

@@ -1,5 +1,6 @@
 """One trial of a sweep: a training in a thread, whose validations are returned one by one."""
 
+import math
 import queue
 import threading
 import time
@@ -150,7 +151,8 @@ class Trial:
     def _note(self, report: Mapping[str, Any]) -> Standing:
         step, value = int(report["step"]), float(report[self._metric])
         before = self._standing.objective if self._standing else value
-        self._standing = Standing(step, self._epoch(step), value, max(before, value), finished=False)
+        best = max((one for one in (before, value) if not math.isnan(one)), default=value)
+        self._standing = Standing(step, self._epoch(step), value, best, finished=False)
         return self._standing
 
     def _is_early_end(self, standing: Standing) -> bool:

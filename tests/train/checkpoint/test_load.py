@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import math
 import pickle
 import shutil
 from collections.abc import Callable
@@ -218,6 +219,19 @@ def test_the_best_validation_is_the_highest_and_the_first_of_equals() -> None:
     for step, value in enumerate([1.0, 3.0, 3.0, 2.0], 1):
         progress = judge(dataclasses.replace(progress, step=step), {"m": value}, "m")
     assert (progress.best_step, progress.best_value, progress.flat_validations) == (2, 3.0, 2)
+
+
+def test_nan_is_never_the_best_validation(tmp_path: Path) -> None:
+    progress, folder = Progress(), RunFolder.at(str(tmp_path / "run"))
+    for step, value in enumerate([math.nan, 1.0, math.nan, 2.0], 1):
+        progress = judge(dataclasses.replace(progress, step=step), {"m": value}, "m")
+        folder.save(checkpoint(progress), keep=1)
+        best = json.loads((tmp_path / "run" / "checkpoints" / "best.json").read_text())["checkpoint"]
+        assert best == f"step-{[1, 2, 2, 4][step - 1]:08d}"
+    assert (progress.best_step, progress.best_value, progress.flat_validations) == (4, 2.0, 0)
+    first = judge(Progress(step=1), {"m": math.nan}, "m")
+    assert (first.best_step, first.best_value, first.flat_validations) == (None, None, 1)
+    assert judge(Progress(step=2, best_value=math.nan, best_step=1), {"m": 1.0}, "m").best_step == 2
 
 
 def test_a_plateau_is_so_many_validations_without_a_gain_since_the_last_one() -> None:

@@ -9,6 +9,7 @@ owner/              who writes the folder (vtr_core.train.fleet.lease)
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -125,12 +126,12 @@ class RunFolder:
         self._name_best()
 
     def _name_best(self) -> str | None:
-        """Write the complete checkpoint with the best validation to `best.json`; the first one of equals."""
+        """Write the complete checkpoint with the best validation to `best.json`; the first one of equals, NaN last."""
         values = {place.name: _validation(place) for place in complete_checkpoints(self.checkpoints)}
         known = {name: value for name, value in values.items() if value is not None}
         if not known:
             return None
-        name = max(known, key=known.__getitem__)
+        name = max(known, key=lambda name: (not math.isnan(known[name]), known[name]))
         best = {"checkpoint": name, "value": known[name]}
         file = self.checkpoints / "best.json"
         if not storage.exists(file) or storage.read_bytes(file) != _json(best):

@@ -1,5 +1,6 @@
 """The best validation, the number of validations since then, and the number of plateaus."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
@@ -15,7 +16,8 @@ def judge(
     plateau_patience: int | None = None,
     plateau: Literal["flat", "old_rate"] = "flat",
 ) -> Progress:
-    """`progress` updated with this step's validation; higher is better, an equal value is no improvement.
+    """`progress` updated with this step's validation; higher is better, an equal value is no improvement,
+    and NaN is none over anything.
 
     flat: a plateau is reached after `plateau_patience` validations without improvement since the best one, or since the
     last plateau.
@@ -27,10 +29,16 @@ def judge(
         raise ConfigError(f"training.metric is {metric!r}; this validation set gives {given}")
     value = values[metric]
     progress = replace(progress, value=float(value), rate_age=progress.rate_age + 1)
-    if progress.best_value is None or value > progress.best_value:
+    if _is_better(value, progress.best_value):
         return replace(progress, best_value=value, best_step=progress.step, flat_validations=0, flat_at_rate=0)
     flat = replace(progress, flat_validations=progress.flat_validations + 1, flat_at_rate=progress.flat_at_rate + 1)
     waited = flat.flat_at_rate if plateau == "flat" else flat.rate_age
     if plateau_patience is None or waited < plateau_patience:
         return flat
     return replace(flat, flat_at_rate=0, rate_age=0, plateaus=flat.plateaus + 1)
+
+
+def _is_better(value: float, best: float | None) -> bool:
+    if best is None or math.isnan(best):
+        return not math.isnan(value)
+    return value > best
