@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from vtr_core.data.records.clip_schema import CLIP_COLUMNS
 from vtr_core.data.records.picture_schema import FRAME_COLUMNS, IMAGE_COLUMNS
-from vtr_core.data.records.video_schema import STEP_COLUMNS, VIDEO_COLUMNS
+from vtr_core.data.records.video_schema import VIDEO_COLUMNS
 from vtr_core.errors import ConfigError
 
 _COLUMNS = frozenset(
-    name for columns in (CLIP_COLUMNS, VIDEO_COLUMNS, STEP_COLUMNS, IMAGE_COLUMNS, FRAME_COLUMNS) for name, _ in columns
+    name for columns in (CLIP_COLUMNS, VIDEO_COLUMNS, IMAGE_COLUMNS, FRAME_COLUMNS) for name, _ in columns
 )
 _MADE_OF_THEM = frozenset(("frames", "pixels", "tokens", "candidate_tokens", "step", "replaced"))
 """What batches hold beside features."""
