@@ -3,17 +3,25 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS
 from benchmarks.capsule_ablation.worlds import World
-from benchmarks.comparison.search import Searched
-from benchmarks.comparison.search import search as search_trials
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row after its search: what each trial found on validation data, which one was best, its seeds' test figures."""
+
+    trials: Mapping[str, float]
+    best: str
+    figures: Mapping[str, Sequence[float]]
+    """Of the world's metrics, on test data by seed."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class OutOfTime(Exception):
     """A training would have begun too late."""
 
 
-def finished_rows(names: Sequence[str], world: World, data: str, out: str, effort: Effort) -> dict[str, Searched]:
+def finished_rows(names: Sequence[str], world: World, data: str, out: str, effort: Effort) -> dict[str, Row]:
     """The rows that are finished, or are when the time is over."""
     found = {}
     for row in names:
@@ -39,7 +47,7 @@ def finished_rows(names: Sequence[str], world: World, data: str, out: str, effor
     return found
 
 
-def search(row: str, world: World, data: str, out: str, effort: Effort) -> Searched:
+def search(row: str, world: World, data: str, out: str, effort: Effort) -> Row:
     """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin too late."""
 
     def train(trial: str, seeds: int) -> Mapping[str, Sequence[float]]:
@@ -49,8 +57,10 @@ def search(row: str, world: World, data: str, out: str, effort: Effort) -> Searc
             raise OutOfTime
         return _trained(variant, row_config(row, trial, world, effort.steps), data, out, seeds)
 
-    found = search_trials(TRIALS, train, f"val/{world.shown[-1]}", effort.seeds)
-    return replace(found, figures={name: found.figures[f"test/{name}"] for name in world.shown})
+    trials = {trial: train(trial, 1)[f"val/{world.shown[-1]}"][0] for trial in TRIALS}
+    best = max(trials, key=lambda trial: trials[trial])
+    figures = [train(best, count) for count in range(1, effort.seeds + 1)][-1]
+    return Row(trials, best, {name: figures[f"test/{name}"] for name in world.shown})
 
 
 def _trained(variant: str, config: TrainConfig, data: str, out: str, seeds: int) -> Mapping[str, Sequence[float]]:

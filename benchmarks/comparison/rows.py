@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from benchmarks.comparison.paired import Difference, paired, plus_minus
-from benchmarks.comparison.search import Searched, search
 from benchmarks.machine import processor, versions
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
@@ -40,8 +38,6 @@ class World:
     """What `Results.chance` holds the figures of."""
     note: str = ""
     """What all rows have in common, for the page."""
-    trials: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Settings that every row is searched over, by name."""
 
 
 def run_rows(
@@ -66,29 +62,6 @@ def run_rows(
     return read_results(out, list(world.rows), test_sets, seeds)
 
 
-def search_rows(
-    world: World, data: Mapping[str, str], out: str, seeds: int, changes: Mapping[str, object], experiment: str
-) -> tuple[Results, dict[str, Searched]]:
-    """As `run_rows`, with every row at that one of `world.trials` which finds most on validation data with seed 0."""
-    sets = [TestSet("val", data["val"], world.kind), TestSet(world.name, data["test"], world.kind)]
-    chance: dict[str, float] = {}
-
-    def searched(row: str) -> Searched:
-        def train(trial: str, count: int) -> Mapping[str, Sequence[float]]:
-            config = override(preset(world.preset), {**changes, **world.rows[row], **world.trials[trial]})
-            variant = f"{row}/{trial}"
-            Sweep(out, data["train"], data["val"], sets, count, experiment).run(variant, config)
-            results = read_results(out, [variant], sets, count)
-            chance.update(results.chance)
-            return results.figures[variant]
-
-        return search(world.trials, train, f"val/{world.compared}", seeds)
-
-    found = {row: searched(row) for row in world.rows}
-    figures = {row: {name: tuple(values) for name, values in one.figures.items()} for row, one in found.items()}
-    return Results(figures, chance), found
-
-
 def compare(world: World, results: Results) -> list[Difference]:
     """The world's claims, each as the difference in `world.compared` of runs with the same seed."""
     metric = f"{world.name}/{world.compared}"
@@ -98,24 +71,14 @@ def compare(world: World, results: Results) -> list[Difference]:
     ]
 
 
-def write(
-    world: World, results: Results, name: str, command: str, searched: Mapping[str, Searched] = MappingProxyType({})
-) -> None:
-    """Print the world's page, and write it to benchmarks/results with its figures, as `name`.md and `name`.json.
-
-    searched: by row, where rows were searched.
-    """
+def write(world: World, results: Results, name: str, command: str) -> None:
+    """Print the world's page, and write it to benchmarks/results with its figures, as `name`.md and `name`.json."""
     differences, numbers = compare(world, results), versions("torch", "ray", "numpy")
     origin = f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n"
-    page = f"{markdown(world, results, searched)}\n{origin}"
+    page = f"{markdown(world, results)}\n{origin}"
     record = {
         "figures": results.figures,
         "chance": results.chance,
-        **(
-            {"search": {row: {"trials": one.trials, "best": one.best} for row, one in searched.items()}}
-            if searched
-            else {}
-        ),
         "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
         "machine": processor(),
         "versions": numbers,
@@ -127,20 +90,9 @@ def write(
     print(page)
 
 
-def markdown(world: World, results: Results, searched: Mapping[str, Searched] = MappingProxyType({})) -> str:
-    """The rows, their searches, the claims about them, and what ± stands for."""
-    tables = [*_rows(world, results), "", *_searches(world, searched), *_claims(world, results)]
-    return "\n".join([*tables, "", SPREADS, ""])
-
-
-def _searches(world: World, searched: Mapping[str, Searched]) -> list[str]:
-    if not searched:
-        return []
-    what = f"{world.metrics[world.compared]} on validation data, one seed"
-    lines = [f"| {what} | {' | '.join(world.trials)} | chosen |", f"|---|{'---:|' * len(world.trials)}---|"]
-    for row, one in searched.items():
-        lines.append(f"| {row} | {' | '.join(f'{value:.1f}' for value in one.trials.values())} | {one.best} |")
-    return [*lines, ""]
+def markdown(world: World, results: Results) -> str:
+    """The rows, the claims about them, and what ± stands for."""
+    return "\n".join([*_rows(world, results), "", *_claims(world, results), "", SPREADS, ""])
 
 
 def _rows(world: World, results: Results) -> list[str]:

@@ -68,12 +68,13 @@ class Learner:
         What it stores in buffers, such as a threshold, is stored in the trained model as well: an average takes its
         buffers from there with the next update.
         """
-        before = {name: buffer.clone() for name, buffer in self.evaluated.named_buffers()}
+        if self._average is None:
+            return evaluate(self._bare)
+        before = [buffer.clone() for buffer in self.evaluated.buffers()]
         metrics = evaluate(self.evaluated)
-        trained = dict(self._bare.named_buffers())
-        for name, buffer in self.evaluated.named_buffers():
-            if not torch.equal(buffer, before[name]):
-                trained[name].copy_(buffer)
+        for trained, found, earlier in zip(self._bare.buffers(), self.evaluated.buffers(), before, strict=True):
+            if not torch.equal(found, earlier):
+                trained.copy_(found)
         return metrics
 
     def set_learning_rate(self, rate: float) -> None:
