@@ -8,6 +8,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from pipelines.extract.extractor import extractor
 from pipelines.extract.flags import ExtractFlags
 from pipelines.extract.ranges import check_ranges
+from pipelines.ingest.vocabulary import caption_length, words_of_data_set
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,17 +63,18 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     check_ranges(flags)
     decoder, why = chosen_decoder(flags.decoder)
     source = _source(flags, decoder)
+    words = _given_words(flags)
     check_writable(locate(flags.out))
     options = IngestOptions(
         splits=flags.splits,
         seed=flags.split_seed,
-        max_words=flags.max_words,
+        max_words=flags.max_words or caption_length(flags.vocabulary) or 20,
         min_count=flags.min_count,
         videos_per_shard=flags.videos_per_shard or (16 if flags.records == "frames" else 128),
         strict=flags.strict,
     )
     print(f"extract: listing videos and words; {why}", flush=True)
-    plan = plan_ingest(source, locate(flags.out), _pieces(flags), options, flags.word_vectors)
+    plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
     tell_empty_splits(plan)
     if is_complete(plan):
         print("  it is there already, complete")
@@ -87,12 +89,18 @@ def extract(flags: ExtractFlags) -> "IngestResult":
         raise
 
 
-def _pieces(flags: ExtractFlags) -> "WordTable | None":
-    """The vocabulary of --clip-merges."""
+def _given_words(flags: ExtractFlags) -> "WordTable | None":
+    """The vocabulary of --vocabulary or --clip-merges."""
     from vtr_core.data.shards.word_table import WordTable
     from vtr_core.text.tokens.byte_pairs import read_byte_pairs
     from vtr_core.text.tokens.vocabulary import Vocabulary
 
+    if flags.vocabulary is not None:
+        if flags.clip_merges is not None or flags.word_vectors is not None or flags.min_count != 1:
+            raise ConfigError(
+                "--vocabulary takes all words of that data set; leave out --word-vectors, --clip-merges and --min-count"
+            )
+        return words_of_data_set(flags.vocabulary, frames=flags.records == "frames")
     if flags.clip_merges is None:
         return None
     if flags.records != "frames" or flags.word_vectors is not None or flags.min_count != 1:

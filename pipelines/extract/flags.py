@@ -62,10 +62,14 @@ class ExtractFlags:
     word_vectors: str | None = None
     """word2vec (binary or text) or GloVe file, or BigFile folder (feature.bin, shape.txt, id.txt); without it, word
     vectors are trained with the model."""
+    vocabulary: str | None = None
+    """Use the vocabulary and word vectors of this data set instead; data sets that are trained on together or are in
+    one index have one vocabulary."""
     min_count: int = 1
     """Minimum number of occurrences of a vocabulary word (without --word-vectors)."""
-    max_words: int = 20
-    """Captions are cut after this number of words."""
+    max_words: int | None = None
+    """Captions are cut after this number of words (default: 20, or as many as those of the data set of
+    --vocabulary)."""
     clip_merges: str | None = None
     """With --records frames: CLIP's file of merges (bpe_simple_vocab_16e6.txt.gz or merges.txt), for captions in the
     pieces of words of published weights; --max-words counts pieces, without start and end (CLIP4Clip: 30, CLIP: 75)."""

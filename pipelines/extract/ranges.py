@@ -6,11 +6,14 @@ from vtr_core.errors import ConfigError
 
 def check_ranges(flags: ExtractFlags) -> None:
     """ConfigError for a number out of its range, naming the flag."""
-    counts = {"--max-words": flags.max_words, "--min-count": flags.min_count, "--decoder-bytes": flags.decoder_bytes}
-    if flags.videos_per_shard is not None:
-        counts["--videos-per-shard"] = flags.videos_per_shard
+    counts = {
+        "--max-words": flags.max_words,
+        "--min-count": flags.min_count,
+        "--decoder-bytes": flags.decoder_bytes,
+        "--videos-per-shard": flags.videos_per_shard,
+    }
     for name, count in counts.items():
-        if count < 1:
+        if count is not None and count < 1:
             raise ConfigError(f"{name} is {count}; it must be 1 or more")
     if not flags.seconds > 0:
         raise ConfigError(f"--seconds is {flags.seconds:g}; it must be above 0")

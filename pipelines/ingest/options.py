@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.arguments import check_counts
 from pipelines.ingest.flags import IngestFlags
+from pipelines.ingest.vocabulary import caption_length, words_of_data_set
 from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
             raise ConfigError(f"--max-words is {flags.max_words}; it must be at least 1, or longest")
         max_words: int | None = flags.max_words
     else:
-        max_words = _length_of(flags.vocabulary) if flags.max_words is None else None
+        max_words = caption_length(flags.vocabulary) if flags.max_words is None else None
         max_words = max_words or (None if words["uncut"] else 20)
     return IngestOptions(
         splits=flags.splits,
@@ -51,13 +52,6 @@ def ingest_options(flags: IngestFlags) -> "IngestOptions":
     )
 
 
-def _length_of(vocabulary: str | None) -> int | None:
-    """The caption length of the data set of --vocabulary: data sets are trained on as one where theirs are equal."""
-    from vtr_core.data.manifest import Manifest, data_set
-
-    return None if vocabulary is None else Manifest.load(data_set(vocabulary, "train")).schema.max_words
-
-
 def _asked(name: str | None) -> dict[str, Any]:
     """The caption settings of a preset."""
     from vtr_core.run.presets import preset
@@ -67,21 +61,13 @@ def _asked(name: str | None) -> dict[str, Any]:
 
 def given_words(flags: IngestFlags) -> "WordTable | None":
     """The vocabulary of the data set of --vocabulary."""
-    from vtr_core.data.manifest import Manifest, data_set
-    from vtr_core.data.shards.word_table import WordTable
-
     if flags.vocabulary is None:
         return None
     if flags.word_vectors is not None:
         raise ConfigError("give --vocabulary or --word-vectors, not both")
     if flags.tagger is not None:
         raise ConfigError("--vocabulary brings its tagger; leave out --tagger")
-    words = WordTable.load(Manifest.load(data_set(flags.vocabulary, "train")))
-    if words.vocabulary.pairs is not None:
-        raise ConfigError(
-            f"the vocabulary of {flags.vocabulary} is of CLIP's pieces of words, for --records frames of vtr extract; "
-            "give the --vocabulary of another data set"
-        )
+    words = words_of_data_set(flags.vocabulary)
     if flags.tokenizer not in (None, words.vocabulary.tokenizer):
         raise ConfigError(
             f"the vocabulary of {flags.vocabulary} is of {words.vocabulary.tokenizer}, not of {flags.tokenizer}; "

@@ -178,12 +178,12 @@ def _joined(parts: list[Manifest], weights: list[int]) -> Manifest:
         if part.schema != first.schema:
             raise DatasetError(
                 f"{part.uri} has other columns or lengths of captions ({part.schema.max_words} words) than {first.uri} "
-                f"({first.schema.max_words} words); ingest it with the same features and --vocabulary {first.uri}, "
+                f"({first.schema.max_words} words); make it with the same features and --vocabulary {first.uri}, "
                 "which gives it the same length, or both with one --max-words"
             )
         if part.vocabulary.fingerprint != first.vocabulary.fingerprint:
             raise DatasetError(
-                f"{part.uri} has another vocabulary than {first.uri}; ingest it with --vocabulary {first.uri}"
+                f"{part.uri} has another vocabulary than {first.uri}; make it with --vocabulary {first.uri}"
             )
     repeated = [part for part, weight in zip(parts, weights, strict=True) for _ in range(weight)]
     return Manifest(

@@ -19,7 +19,7 @@ from tests.builders.small_videos import grey_video
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.binary_columns import as_rows, as_sequences
 from vtr_core.data.sources.kept import KEPT
-from vtr_core.errors import ConfigError, InputError, RunConflict
+from vtr_core.errors import ConfigError, DatasetError, InputError, RunConflict
 from vtr_core.extraction import in_process, on_ray
 from vtr_core.extraction.features import Extracted
 from vtr_core.extraction.shards import Progress
@@ -334,3 +334,21 @@ def test_ray_gives_what_one_process_gives(
     there = extract(replace(flags(films, captions, tmp_path / "ray", thumbnails=True), workers=None))
     assert [one.fingerprint for one in here.manifests] == [one.fingerprint for one in there.manifests]
     assert here.drops.counts == there.drops.counts
+
+
+def test_a_second_extraction_takes_the_words_of_the_first(films: Path, tmp_path: Path) -> None:
+    """So that they are trained together, or are in one index; without it joining them says what to do."""
+    first = extract(flags(films, table(tmp_path, GOOD[0]), tmp_path / "first", max_words=7)).manifests[0]
+    more = table(tmp_path, *GOOD[1:], name="more.jsonl")
+    extract(flags(films, more, tmp_path / "alone", max_words=7))
+    together = f"{first.uri} + {tmp_path / 'alone'}"
+    with pytest.raises(DatasetError, match=rf"has another vocabulary than .*; make it with --vocabulary {first.uri}"):
+        Manifest.load(together)
+    extract(flags(films, more, tmp_path / "second", vocabulary=str(tmp_path / "first")))
+    assert Manifest.load(f"{first.uri} + {tmp_path / 'second'}").rows == 3
+
+
+@pytest.mark.parametrize("other", [{"min_count": 2}, {"word_vectors": "vectors.txt"}, {"clip_merges": "merges.txt"}])
+def test_a_vocabulary_is_all_the_words(other: dict[str, object], films: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--vocabulary takes all words of that data set; leave out"):
+        extract(flags(films, table(tmp_path, *GOOD), tmp_path / "data", vocabulary=str(tmp_path / "first"), **other))

@@ -1,5 +1,6 @@
 """Frames that are given are encoded as evaluation encodes stored ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,17 @@ def test_captions_are_stored_in_clips_pieces(films: Manifest, model: vtr_core.Mo
     assert isinstance(inner, Clip4Clip)
     assert len(inner.clip.token_embedding.weight) == 2 * 256 + len(PAIRS.merges) + 2
     assert model.encode_text("The MAN's xyz").present[TEXT].tolist() == [True]
+
+
+def test_only_frames_take_the_pieces_of_another_data_set(films: Manifest, tmp_path: Path) -> None:
+    folder = Path(films.uri).parent
+    flags = ExtractFlags(
+        str(folder), str(tmp_path / "out"), str(folder / "clips.csv"), vocabulary=films.uri, workers=0, records="frames"
+    )
+    (manifest,) = extract(flags).manifests
+    assert manifest.vocabulary == films.vocabulary
+    with pytest.raises(ConfigError, match="is of CLIP's pieces of words, for --records frames"):
+        extract(replace(flags, out=str(tmp_path / "clips"), records="clips"))
 
 
 def test_given_frames_have_the_vectors_of_evaluation(films: Manifest, model: vtr_core.Model) -> None:

@@ -73,7 +73,10 @@ def _json_rows(location: Location, required: Collection[Collection[str]]) -> Ite
         for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), start=1):
             if not line.strip():
                 continue
-            row = parse_json(line)
+            try:
+                row = parse_json(line)
+            except ValueError as error:
+                raise InputError(f"{location}, line {number}: {line.strip()[:40]!r} is no JSON ({error})") from error
             if not isinstance(row, dict):
                 raise InputError(f"{location}, line {number}: a JSON object is needed, not {line.strip()[:40]!r}")
             columns_of(location, row, required)
