@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.cli import run
 from tests.builders.made_faces import made_faces
+from tests.builders.small_videos import grey_video
 from tests.distribution.readme_walk import WALKED
 from tests.fuzz.worlds import WORLDS
 from vtr_core.data.manifest import splits
@@ -63,6 +64,19 @@ def write_inputs(root: Path) -> None:
             np.save(root / folder / f"video{number}.npy", draw.standard_normal(shape).astype(np.float32))
 
 
+def extract_films() -> None:
+    """Rows of the places of frames, as the page of MUSE makes them."""
+    folder = Path("films")
+    folder.mkdir()
+    for number in range(20):
+        grey_video(folder / f"{number}.mp4", [0.0, 0.5, 1.0])
+    rows = [f"clip{number},a grey film {number},{number}.mp4" for number in range(20)]
+    (folder / "clips.csv").write_text("\n".join(["id,caption,video", *rows]))
+    given = ["--captions", "films/clips.csv", "--recipe", "imagenet-lite-tokens", "--records", "videos"]
+    shares = ["--splits", "train", ".6", "val", ".2", "test", ".2"]
+    run("extract", ["films", *given, "--out", "data/films", *shares, "--workers", "0"])
+
+
 def ingest_test_sets(root: Path) -> None:
     """As the table of adapters says: youcook2 and msrvtt into splits below --out, howto100m and crosstask into it."""
     cook = root / "raw" / "youcook2"
@@ -82,6 +96,7 @@ def test_they_work_one_after_the_other(
     monkeypatch.chdir(tmp_path)
     write_inputs(tmp_path)
     ingest_test_sets(tmp_path)
+    extract_films()
     failed = {}
     for words in WALKED:
         try:

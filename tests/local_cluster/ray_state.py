@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from vtr_core.errors import ClusterError
+
 
 def head_state(address: str) -> Any:
     """A client of the state that the head at `address` (host:port) holds."""
@@ -11,8 +13,13 @@ def head_state(address: str) -> Any:
 
 
 def living_nodes(head: Any) -> dict[str, str]:
-    """{node id: name} of the nodes that a head counts among the living."""
-    found = head.get_all_node_info(timeout=5)
+    """{node id: name} of the nodes that a head counts among the living; ClusterError where it does not answer."""
+    from ray.exceptions import RpcError
+
+    try:
+        found = head.get_all_node_info(timeout=5)
+    except RpcError as error:
+        raise ClusterError(f"the head does not answer: {error}") from error
     return {node_id.hex(): info.node_name for node_id, info in found.items() if info.state == 0}
 
 

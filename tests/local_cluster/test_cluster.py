@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ray.exceptions import RpcError
 
 from tests.local_cluster import naming, network, processes
 from tests.local_cluster.cluster import LocalCluster, LocalNode, orphans, remove
@@ -115,3 +117,19 @@ def test_a_node_whose_start_fails_is_started_again(own_root: Path, monkeypatch: 
         assert tried.exists()
     finally:
         cluster.close()
+
+
+def test_a_head_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine with much else to do: Ray's client gives up within seconds."""
+    answers = iter([RpcError("Timed out while waiting for GCS"), {}])
+
+    def get_all_node_info(timeout: float) -> dict[object, object]:
+        answer = next(answers)
+        if isinstance(answer, RpcError):
+            raise answer
+        return answer
+
+    cluster = LocalCluster([NodeSpec()], isolation="processes")
+    monkeypatch.setitem(vars(cluster), "gcs", SimpleNamespace(get_all_node_info=get_all_node_info))
+    cluster.wait_for_nodes(0)
+    assert next(answers, None) is None
