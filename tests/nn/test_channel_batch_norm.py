@@ -1,5 +1,6 @@
 """Batch norm of maps: torch's own alone, and the whole batch's with the sums of several workers."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -43,3 +44,18 @@ def test_evaluation_uses_running_averages():
     share_channels(norm, lambda value: value * 0)
     maps = torch.randn(2, 2, 3, 3)
     torch.testing.assert_close(norm(maps), maps, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_channel_that_is_not_finite_keeps_its_averages(workers):
+    """Its step is skipped, and later validations would else be of a model that normalises by infinity."""
+    norm = ChannelBatchNorm(2)
+    if workers > 1:
+        share_channels(norm, lambda value: 2 * value)
+    maps = torch.randn(4, 2, 3, 3)
+    maps[1, 0, 2, 2] = torch.inf
+    norm(maps)
+    assert norm.running_mean[0] == 0
+    assert norm.running_var[0] == 1
+    assert norm.running_mean[1] != 0
+    assert norm.running_var.isfinite().all()

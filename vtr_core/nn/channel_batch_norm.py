@@ -11,19 +11,32 @@ class ChannelBatchNorm(nn.BatchNorm2d):
     """Synchronised batch norm: torch's BatchNorm2d with μ and σ² over the images of all workers, where `total` is set.
 
     Without `total` it is torch's own. With it every worker's mean and variance are turned into sums in float64, whose
-    totals give the statistics of the whole batch. Running averages are of these, with an unbiased σ² as in torch.
+    totals give the statistics of the whole batch. Running averages are of these, with an unbiased σ² as in torch; a
+    channel whose statistics are not finite keeps its averages, with `total` and without.
     """
 
     total: Total | None = None
 
     def forward(self, input: Float[Tensor, "batch channels rows columns"]) -> Float[Tensor, "batch channels _ _"]:
         """The normalised maps."""
-        if not self.training or self.total is None:
+        if not self.training:
             return super().forward(input)
+        if self.total is None:
+            return self._alone(input)
         mean, variance = self._shared(input)
         scale = (self.weight * torch.rsqrt(variance + self.eps)).to(input.dtype)
         shift = (self.bias - mean * self.weight * torch.rsqrt(variance + self.eps)).to(input.dtype)
         return input * scale[:, None, None] + shift[:, None, None]
+
+    def _alone(self, maps: Tensor) -> Tensor:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        before = self.running_mean.clone(), self.running_var.clone()
+        normalised = super().forward(maps)
+        finite = torch.isfinite(self.running_mean) & torch.isfinite(self.running_var)
+        for averages, kept in zip((self.running_mean, self.running_var), before, strict=True):
+            averages.copy_(torch.where(finite, averages, kept))
+        return normalised
 
     def _shared(self, maps: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
         assert self.total is not None
@@ -44,9 +57,9 @@ class ChannelBatchNorm(nn.BatchNorm2d):
         assert self.num_batches_tracked is not None
         assert self.momentum is not None
         self.num_batches_tracked.add_(1)
-        if torch.isfinite(mean).all() and torch.isfinite(variance).all():
-            self.running_mean.lerp_(mean.to(self.running_mean), self.momentum)
-            self.running_var.lerp_(variance.to(self.running_var), self.momentum)
+        usable = torch.isfinite(mean) & torch.isfinite(variance)
+        for averages, now in ((self.running_mean, mean), (self.running_var, variance)):
+            averages.copy_(torch.where(usable, averages.lerp(now.to(averages), self.momentum), averages))
 
 
 def share_channels(model: nn.Module, total: Total) -> None:

@@ -92,10 +92,16 @@ def other_size(root: Path) -> None:
 
 
 def other_depth(root: Path) -> None:
+    (root / "s2" / "2.pgm").unlink()
     Image.fromarray(face(2, 2)).convert("RGB").save(root / "s2" / "2.png")
 
 
+def two_of_one_id(root: Path) -> None:
+    Image.fromarray(face(2, 5)).save(root / "s2" / "2.png")
+
+
 def deep(root: Path) -> None:
+    (root / "s2" / "2.pgm").unlink()
     Image.fromarray(face(2, 2).astype(np.uint16) * 100).save(root / "s2" / "2.png")
 
 
@@ -116,6 +122,7 @@ def few(root: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (two_of_one_id, r"s2 has 2\.p.. and 2\.p.., whose ids would both be s2/2; rename one"),
         (single, r"subject 's2' has 1 image, which makes no matching pair"),
         (other_size, r"s2/2\.pgm is 50 × 40 grey, .*s1/1\.pgm is 48 × 40 grey; all images must have one size"),
         (other_depth, r"s2/2\.png is 48 × 40 RGB, .*48 × 40 grey; all images must have one size and depth"),

@@ -77,6 +77,7 @@ class Faces(SubjectSplits):
             if not _is_folder(folder) or (self.subjects and folder.name not in self.subjects):
                 continue
             names = [file.name for file in storage.children(folder) if file.name.lower().endswith(SUFFIXES)]
+            _check_stems(folder, names)
             if names:
                 found[folder.name] = sorted(names, key=by_number)
         return found
@@ -96,6 +97,17 @@ def by_number(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key that puts s2 before s10."""
     parts = re.findall(r"\d+|\D+", name)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
+
+
+def _check_stems(folder: Location, names: Sequence[str]) -> None:
+    """InputError for two images of one id."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(image_id(folder.name, name), name)
+        if other != name:
+            raise InputError(
+                f"{folder} has {other} and {name}, whose ids would both be {image_id(folder.name, name)}; rename one"
+            )
 
 
 def _is_folder(location: Location) -> bool:
