@@ -1,9 +1,10 @@
 """What is checked of calls into vtr_core under pytest: types of all arguments and results, and shapes where they stand.
 
-jaxtyping's own decorator binds the arguments of every call twice, which is most of the time of a function that is
-called for each word or clip. It is kept for signatures with shapes, and for the first `CALLS` calls of a function in a
-test, since those after them are much the same; other signatures are checked by beartype alone. Functions within
-functions are not checked: a check is compiled, which takes milliseconds, each time one of them is made.
+Each function's check is compiled, which takes milliseconds, when it is first called: a process of tests calls a small
+part of what it imports. jaxtyping's own decorator binds the arguments of every call twice, which is most of the time of
+a function that is called for each word or clip. It is kept for signatures with shapes; others are checked by beartype
+alone. Checked are the first `CALLS` calls of a function in a test, since those after them are much the same. Functions
+within functions are not checked: a check would be compiled each time one of them is made.
 """
 
 import dataclasses
@@ -20,13 +21,13 @@ _jaxtyped = jaxtyping.jaxtyped
 beartype = configured(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float, as for mypy
 
 CALLS = 50
-"""Of a function with shapes that are checked in each test."""
+"""Of a function that are checked in each test."""
 _test = 0
 """The number of the test that runs."""
 
 
 def next_test() -> None:
-    """Functions with shapes are checked again from now on."""
+    """Functions are checked again from now on."""
     global _test
     _test += 1
 
@@ -41,30 +42,38 @@ def _decorator(**_: Any) -> Callable[[Any], Any]:
     def checked(value: Any) -> Any:
         if "<locals>" in getattr(value, "__qualname__", ""):
             return value
-        if isinstance(value, types.FunctionType) and not _has_shapes(value):
-            return beartype(value)
+        if isinstance(value, types.FunctionType):
+            return first_calls(value, _check)
         if dataclasses.is_dataclass(value) and "__init__" in vars(value) and not _has_shapes(value.__init__):
-            value.__init__ = beartype(value.__init__)
+            value.__init__ = first_calls(value.__init__, beartype)
             return value
-        with_shapes = _jaxtyped(typechecker=beartype)(value)
-        return first_calls(with_shapes, value) if isinstance(value, types.FunctionType) else with_shapes
+        return _jaxtyped(typechecker=beartype)(value)
 
     return checked
 
 
-def first_calls(checked: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """`checked` for the first `CALLS` calls in each test, and `plain` for those after them."""
+def first_calls(plain: Callable[..., Any], check: Callable[[Any], Any]) -> Callable[..., Any]:
+    """`check(plain)` for the first `CALLS` calls in each test, and `plain` for those after them."""
+    checked: Callable[..., Any] | None = None
     test, calls = _test, 0
 
-    @functools.wraps(checked)
+    @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal test, calls
+        nonlocal checked, test, calls
         if test != _test:
             test, calls = _test, 0
+        if calls >= CALLS:
+            return plain(*args, **kwargs)
         calls += 1
-        return (checked if calls <= CALLS else plain)(*args, **kwargs)
+        if checked is None:
+            checked = check(plain)
+        return checked(*args, **kwargs)
 
     return function
+
+
+def _check(function: types.FunctionType) -> Any:
+    return _jaxtyped(typechecker=beartype)(function) if _has_shapes(function) else beartype(function)
 
 
 def _has_shapes(function: Any) -> bool:

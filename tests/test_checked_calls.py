@@ -1,5 +1,7 @@
 """Under pytest a call into vtr_core with a wrong type or a wrong shape is an error."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from beartype.roar import BeartypeCallHintViolation
@@ -27,7 +29,15 @@ def test_shapes_are_checked() -> None:
 
 
 def test_the_first_calls_in_each_test_are_checked() -> None:
-    calls = first_calls(lambda: "checked", lambda: "plain")
+    compiled = []
+
+    def check(plain: Callable[[], str]) -> Callable[[], str]:
+        compiled.append(plain())
+        return lambda: "checked"
+
+    calls = first_calls(lambda: "plain", check)
+    assert compiled == []
     assert [calls() for _ in range(CALLS + 2)] == ["checked"] * CALLS + ["plain"] * 2
     next_test()
     assert calls() == "checked"
+    assert compiled == ["plain"]

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,12 +145,30 @@ def has_checkpoint(run: Path, pattern: str = "step-*") -> bool:
     return bool(list(run.glob(f"checkpoints/{pattern}/checkpoint.json")))
 
 
-def kill_group(process: "subprocess.Popen[str]") -> float:
-    """SIGKILL the command with all its processes; the time of the fault."""
+def kill_group(process: "subprocess.Popen[Any]") -> float:
+    """SIGKILL the command with all its processes, and wait for their ends; the time of the fault.
+
+    Ray gives every worker a process group of its own, but all are in the session that `start_command` begins.
+    """
     fault = time.time()
-    os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    while left := _in_session(process.pid):
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
     process.communicate()
     return fault
+
+
+def _in_session(session: int) -> list[int]:
+    """The processes of a session that have not ended; `session` itself stays until it is waited for."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        state = _read(folder / "stat").rpartition(")")[2].split() if folder.name.isdigit() else []
+        if state and state[0] not in "ZX" and int(state[3]) == session:
+            found.append(int(folder.name))
+    return found
 
 
 def train_workers() -> list[int]:

@@ -1,7 +1,6 @@
 """The commands as a user types them: an ingest that is killed, a run that is evaluated."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pipelines.evaluate.retrieval import evaluate
 from pipelines.ingest.command import ingest
 from pipelines.ingest.flags import IngestFlags
 from pipelines.train.command import TrainFlags, train
+from tests.drills.runs import kill_group
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.sources.synthetic.clips import Synthetic
@@ -39,8 +39,7 @@ def test_a_killed_ingest_resumes_to_the_same_data_set(tmp_path: Path, local_ray:
         assert process.poll() is None, "the ingest ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_group(process)
     with pytest.raises(DatasetError, match="interrupted"):
         Manifest.load(str(out))
     source = Synthetic(num_clips=3000)

@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
 from pipelines.demo.flags import DemoFlags
 from pipelines.demo.from_videos import demo_from_videos
 from tests.builders.small_videos import grey_video
+from tests.drills.runs import kill_group
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.worlds.shapes import film, frames, sound
 from vtr_core.errors import ConfigError
@@ -83,8 +83,7 @@ def test_a_killed_extraction_goes_on_to_the_same_data_set(tmp_path: Path, local_
         assert process.poll() is None, "the extraction ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_group(process)
     written = {file: file.stat().st_mtime_ns for file in (tmp_path / "killed").glob("part-*.parquet")}
     for out in ("killed", "whole"):
         subprocess.run(words(out), env=own, check=True, capture_output=True)
