@@ -142,7 +142,7 @@ class Manifest:
         return manifest
 
     @classmethod
-    def _from_json(cls, uri: str, value: dict[str, Any]) -> "Manifest":
+    def _from_json(cls, uri: str, value: Any) -> "Manifest":
         made = record(_Made, value)
         return cls(
             uri=uri,

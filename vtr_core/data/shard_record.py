@@ -46,7 +46,7 @@ class Shard:
         return {key: held for key, held in value.items() if held is not None and key != "folder"}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Shard":
+    def from_json(cls, value: Any) -> "Shard":
         """The inverse of `to_json`."""
         groups = tuple(tuple(int(count) for count in group.split()) for group in value["row_groups"])
         beside = value.get("thumbnails")

@@ -1,6 +1,7 @@
 """Batch normalisation of feature maps, over the images of all workers."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -31,11 +32,12 @@ class ChannelBatchNorm(nn.BatchNorm2d):
     def _alone(self, maps: Tensor) -> Tensor:
         assert self.running_mean is not None
         assert self.running_var is not None
-        before = self.running_mean.clone(), self.running_var.clone()
-        normalised = super().forward(maps)
-        finite = torch.isfinite(self.running_mean) & torch.isfinite(self.running_var)
-        for averages, kept in zip((self.running_mean, self.running_var), before, strict=True):
-            averages.copy_(torch.where(finite, averages, kept))
+        assert self.num_batches_tracked is not None
+        assert self.momentum is not None
+        mean, variance = self.running_mean.clone(), self.running_var.clone()
+        normalised = F.batch_norm(maps, mean, variance, self.weight, self.bias, True, self.momentum, self.eps)
+        self.num_batches_tracked.add_(1)
+        self._keep_finite(mean, variance)
         return normalised
 
     def _shared(self, maps: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
@@ -57,9 +59,19 @@ class ChannelBatchNorm(nn.BatchNorm2d):
         assert self.num_batches_tracked is not None
         assert self.momentum is not None
         self.num_batches_tracked.add_(1)
+        self._keep_finite(
+            self.running_mean.lerp(mean.to(self.running_mean), self.momentum),
+            self.running_var.lerp(variance.to(self.running_var), self.momentum),
+        )
+
+    @torch.no_grad()
+    def _keep_finite(self, mean: Tensor, variance: Tensor) -> None:
+        """Take new running averages, of the channels where both are finite."""
+        assert self.running_mean is not None
+        assert self.running_var is not None
         usable = torch.isfinite(mean) & torch.isfinite(variance)
-        for averages, now in ((self.running_mean, mean), (self.running_var, variance)):
-            averages.copy_(torch.where(usable, averages.lerp(now.to(averages), self.momentum), averages))
+        self.running_mean.copy_(torch.where(usable, mean, self.running_mean))
+        self.running_var.copy_(torch.where(usable, variance, self.running_var))
 
 
 def share_channels(model: nn.Module, total: Total) -> None:
