@@ -86,7 +86,10 @@ def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
     from vtr_core.data.sources.synthetic.clips import Synthetic
 
     out = tmp_path_factory.mktemp("data") / "world"
-    ingest(Synthetic(num_clips=600, dim_2d=16, dim_3d=16, dim_audio=8), IngestFlags(out=str(out), videos_per_shard=20))
+    ingest(
+        Synthetic(num_clips=600, dim_2d=16, dim_3d=16, dim_audio=8),
+        IngestFlags(out=str(out), videos_per_shard=20, workers=0),
+    )
     return out
 
 

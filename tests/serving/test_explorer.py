@@ -48,10 +48,12 @@ def explorer_page(nonce: str, **changes: object) -> str:
     return render_explorer(nonce=nonce, **{**values, **changes})
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[AppServer]:
-    (tmp_path / "v3.jpg").write_bytes(JPEG)
-    frames = locate(str(tmp_path))
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """One for all tests: each start looks through all that is loaded, which is much in a process of tests."""
+    folder = tmp_path_factory.mktemp("frames")
+    (folder / "v3.jpg").write_bytes(JPEG)
+    frames = locate(str(folder))
     session = ExplainSession(videos(), hybrid(), embed, {"a dog runs": [2]}, ExplainOptions(hits=3, tags=5))
 
     def picture(video: str) -> Picture:

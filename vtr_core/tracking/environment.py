@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -13,7 +14,6 @@ import pynvml
 
 def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
     """Versions of all installed packages, and this machine; `cluster`: Ray's resources by name."""
-    packages = {name: found.version for found in metadata.distributions() if (name := found.name) is not None}
     return {
         "python": platform.python_version(),
         "implementation": sys.implementation.name,
@@ -22,8 +22,16 @@ def environment(cluster: Mapping[str, float] | None = None) -> dict[str, Any]:
         "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
         "gpus": gpus(),
         "cluster": dict(cluster or {}),
-        "packages": dict(sorted(packages.items(), key=lambda pair: pair[0].lower())),
+        "packages": dict(_packages()),
     }
+
+
+@cache
+def _packages() -> Mapping[str, str]:
+    """Name and version of the installed packages, by name; read once, as that takes longer than all else here."""
+    said = [found.metadata for found in metadata.distributions()]
+    packages = {one["Name"]: one["Version"] for one in said if one["Name"] is not None}
+    return dict(sorted(packages.items(), key=lambda pair: pair[0].lower()))
 
 
 def gpus() -> list[dict[str, Any]]:
