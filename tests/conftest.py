@@ -79,7 +79,7 @@ def local_ray() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small synthetic world, ingested, with its splits."""
     from pipelines.ingest.command import ingest
     from pipelines.ingest.flags import IngestFlags

@@ -16,6 +16,11 @@ Undisturbed = Callable[..., Path]
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def ray_of_our_own(local_ray: None) -> None:
+    """Runs that a drill makes itself have the Ray of this process."""
+
+
 @pytest.fixture
 def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
     """Adds a row to the table of drills."""

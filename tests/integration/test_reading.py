@@ -21,7 +21,7 @@ from vtr_core.data.stream import reading
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import stream
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 STEPS = 11
 MAX_FRAMES = 5
 
@@ -49,7 +49,7 @@ def streamed(manifest: Manifest, part: Part, first_step: int) -> list[Columns]:
 
 
 @pytest.fixture(scope="module")
-def videos(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     """Whole videos with frames, some more than are kept, some without; two features."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "MAX_GROUP_ROWS", 7)
@@ -58,7 +58,7 @@ def videos(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifes
 
 
 @pytest.fixture(scope="module")
-def frames(local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     """Clips with pictures, which the reading tasks decode."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "MAX_GROUP_ROWS", 12)

@@ -42,10 +42,10 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(raw: Path, tmp_path_factory: pytest.TempPathFactory, local_ray: None) -> Path:
+def data(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("data") / "faces"
     source = Faces(root=str(raw), validation=names(1, 4), test=names(5, 8))
-    ingest(source, IngestFlags(out=str(out), videos_per_shard=5))
+    ingest(source, IngestFlags(out=str(out), videos_per_shard=5, workers=0))
     return out
 
 
@@ -88,7 +88,7 @@ def test_two_files(trained: Path, raw: Path) -> None:
 
 def test_what_leaks_is_refused(trained: Path, data: Path, raw: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    ingest(Faces(root=str(raw), test=names(1, 2)), IngestFlags(out=str(other)))
+    ingest(Faces(root=str(raw), test=names(1, 2)), IngestFlags(out=str(other), workers=0))
     with pytest.raises(DatasetError, match=r"share 16 subjects"):
         evaluate(VerificationFlags(checkpoint=str(trained), data=(str(other / "train"),)))
     settings = override(preset("siamese-att-tiny"), SMALL)

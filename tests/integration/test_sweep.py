@@ -18,7 +18,7 @@ from vtr_core.config.override import validate
 from vtr_core.errors import DatasetError, TrainingError
 from vtr_core.run.config import TrainConfig
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {
     "model.embedding_dim": 16,
     "model.words.hidden_dim": 16,
@@ -47,7 +47,6 @@ def children(client: MlflowClient, out: Path) -> tuple[Run, list[Run]]:
     return run, list(found)
 
 
-@pytest.mark.usefixtures("local_ray")
 def test_trials_are_trained_compared_tracked_and_the_best_is_registered(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

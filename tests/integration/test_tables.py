@@ -13,7 +13,7 @@ from vtr_core.data.sources.synthetic.steps import SyntheticSteps
 from vtr_core.errors import ConfigError, DatasetError, SchemaMismatch
 from vtr_core.systems.capsules.tables.command import TablesFlags, tables
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 SMALL = {"training.epochs": 1, "scaling.workers": 0}
 
 
@@ -48,7 +48,6 @@ def test_rows_are_trained_evaluated_and_not_done_twice(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("local_ray")
 def test_rows_are_trained_side_by_side(
     world: Path, tmp_path: Path, own_tracking_store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ from tests.drills.runs import LEARNT, STEPS, STEPS_PER_EPOCH, assert_equal_runs,
 from vtr_core.errors import ConfigError, RunConflict, TrainingError
 from vtr_core.train.checkpoint.load import load_model
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("local_ray")]
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def vtr(store: Store, *words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def on_disk(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def on_disk(world: Path, local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An undisturbed run on local disk."""
     out = tmp_path_factory.mktemp("disk") / "run"
     train(config(), TrainFlags(data=str(world), out=str(out)))

@@ -4,7 +4,6 @@ import http.client
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 
 import pytest

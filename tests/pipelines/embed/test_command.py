@@ -108,8 +108,6 @@ def test_evaluation_reads_them(
     data: Manifest, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "e"), workers=0))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'runs.db'}")
-    monkeypatch.chdir(tmp_path)
     computed = evaluate(EvaluateFlags(checkpoint, (data.uri,)))
     monkeypatch.setattr("pipelines.evaluate.stored.embed_rows", None)
     read = evaluate(EvaluateFlags(checkpoint, (data.uri,), embeddings=(str(tmp_path / "e"),)))
@@ -140,8 +138,6 @@ def test_evaluation_and_index_of_a_dual_encoder_read_them_bit_for_bit(
         assert ours is None or np.asarray(ours).tobytes() == np.asarray(theirs).tobytes(), field.name
     assert read.captions == computed.captions
     assert read.video_id == computed.video_id
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'runs.db'}")
-    monkeypatch.chdir(tmp_path)
     flags = EvaluateFlags(checkpoint, (videos.uri,))
     expected, built = evaluate(flags)[0].metrics(), index(IndexFlags(checkpoint, videos.uri, str(tmp_path / "i")))
     monkeypatch.setattr("vtr_core.systems.dual.rows.embed_dual_rows", None)
