@@ -11,8 +11,8 @@ TORCH ?=
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 LOCKED ?=
 UV ?=
-# Tests run in so many processes at once; whole runs wait so much that three keep two cores busy.
-TEST_PROCESSES ?= 3
+# Tests run in so many processes at once, each with a Ray of its own: one a core, as runs wait little.
+TEST_PROCESSES ?= 2
 # The loaders that the feeding benchmark compares with want other versions: an environment of their own.
 PEERS ?= .venv-peers
 # Compiled selective scans, for machines with CUDA: where their wheels lie, and for which GPUs (80 A100, 90 H100).
