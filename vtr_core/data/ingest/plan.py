@@ -8,8 +8,8 @@ from typing import assert_never
 import numpy as np
 
 from vtr_core.config.caption_text import Tokenizer, UnknownWords
-from vtr_core.data.ingest.feature_names import check_feature_names
 from vtr_core.data.plan.split import assign_splits
+from vtr_core.data.records.feature_names import check_feature_names
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
 from vtr_core.data.shards.word_table import Wording, WordTable
 from vtr_core.data.sources.source import (

@@ -180,8 +180,7 @@ def test_a_feature_without_a_readable_file_is_an_error(world):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"feature_columns": ("caption",)},
-        {"feature_columns": ("a b",)},
+        {"feature_columns": ("id",)},
         {"feature_columns": ()},
         {"feature_columns": ("video", "video")},
         {"fps": (1.0,)},
@@ -192,6 +191,12 @@ def test_a_feature_without_a_readable_file_is_an_error(world):
 def test_settings_that_make_no_sense_are_errors(world, settings):
     with pytest.raises(ValidationError):
         world.source(**settings)
+
+
+@pytest.mark.parametrize("name", ["caption", "a b"])
+def test_a_column_that_cannot_be_a_feature_is_named(world, name):
+    with pytest.raises(ConfigError, match=f"a feature cannot be called '{name}'"):
+        world.source(feature_columns=("video", name))
 
 
 def test_paths_anywhere_where_they_are_allowed(world, tmp_path_factory):

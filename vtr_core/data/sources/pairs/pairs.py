@@ -9,7 +9,8 @@ from jaxtyping import Float16
 from pydantic import Field, PositiveFloat, field_validator, model_validator
 
 from vtr_core.config.settings import SourceSettings
-from vtr_core.data.records.schema import CLIP_COLUMNS, FeatureSpec
+from vtr_core.data.records.feature_names import check_feature_names
+from vtr_core.data.records.schema import FeatureSpec
 from vtr_core.data.sources.features.folder import FeatureFolder
 from vtr_core.data.sources.features.npy import FeatureArray
 from vtr_core.data.sources.features.pooling import Pool, to_float16
@@ -18,7 +19,8 @@ from vtr_core.data.sources.reasons import UnusableError
 from vtr_core.data.sources.source import Clip, Drops, VideoEntry
 from vtr_core.storage import Location, locate
 
-_RESERVED = {"id", "split", "tokens", *(name for name, _ in CLIP_COLUMNS)}
+_OTHERS = {"id", "split"}
+"""Columns of the table that hold no feature, beside those that data sets have."""
 
 
 class Pairs(SourceSettings):
@@ -58,9 +60,10 @@ class Pairs(SourceSettings):
     @field_validator("feature_columns")
     @classmethod
     def _check_columns(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        check_feature_names(names)
         for name in names:
-            if not name.isidentifier() or name in _RESERVED or name.startswith("has_") or names.count(name) > 1:
-                raise ValueError(f"{name!r} cannot name a feature; give distinct plain words such as video and audio")
+            if name in _OTHERS or names.count(name) > 1:
+                raise ValueError(f"{name!r} cannot name a feature; give distinct columns such as video and audio")
         return names
 
     @model_validator(mode="after")
