@@ -54,7 +54,7 @@ def run(flags: ExtractFlags) -> None:
 
 def extract(flags: ExtractFlags) -> "IngestResult":
     """Extract into shards; resumes an interrupted extraction with the same settings."""
-    from pipelines.ingest.report import tell_empty_splits
+    from pipelines.ingest.report import tell_complete, tell_empty_splits
     from vtr_core.data.ingest.ingest import abandon, claim, finish, finished, is_complete, unfinished
     from vtr_core.data.ingest.plan import IngestOptions, plan_ingest
     from vtr_core.storage import check_writable, locate
@@ -77,7 +77,7 @@ def extract(flags: ExtractFlags) -> "IngestResult":
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors)
     tell_empty_splits(plan)
     if is_complete(plan):
-        print("  it is there already, complete")
+        tell_complete()
         return finished(plan)
     is_new = claim(plan)
     try:

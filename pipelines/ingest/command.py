@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.arguments import parse_both, parse_known, print_help, wants_help
 from pipelines.ingest.flags import IngestFlags, RecordFlags, Records
 from pipelines.ingest.options import given_words, ingest_options
-from pipelines.ingest.report import report, tell_empty_splits
+from pipelines.ingest.report import report, tell_complete, tell_empty_splits
 from pipelines.ingest.word_counts import count_on_ray
 from vtr_core.errors import ConfigError, nearest
 
@@ -107,7 +107,7 @@ def ingest(source: Any, flags: IngestFlags) -> "IngestResult":
     plan = plan_ingest(source, locate(flags.out), words, options, flags.word_vectors, count_on_ray(flags))
     tell_empty_splits(plan)
     if is_complete(plan):
-        print("  it is there already, complete")
+        tell_complete()
         return finished(plan)
     is_new = claim(plan)
     try:

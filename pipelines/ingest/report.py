@@ -19,6 +19,14 @@ def tell_empty_splits(plan: "IngestPlan") -> None:
         )
 
 
+def tell_complete() -> None:
+    """Print that nothing is left to do, and by what that is known."""
+    print(
+        "  it is there already, complete: the same videos, words and settings. Captions and features are not compared; "
+        "where they have changed, delete it and repeat the command"
+    )
+
+
 def report(result: "IngestResult", as_json: bool = False) -> None:
     """Print the written data sets and the dropped rows, for people or as JSON."""
     if as_json:

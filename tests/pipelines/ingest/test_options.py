@@ -51,13 +51,17 @@ def test_captions_are_as_long_as_those_of_the_vocabulary_s_data_set(tmp_path: Pa
     assert ingest_options(replace(flags, max_words="longest")).max_words is None
 
 
-def test_without_workers_no_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_workers_no_ray_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("pipelines.ingest.word_counts.VIDEOS_AT_ONCE", 1)
     monkeypatch.setattr("pipelines.ingest.on_ray.begin_reading", lambda *_, **__: pytest.fail("Ray was asked"))
     flags = IngestFlags(out=str(tmp_path / "d"), videos_per_shard=5, workers=0)
     found = ingest(Synthetic(num_clips=60), flags).manifests
     assert [len(one.shards) for one in found] == [2, 1]
+    assert "complete" not in capsys.readouterr().out
     assert ingest(Synthetic(num_clips=60), flags).manifests == found
+    assert "complete: the same videos, words and settings. Captions and features are not" in capsys.readouterr().out
 
 
 def test_a_share_that_no_video_fell_into_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
