@@ -7,6 +7,7 @@ from pipelines.arguments import parse, print_help, wants_help
 from pipelines.embed.flags import EmbedFlags
 from pipelines.progress import Meter
 from pipelines.report.json_result import json_alone, print_json
+from vtr_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vtr_core.retrieval.embed.embeddings import EmbeddingSet
@@ -36,6 +37,8 @@ def embed(flags: EmbedFlags) -> "EmbeddingSet | TableSet":
     from vtr_core.storage import check_writable, locate
     from vtr_core.train.checkpoint.load import load_model
 
+    if flags.workers is not None and flags.workers < 0:
+        raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
     out = locate(flags.out)
     check_writable(out)
     here = flags.workers == 0

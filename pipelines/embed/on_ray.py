@@ -11,7 +11,7 @@ from ray.data import ActorPoolStrategy, DataContext
 
 from pipelines.embed.flags import EmbedFlags
 from pipelines.ray_session import connect
-from vtr_core.errors import ConfigError, DatasetError, VtrError
+from vtr_core.errors import DatasetError, VtrError
 from vtr_core.retrieval.embed.job import EmbedPlan, EmbedTask, do
 from vtr_core.train.checkpoint.load import load_model
 
@@ -50,8 +50,6 @@ def embed_on_ray(plan: EmbedPlan, tasks: Sequence[EmbedTask], flags: EmbedFlags)
     room = held["GPU"] / gpus if gpus else held.get("CPU", 1) / threads
     most = min(len(tasks), max(1, math.floor(room)))
     copies = min(most, flags.workers or most)
-    if flags.workers is not None and flags.workers < 0:
-        raise ConfigError(f"vtr embed: --workers is {flags.workers}; it must be 0 or more")
     rows = ray.data.from_items([{"task": task.index} for task in tasks], override_num_blocks=len(tasks))
     written = rows.map_batches(
         _Embedder,

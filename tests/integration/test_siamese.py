@@ -1,6 +1,7 @@
 """Siamese networks from folders of made faces to a decision on two files."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,8 @@ def test_two_files(trained: Path, raw: Path) -> None:
     assert verify(same).distance == pytest.approx(0, abs=1e-6)
     other = verify(VerifyFlags(str(trained), str(raw / "s5" / "1.pgm"), str(raw / "s7" / "2.pgm"), threshold=-1.0))
     assert not other.same
+    with pytest.raises(ConfigError, match="--threshold is nan; it must be a finite distance"):
+        verify(replace(same, threshold=math.nan))
     with pytest.raises(InputError, match="there is no file"):
         verify(VerifyFlags(str(trained), str(raw / "s5" / "1.pgm"), str(raw / "s5" / "99.pgm")))
 

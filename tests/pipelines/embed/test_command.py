@@ -17,7 +17,7 @@ from tests.builders.dual_checkpoints import capsule_checkpoint, dual_checkpoint
 from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups
-from vtr_core.errors import VtrError
+from vtr_core.errors import ConfigError, VtrError
 from vtr_core.retrieval.embed import job
 from vtr_core.retrieval.embed.clips import EmbeddedRows
 from vtr_core.retrieval.embed.embeddings import FILE, load_embeddings, read_embeddings
@@ -75,6 +75,12 @@ def test_actors_of_ray_write_the_same_files(data: Manifest, checkpoint: str, tmp
     here = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "here"), workers=0))
     there = embed(EmbedFlags(checkpoint, data.uri, str(tmp_path / "there"), workers=2))
     assert there == here
+
+
+def test_a_number_of_workers_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--workers is -1; it must be 0 or more"):
+        embed(EmbedFlags("none", "none", str(tmp_path / "e"), workers=-1))
+    assert not (tmp_path / "e").exists()
 
 
 def test_an_interrupted_job_resumes_with_the_shards_that_are_left(

@@ -41,8 +41,12 @@ def siamese(loaded: TrainedModel) -> Siamese:
 
 
 def decision_threshold(loaded: TrainedModel, given: float | None) -> float:
-    """The given threshold, or the one that the model stores from validation; ConfigError without any."""
-    threshold = float(siamese(loaded).threshold) if given is None else given
+    """The given threshold, or the one that the model stores from validation; ConfigError without a finite one."""
+    if given is not None:
+        if not math.isfinite(given):
+            raise ConfigError(f"--threshold is {given:g}; it must be a finite distance")
+        return given
+    threshold = float(siamese(loaded).threshold)
     if not math.isfinite(threshold):
         raise ConfigError(
             f"{loaded.uri} was saved before any validation, so it knows no threshold; give one with --threshold, or "
