@@ -71,6 +71,21 @@ def test_an_early_end_of_its_own(folder: RunFolder, monkeypatch: pytest.MonkeyPa
     trial.stop()
 
 
+def test_workers_that_are_replaced_before_the_last_checkpoint_validate_again(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(job: Job, on_report: Callable[[dict[str, Any]], None], should_stop: Callable[[], bool]) -> None:
+        on_report(validation(5, 40.0))
+        on_report(validation(10, 35.0))
+        on_report({"event": "resumed", "step": 5})
+        on_report(validation(10, 35.5))
+
+    trial = started(folder, monkeypatch, play)
+    trial.next()
+    assert trial.next() == Standing(10, 2.0, 35.5, 40.0, finished=True)
+    trial.stop()
+
+
 def test_what_training_fails_with_is_raised(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     def play(*_: Any) -> None:
         raise TrainingError("the loss was not finite")

@@ -76,9 +76,7 @@ class Trial:
         done = item["step"] >= item["total_steps"]
         if not (done or self._pauses):
             return standing
-        last = self._items.get()  # only a checkpoint is left: the end comes with this validation
-        assert isinstance(last, _End)
-        standing = self._ended(last)
+        standing = self._ended(self._end())  # only a checkpoint is left: the end comes with this validation
         if done or not standing.finished or self._is_early_end(standing):
             return standing
         self._thread = None
@@ -147,6 +145,12 @@ class Trial:
             self._events.add(**report)
         elif self._metric in report:
             self._items.put(report)
+
+    def _end(self) -> _End:
+        """Wait for the end; workers that were replaced before the checkpoint was written validate once more."""
+        while not isinstance(item := self._items.get(), _End):
+            self._note(item)
+        return item
 
     def _note(self, report: Mapping[str, Any]) -> Standing:
         step, value = int(report["step"]), float(report[self._metric])
