@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from vtr_core.extraction.chosen import Chosen
 from vtr_core.extraction.features import Unusable, VideoFeatures
 from vtr_core.extraction.found_features import evenly_kept
 from vtr_core.extraction.pictures import FrameSettings, times
-from vtr_core.extraction.source import VideoFiles, span_of
+from vtr_core.extraction.source import VideoFiles, span_of, spans
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class VideoFileFrames(VideoFiles):
                 drops.drop(fault.reason, f"{rows[0].clip_id}: {fault}", len(rows))
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
-        for rows in _by_span(video.content.rows):
-            yield from super()._spans(replace(video, content=replace(video.content, rows=tuple(rows[:1]))), duration)
+        return spans((rows[0] for rows in _by_span(video.content.rows)), duration)
 
     def _shown(self, video: VideoEntry, found: VideoFeatures) -> dict[int, list[int]]:
         taken: list[int] = []

@@ -111,10 +111,7 @@ class VideoFiles:
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         """Id, start and end of the clips that begin before the end of the video, without duplicates."""
         seen = {row.clip_id: row for row in reversed(video.content.rows)}
-        for clip_id, row in reversed(seen.items()):
-            start, end = _span(row, duration)
-            if start < duration:
-                yield clip_id, start, end
+        return spans(reversed(seen.values()), duration)
 
     def holding(self: S, extracted: Mapping[str, Extracted]) -> S:
         """This source with the extracted features of some videos."""
@@ -203,6 +200,14 @@ class VideoFileVideos(VideoFiles):
 
     def _spans(self, video: VideoEntry, duration: float) -> Iterator[tuple[str, float, float]]:
         yield video.video_id, 0.0, duration
+
+
+def spans(rows: Iterable[PairRow], duration: float) -> Iterator[tuple[str, float, float]]:
+    """Id, start and end of the rows that begin before the end of the video."""
+    for row in rows:
+        start, end = _span(row, duration)
+        if start < duration:
+            yield row.clip_id, start, end
 
 
 def span_of(row: PairRow, duration: float) -> tuple[float, float]:

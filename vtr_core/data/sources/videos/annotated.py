@@ -43,19 +43,20 @@ def _entries(
             yield from _narrated(inventory, name, annotations, drops)
         case _:
             for video in read_annotated(name, annotations, drops):
-                rows = tuple(_captions(video, f"{annotations}, {video.video_id}", drops))
+                rows = _captions(video, f"{annotations}, {video.video_id}", drops)
                 uri = inventory.by_id(video.name_among(inventory) or video.video_id)
-                yield VideoEntry(video.video_id, CaptionedVideo(uri, rows, video.split == TEST), video.split)
+                yield VideoEntry(video.video_id, CaptionedVideo.of(uri, rows, video.split == TEST), video.split)
 
 
 def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
     for entry in entries:
+        num_rows = len(entry.content.rows)
         try:
             check_id(entry.video_id)
         except UnusableError as fault:
-            drops.drop(fault.reason, str(fault), max(1, len(entry.content.rows)))
+            drops.drop(fault.reason, str(fault), max(1, num_rows))
         else:
-            if entry.content.rows:
+            if num_rows:
                 yield entry
 
 
@@ -70,8 +71,9 @@ def _narrated(inventory: Inventory, name: Narrated, annotations: str, drops: Dro
     listed = [one for one in read_narrations(annotations) if is_test or _is_there(inventory, one[0], drops)]
     read = read_all(narration for _, narration in listed)
     for (video_id, narration), captions in zip(listed, read, strict=True):
-        rows = tuple(_clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops))
-        yield VideoEntry(video_id, CaptionedVideo(inventory.by_id(video_id), rows, is_test), TEST if is_test else None)
+        rows = _clips(video_id, narration, captions, 0.0 if is_test else MIN_TIME_S, drops)
+        content = CaptionedVideo.of(inventory.by_id(video_id), rows, is_test)
+        yield VideoEntry(video_id, content, TEST if is_test else None)
 
 
 def _is_there(inventory: Inventory, video_id: str, drops: Drops) -> bool:
