@@ -9,6 +9,7 @@ import tyro
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
 from pipelines.report.json_result import json_alone, print_json
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from vtr_core.systems.descriptions import CaptionedVideos
@@ -50,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
         videos = caption(flags)
     if flags.json:
         print_json(
-            {"captions": f"{flags.out}/{LINES}", "page": f"{flags.out}/{PAGE}", "videos": len(videos.hypotheses)}
+            {"captions": below(flags.out, LINES), "page": below(flags.out, PAGE), "videos": len(videos.hypotheses)}
         )
 
 

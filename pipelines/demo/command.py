@@ -10,6 +10,7 @@ from pipelines.arguments import check_counts, parse, print_help, wants_help
 from pipelines.demo.flags import DemoFlags
 from pipelines.demo.results import learning_curve_file, mlflow_page
 from pipelines.demo.world import CHANGES, PRESET, world
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from pipelines.train.finished import Finished
@@ -48,7 +49,7 @@ def demo(flags: DemoFlags) -> None:
     out = flags.out or f"runs/demo-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     finished = train(config, TrainFlags(data=data, out=out))
     print("\n3/3 retrieval of videos that training never saw, and without the capsules' activations\n")
-    evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",), knock_out=("activations",)))
+    evaluate(EvaluateFlags(finished.checkpoint, (below(data, "test"),), knock_out=("activations",)))
     print(_next(data, learning_curve_file(data, finished), finished))
 
 

@@ -7,6 +7,7 @@ from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
 from pipelines.demo.flags import DemoFlags
 from pipelines.demo.results import learning_curve_file, mlflow_page
 from vtr_core.errors import ConfigError
+from vtr_core.uris import below
 
 PRESET = "capsule-howto-tiny"
 QUERY = "a green star moves to the right while a high tone sounds"
@@ -37,11 +38,11 @@ def demo_from_videos(flags: DemoFlags) -> None:
     print(f"\n3/5 training {PRESET} with {flags.workers} workers")
     finished = train(config, TrainFlags(data=data, out=out))
     print(f"\n4/5 retrieval among {NUM_TEST} films that training never saw\n")
-    evaluate(EvaluateFlags(finished.checkpoint, (f"{data}/test",)))
+    evaluate(EvaluateFlags(finished.checkpoint, (below(data, "test"),)))
     print("\n5/5 an index of them, and a search\n")
-    index(IndexFlags(finished.checkpoint, f"{data}/test", f"{out}/index"))
-    page = f"{out}/hits.html"
-    search([QUERY, "--index", f"{out}/index", "--page", page])
+    index(IndexFlags(finished.checkpoint, below(data, "test"), below(out, "index")))
+    page = below(out, "hits.html")
+    search([QUERY, "--index", below(out, "index"), "--page", page])
     print(
         f"""
 pictures        {page}

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from vtr_core.uris import below
+
 if TYPE_CHECKING:
     from pipelines.train.finished import Finished
 
@@ -16,7 +18,7 @@ def learning_curve_file(data: str, finished: "Finished") -> str:
 
     run = locate(finished.run)
     place = run / "learning_curve.png"
-    chance = min(100.0, 100 * 10 / Manifest.load(f"{data}/val").rows)
+    chance = min(100.0, 100 * 10 / Manifest.load(below(data, "val")).rows)
     write_figure(place, learning_curve(read_lines(run / "metrics.jsonl"), chance))
     return str(place)
 

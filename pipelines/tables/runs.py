@@ -22,6 +22,7 @@ from vtr_core.storage import locate
 from vtr_core.systems.all import SYSTEMS
 from vtr_core.tables.table import Results
 from vtr_core.train.checkpoint.run_folder import RunFolder
+from vtr_core.uris import below
 
 
 @dataclass(frozen=True)
@@ -229,17 +230,18 @@ def _differing(old: Any, new: Any, name: str) -> Iterator[str]:
 
 def run_folder(out: str, variant: str, seed: int) -> str:
     """The folder of a run."""
-    return f"{out.rstrip('/')}/{variant or 'base'}/seed-{seed}"
+    return below(out, f"{variant or 'base'}/seed-{seed}")
 
 
 def settings_file(folder: str) -> str:
     """The file of the settings that a run's figures were made with."""
-    return f"{folder}.settings.json"
+    place = locate(folder)
+    return (place.parent / f"{place.name}.settings.json").uri
 
 
 def figures_file(folder: str, one: TestSet) -> str:
     """The file of a run's metrics on a test set."""
-    return f"{folder}/figures-{one.name}.json"
+    return below(folder, f"figures-{one.name}.json")
 
 
 def _retrieval(checkpoint: str, one: TestSet, experiment: str) -> dict[str, Any]:

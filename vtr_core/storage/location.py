@@ -11,6 +11,7 @@ import pyarrow.fs as pafs
 from vtr_core.storage.fault import StorageError
 from vtr_core.storage.s3_filesystem import S3Store, filesystem
 from vtr_core.storage.s3_settings import parse_s3
+from vtr_core.uris import below
 
 MAX_NAME_BYTES = 240
 
@@ -27,10 +28,7 @@ class Location:
         return self.uri
 
     def __truediv__(self, name: str) -> "Location":
-        if not self.uri.startswith("s3://"):
-            return Location(f"{self.uri.rstrip('/')}/{name}", self.filesystem, f"{self.path.rstrip('/')}/{name}")
-        place, mark, settings = self.uri.partition("?")
-        return Location(f"{place.rstrip('/')}/{name}{mark}{settings}", self.filesystem, f"{self.path}/{name}")
+        return Location(below(self.uri, name), self.filesystem, f"{self.path.rstrip('/')}/{name}")
 
     @property
     def parent(self) -> "Location":

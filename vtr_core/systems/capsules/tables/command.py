@@ -9,6 +9,7 @@ from pipelines.report.json_result import written_as_json
 from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
 from vtr_core.systems.capsules.tables.paper import LOCALIZATION_SETS, PAPER, RETRIEVAL_SETS
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
@@ -86,7 +87,7 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     from vtr_core.data.sources.synthetic.steps import SyntheticSteps
     from vtr_core.storage import locate
 
-    data, steps = f"{flags.out}/synthetic", f"{flags.out}/synthetic-steps"
+    data, steps = below(flags.out, "synthetic"), below(flags.out, "synthetic-steps")
     if not splits(data):
         ingest(Synthetic(), IngestFlags(out=data))
     if not storage.exists(locate(steps) / "manifest.json"):
@@ -95,7 +96,7 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
         flags,
         preset=flags.preset if flags.preset != "capsule-howto" else SYNTHETIC_PRESET,
         data=data,
-        test=(*flags.test, f"synthetic={data}/test"),
+        test=(*flags.test, f"synthetic={below(data, 'test')}"),
         steps=(*flags.steps, f"synthetic-steps={steps}"),
     )
 

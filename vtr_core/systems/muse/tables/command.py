@@ -9,6 +9,7 @@ from pipelines.report.json_result import written_as_json
 from pipelines.tables.flags import PaperTablesFlags
 from vtr_core.errors import ConfigError
 from vtr_core.systems.muse.tables.paper import PAPER
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from pipelines.tables.runs import TestSet
@@ -89,11 +90,11 @@ def _with_synthetic(flags: TablesFlags) -> TablesFlags:
     from vtr_core.data.manifest import splits
     from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 
-    data = f"{flags.out}/synthetic"
+    data = below(flags.out, "synthetic")
     if not splits(data):
         ingest(SyntheticTokens(), IngestFlags(out=data))
     preset = flags.preset if flags.preset != "muse-msrvtt" else SYNTHETIC_PRESET
-    return replace(flags, preset=preset, data=data, test=(*flags.test, f"synthetic={data}/test"))
+    return replace(flags, preset=preset, data=data, test=(*flags.test, f"synthetic={below(data, 'test')}"))
 
 
 def _missing(flags: TablesFlags, sets: "Sequence[TestSet]") -> dict[str, str]:

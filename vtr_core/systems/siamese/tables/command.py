@@ -10,6 +10,7 @@ from vtr_core.systems.siamese.tables.flags import PROG, SiameseTableFlags
 from vtr_core.systems.siamese.tables.page import draw_figures, write
 from vtr_core.systems.siamese.tables.plan import FacePlan, face_plan, wanted_groups, wanted_rows
 from vtr_core.systems.siamese.tables.row_config import row_config
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from vtr_core.data.plan.subject_groups import GroupSplit
@@ -85,9 +86,9 @@ def _run(plan: FacePlan, runs: "FaceRuns", number: int, row: "PaperRow") -> None
     if flags.margins:
         choice = _choice(flags, runs, config, number, split, folder)
         config, threshold = override(config, {"loss.margin": choice.margin}), choice.threshold
-        data, run = runs.data(f"group-{number}-refit", split), f"{folder}/refit"
+        data, run = runs.data(f"group-{number}-refit", split), below(folder, "refit")
     else:
-        data, run, threshold = runs.data(f"group-{number}", split), f"{folder}/run", None
+        data, run, threshold = runs.data(f"group-{number}", split), below(folder, "run"), None
     checkpoint = runs.checkpoint(config, data, run)
     figures = _figures(flags, checkpoint, data, threshold)
     storage.write_json(locate(folder) / FILE, {"split": vars(split), "settings": settings_of(settings), **figures})
@@ -108,7 +109,7 @@ def _figures(flags: SiameseTableFlags, checkpoint: str, data: str, threshold: fl
     from vtr_core.systems.siamese.commands.command import VerificationFlags
     from vtr_core.systems.siamese.commands.evaluate import evaluate
 
-    uris = (f"{data}/train", f"{data}/test")
+    uris = (below(data, "train"), below(data, "test"))
     train, test = evaluate(VerificationFlags(checkpoint, uris, threshold, experiment=flags.experiment))
     figures = {**train.metric_values("train"), **test.metric_values("test")}
     return {"figures": figures, "margin": test.at_margin.threshold, "threshold": test.metrics.threshold}

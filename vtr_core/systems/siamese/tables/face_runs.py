@@ -13,6 +13,7 @@ from vtr_core.data.sources.faces.lfw import Lfw
 from vtr_core.data.sources.faces.lfw_folder import LfwFolder
 from vtr_core.run.config import TrainConfig
 from vtr_core.storage import locate
+from vtr_core.uris import below
 
 LFW_SIZE = 100
 """Rows and columns of LFW's photographs, published with 250 × 250, as the paper resizes them."""
@@ -35,7 +36,7 @@ class FaceRuns:
 
     def data(self, name: str, split: GroupSplit) -> str:
         """The data set `name` with the subjects of each split; RunConflict if it exists with others."""
-        place = f"{self.out.rstrip('/')}/data/{name}"
+        place = below(self.out, f"data/{name}")
         ingest(self.source(split), IngestFlags(out=place))
         return place
 

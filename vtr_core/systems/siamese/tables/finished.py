@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from vtr_core.errors import RunConflict
 from vtr_core.systems.siamese.tables.plan import FacePlan
 from vtr_core.systems.siamese.tables.row_config import row_config
+from vtr_core.uris import below
 
 if TYPE_CHECKING:
     from vtr_core.systems.siamese.tables.paper import PaperRow
@@ -45,7 +46,7 @@ def check_settings(plan: FacePlan, row: "PaperRow") -> None:
 
 def group_folder(plan: FacePlan, row: "PaperRow", number: int) -> str:
     """The folder of a row's figures and runs for one group."""
-    return f"{plan.flags.out.rstrip('/')}/{row.name}/group-{number}"
+    return below(plan.flags.out, f"{row.name}/group-{number}")
 
 
 def finished_rows(plan: FacePlan) -> dict[str, list[Mapping[str, float]]]:

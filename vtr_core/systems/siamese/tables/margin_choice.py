@@ -17,6 +17,7 @@ from vtr_core.systems.siamese.decision import siamese
 from vtr_core.systems.siamese.tables.face_runs import FaceRuns
 from vtr_core.systems.siamese.verification import encode_faces, score_pairs
 from vtr_core.train.checkpoint.load import load_model
+from vtr_core.uris import below
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def fold_runs(
             margin,
             override(config, {"loss.margin": margin}),
             uri,
-            f"{folder}/margin-{margin:g}-fold-{i}-of-{len(folds)}",
+            below(folder, f"margin-{margin:g}-fold-{i}-of-{len(folds)}"),
         )
         for margin in sorted(margins)
         for i, uri in enumerate(data)
@@ -91,7 +92,7 @@ def _threshold(checkpoints: Sequence[str], data: Sequence[str]) -> float:
     """The equal-error threshold over the validation pairs of all `data`."""
     scored = []
     for checkpoint, uri in zip(checkpoints, data, strict=True):
-        loaded, manifest = load_model(checkpoint, device()), Manifest.load(f"{uri}/val")
+        loaded, manifest = load_model(checkpoint, device()), Manifest.load(below(uri, "val"))
         scored.append(score_pairs(encode_faces(siamese(loaded), loaded.config, manifest), manifest, loaded.config))
     distance = np.concatenate([fold.distance for fold in scored])
     return equal_error_threshold(distance, np.concatenate([fold.different for fold in scored]))

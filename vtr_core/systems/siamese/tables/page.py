@@ -3,6 +3,7 @@
 from vtr_core.systems.siamese.tables.finished import finished_figures, finished_rows, group_folder
 from vtr_core.systems.siamese.tables.flags import SiameseTableFlags
 from vtr_core.systems.siamese.tables.plan import FacePlan
+from vtr_core.uris import below
 
 
 def write(plan: FacePlan) -> str:
@@ -32,8 +33,8 @@ def draw_figures(plan: FacePlan) -> None:
     else:
         return
     part, run = (f"group-{number}-refit", "refit") if plan.flags.margins else (f"group-{number}", "run")
-    data = f"{plan.flags.out.rstrip('/')}/data/{part}/test"
-    models = [drawn_model(row.title, f"{group_folder(plan, row, number)}/{run}", data) for row in done]
+    data = below(plan.flags.out, f"data/{part}/test")
+    models = [drawn_model(row.title, below(group_folder(plan, row, number), run), data) for row in done]
     storage.write_bytes(locate(plan.flags.out) / "figures.svg", draw(models))
     print_link(locate(plan.flags.out) / "figures.svg")
 

@@ -12,6 +12,7 @@ from vtr_core.systems.siamese.tables.margin_choice import fold_runs
 from vtr_core.systems.siamese.tables.paper import PaperRow
 from vtr_core.systems.siamese.tables.plan import FacePlan
 from vtr_core.systems.siamese.tables.row_config import row_config
+from vtr_core.uris import below
 
 
 def trained_together(plan: FacePlan, runs: FaceRuns, rows: Sequence[PaperRow], numbers: Sequence[int]) -> FaceRuns:
@@ -37,8 +38,8 @@ def _trainings(plan: FacePlan, runs: FaceRuns, row: PaperRow, number: int) -> It
     flags, split, folder = plan.flags, plan.splits[number], group_folder(plan, row, number)
     config, name = row_config(plan, row), f"{row.name}-group-{number}"
     if not flags.margins:
-        yield RowRun(name, config, runs.flags(runs.data(f"group-{number}", split), f"{folder}/run"))
+        yield RowRun(name, config, runs.flags(runs.data(f"group-{number}", split), below(folder, "run")))
         return
     parts = folds(split.train, flags.folds, flags.seed)
     for one in fold_runs(runs, config, flags.margins, parts, f"group-{number}", folder):
-        yield RowRun(f"{name}-{one.folder.rpartition('/')[2]}", one.config, runs.flags(one.data, one.folder))
+        yield RowRun(f"{name}-{locate(one.folder).name}", one.config, runs.flags(one.data, one.folder))
