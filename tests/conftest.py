@@ -1,4 +1,4 @@
-"""Checks shapes and types of every call into vtr_core; keeps torch to one thread; offers one local Ray and a world.
+"""Checks shapes and types of calls into vtr_core; keeps torch to one thread; offers one local Ray and a world.
 
 No generated example has a deadline or is too slow to make, and commands wait for what they depend on for longer than
 they do elsewhere: machines that are shared are slow at times.
