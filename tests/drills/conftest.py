@@ -16,11 +16,6 @@ Undisturbed = Callable[..., Path]
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def ray_of_our_own(local_ray: None) -> None:
-    """Runs that a drill makes itself have the Ray of this process."""
-
-
 @pytest.fixture
 def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
     """Adds a row to the table of drills."""
@@ -28,7 +23,7 @@ def record(request: pytest.FixtureRequest) -> Callable[[Outcome], None]:
 
 
 @pytest.fixture(scope="session")
-def undisturbed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+def undisturbed(world: Path, local_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     """Makes an undisturbed run with a configuration, once for all drills that compare with it."""
     from pipelines.train.command import TrainFlags, train
 

@@ -3,19 +3,18 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
 import torch
 
+from tests.local_cluster import processes
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
@@ -151,24 +150,11 @@ def kill_group(process: "subprocess.Popen[Any]") -> float:
     Ray gives every worker a process group of its own, but all are in the session that `start_command` begins.
     """
     fault = time.time()
-    process.kill()
-    while left := _in_session(process.pid):
-        for pid in left:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    while left := processes.in_session(process.pid):
+        processes.kill(left)
         time.sleep(0.02)
     process.communicate()
     return fault
-
-
-def _in_session(session: int) -> list[int]:
-    """The processes of a session that have not ended; `session` itself stays until it is waited for."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        state = _read(folder / "stat").rpartition(")")[2].split() if folder.name.isdigit() else []
-        if state and state[0] not in "ZX" and int(state[3]) == session:
-            found.append(int(folder.name))
-    return found
 
 
 def train_workers() -> list[int]:

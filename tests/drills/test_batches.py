@@ -36,7 +36,7 @@ from vtr_core.storage import locate
 from vtr_core.train.checkpoint.files import Checkpoint
 from vtr_core.train.checkpoint.reader import load_checkpoint
 
-pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux, pytest.mark.usefixtures("local_ray")]
 KEPT = {"training.checkpoint_every": 1, "training.keep_checkpoints": 2 * STEPS, **LEARNT}
 
 

@@ -27,7 +27,7 @@ from vtr_core.data.reading.row_groups import RowGroupReader
 from vtr_core.data.shards.shard_file import DamagedShard
 from vtr_core.errors import DatasetError
 
-pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.linux, pytest.mark.usefixtures("local_ray")]
 EARLY = {"training.checkpoint_every": 1, "scaling.prefetch_batches": 1}
 
 

@@ -46,6 +46,12 @@ def parents() -> dict[int, int]:
     return found
 
 
+def in_session(session: int) -> set[int]:
+    """The processes of a session (setsid), zombies left out."""
+    states = {pid: _state(pid) for pid in _all()}
+    return {pid for pid, state in states.items() if state is not None and state[0] != "Z" and int(state[3]) == session}
+
+
 def started_at(pid: int) -> int | None:
     """When a process started, in clock ticks since boot; tells it from a later one with its number. None if gone."""
     state = _state(pid)

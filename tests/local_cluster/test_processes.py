@@ -2,12 +2,13 @@
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.local_cluster.processes import kill, parents, started_at, with_descendants, with_files_in
+from tests.local_cluster.processes import in_session, kill, parents, started_at, with_descendants, with_files_in
 
 pytestmark = pytest.mark.linux  # /proc
 
@@ -58,3 +59,16 @@ def test_a_zombie_is_gone() -> None:
 def test_a_process_is_told_by_its_start() -> None:
     assert started_at(os.getpid()) == started_at(os.getpid())
     assert started_at(2**22 + 1) is None
+
+
+def test_processes_of_a_session_have_groups_of_their_own() -> None:
+    apart = "import subprocess, time; subprocess.Popen(['sleep', '60'], process_group=0); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", apart], start_new_session=True)
+    try:
+        while len({os.getpgid(pid) for pid in in_session(process.pid)}) < 2:
+            time.sleep(0.01)
+        assert process.pid in in_session(process.pid)
+    finally:
+        kill(in_session(process.pid))
+        process.wait(timeout=60)
+    assert in_session(process.pid) == set()

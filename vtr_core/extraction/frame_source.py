@@ -48,7 +48,7 @@ class VideoFileFrames(VideoFiles):
         """The clips of a video. Clips of unusable videos are dropped, also in test sets."""
         found = self.extracted[video.video_id]
         if isinstance(found, Unusable):
-            drops.drop(found.reason, found.what, len(video.content.rows))
+            drops.drop(found.reason, found.what, video.content.num_rows)
             return
         for rows in _by_span(video.content.rows):
             try:

@@ -120,7 +120,7 @@ class VideoFiles:
     def _found(self, video: VideoEntry, drops: Drops) -> VideoFeatures | None:
         found = self.extracted[video.video_id]
         if isinstance(found, Unusable):
-            count_fault(found.error(), video.content.keep, len(video.content.rows), drops)
+            count_fault(found.error(), video.content.keep, video.content.num_rows, drops)
             return None
         return found
 
@@ -183,12 +183,13 @@ class VideoFileVideos(VideoFiles):
     def video(self, video: VideoEntry, drops: Drops) -> Video | None:
         """The whole video; None, with a drop, where its captions have start and end times."""
         found = self._found(video, drops)
-        captions = [row.caption for row in video.content.rows]
+        rows = video.content.rows
+        captions = [row.caption for row in rows]
         if found is None:
             return Video(video.video_id, captions, {}) if video.content.keep else None
-        if any(row.start is not None for row in video.content.rows):
+        if any(row.start is not None for row in rows):
             what = f"{video.video_id}: its captions have times; leave them out, or keep clips (--records clips)"
-            drops.drop(Reason.BAD_TIME, what, len(video.content.rows))
+            drops.drop(Reason.BAD_TIME, what, video.content.num_rows)
             return None
         features = video_features(self.chosen, found)
         if not features:

@@ -30,18 +30,15 @@ class ChannelBatchNorm(nn.BatchNorm2d):
         return input * scale[:, None, None] + shift[:, None, None]
 
     def _alone(self, maps: Tensor) -> Tensor:
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        assert self.num_batches_tracked is not None
         assert self.momentum is not None
-        mean, variance = self.running_mean.clone(), self.running_var.clone()
+        mean, variance = (averages.clone() for averages in self._averages())
         normalised = F.batch_norm(maps, mean, variance, self.weight, self.bias, True, self.momentum, self.eps)
-        self.num_batches_tracked.add_(1)
-        self._keep_finite(mean, variance)
+        self._renew(mean, variance)
         return normalised
 
     def _shared(self, maps: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
         assert self.total is not None
+        assert self.momentum is not None
         values = maps.float() if maps.dtype in (torch.float16, torch.bfloat16) else maps
         variance, mean = torch.var_mean(values, dim=(0, 2, 3), correction=0)
         count = mean.new_tensor([maps.numel() / max(1, maps.shape[1])], dtype=torch.float64)
@@ -49,29 +46,24 @@ class ChannelBatchNorm(nn.BatchNorm2d):
         whole = self.total(sums)
         mean, square = (whole[1:] / whole[0].clamp(min=1)).chunk(2)
         variance = (square - mean.square()).clamp(min=0)
-        self._remember(mean.detach(), variance.detach() * whole[0] / (whole[0] - 1).clamp(min=1))
+        unbiased = variance * whole[0] / (whole[0] - 1).clamp(min=1)
+        pairs = zip(self._averages(), (mean, unbiased), strict=True)
+        self._renew(*(averages.lerp(now.detach().to(averages), self.momentum) for averages, now in pairs))
         return mean.to(values), variance.to(values)
 
-    @torch.no_grad()
-    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+    def _averages(self) -> tuple[Tensor, Tensor]:
         assert self.running_mean is not None
         assert self.running_var is not None
-        assert self.num_batches_tracked is not None
-        assert self.momentum is not None
-        self.num_batches_tracked.add_(1)
-        self._keep_finite(
-            self.running_mean.lerp(mean.to(self.running_mean), self.momentum),
-            self.running_var.lerp(variance.to(self.running_var), self.momentum),
-        )
+        return self.running_mean, self.running_var
 
     @torch.no_grad()
-    def _keep_finite(self, mean: Tensor, variance: Tensor) -> None:
-        """Take new running averages, of the channels where both are finite."""
-        assert self.running_mean is not None
-        assert self.running_var is not None
+    def _renew(self, mean: Tensor, variance: Tensor) -> None:
+        """Count a batch, and take its running averages, of the channels where both are finite."""
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
         usable = torch.isfinite(mean) & torch.isfinite(variance)
-        self.running_mean.copy_(torch.where(usable, mean, self.running_mean))
-        self.running_var.copy_(torch.where(usable, variance, self.running_var))
+        for averages, now in zip(self._averages(), (mean, variance), strict=True):
+            averages.copy_(torch.where(usable, now, averages))
 
 
 def share_channels(model: nn.Module, total: Total) -> None:

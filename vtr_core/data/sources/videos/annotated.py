@@ -50,13 +50,12 @@ def _entries(
 
 def _usable_ids(entries: Iterator[VideoEntry], drops: Drops) -> Iterator[VideoEntry]:
     for entry in entries:
-        num_rows = len(entry.content.rows)
         try:
             check_id(entry.video_id)
         except UnusableError as fault:
-            drops.drop(fault.reason, str(fault), max(1, num_rows))
+            drops.drop(fault.reason, str(fault), max(1, entry.content.num_rows))
         else:
-            if num_rows:
+            if entry.content.num_rows:
                 yield entry
 
 

@@ -27,6 +27,7 @@ class CaptionedVideo:
     """
 
     uri: str
+    num_rows: int
     packed: bytes
     keep: bool = False
     """Whether the rows are kept where the video is unusable, as in test sets."""
@@ -34,7 +35,8 @@ class CaptionedVideo:
     @classmethod
     def of(cls, uri: str, rows: Iterable[PairRow], keep: bool = False) -> "CaptionedVideo":
         """A video with its rows."""
-        return cls(uri, zlib.compress(json.dumps([vars(row) for row in rows]).encode(), level=1), keep)
+        values = [vars(row) for row in rows]
+        return cls(uri, len(values), zlib.compress(json.dumps(values).encode(), level=1), keep)
 
     @property
     def rows(self) -> tuple[PairRow, ...]:
