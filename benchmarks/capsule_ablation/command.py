@@ -24,8 +24,9 @@ from typing import Any
 
 from benchmarks.capsule_ablation.page import markdown
 from benchmarks.capsule_ablation.rows import ROWS
-from benchmarks.capsule_ablation.search import Effort, Row, finished_rows
+from benchmarks.capsule_ablation.search import Effort, finished_rows
 from benchmarks.capsule_ablation.worlds import WORLDS, Place
+from benchmarks.comparison.search import Searched
 from benchmarks.machine import processor, versions
 from benchmarks.report.pages import page_folder, write_page
 from pipelines.arguments import parse
@@ -78,19 +79,19 @@ def main(argv: Sequence[str]) -> None:
     print(page)
 
 
-def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Row]]:
+def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched]]:
     """By world the rows of an earlier page with the same size, without those that are to be measured."""
     if any(page.get(name) != getattr(flags, name) for name in ("clips", "steps")):
         return {}
     again = flags.only or tuple(ROWS)
     worlds: Mapping[str, Mapping[str, Any]] = page["worlds"]
     return {
-        world: {name: Row(**row) for name, row in rows.items() if world not in flags.worlds or name not in again}
+        world: {name: Searched(**row) for name, row in rows.items() if world not in flags.worlds or name not in again}
         for world, rows in worlds.items()
     }
 
 
-def measure(name: str, flags: Flags, until: float) -> dict[str, Row]:
+def measure(name: str, flags: Flags, until: float) -> dict[str, Searched]:
     """The rows of a world that are asked for and finished, or are when the minutes are over."""
     folder, world = f"{flags.work}/{name.replace(' ', '-')}", WORLDS[name]
     data = world.make(Place(folder, flags.data, flags.clips))
@@ -99,5 +100,5 @@ def measure(name: str, flags: Flags, until: float) -> dict[str, Row]:
     )
 
 
-def _in_order(rows: Mapping[str, Row]) -> dict[str, Row]:
+def _in_order(rows: Mapping[str, Searched]) -> dict[str, Searched]:
     return {name: rows[name] for name in ROWS if name in rows}

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS, compare
-from benchmarks.capsule_ablation.search import Row
 from benchmarks.capsule_ablation.worlds import WORLDS
 from benchmarks.comparison.paired import plus_minus
+from benchmarks.comparison.search import Searched
 from benchmarks.machine import processor, versions
 from vtr_core.tables.interval import estimate
 
 
-def markdown(worlds: Mapping[str, Mapping[str, Row]], steps: int, command: str) -> str:
+def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: str) -> str:
     """The page of the finished rows by world."""
     lines = [
         "# The capsule paper's ablation, every row after the same search",
@@ -27,7 +27,7 @@ def markdown(worlds: Mapping[str, Mapping[str, Row]], steps: int, command: str) 
     return "\n".join([*lines, "", f"On {processor()}; {numbers}; `{command}`, with `--worlds` for each."]) + "\n"
 
 
-def _row_lines(world: str, rows: Mapping[str, Row]) -> list[str]:
+def _row_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
     head = f"| row | seeds | R@1 | R@10 | its setting | R@10 on validation data of {'; '.join(TRIALS)} |"
     lines = [head, "|---|---:|---:|---:|---|---|"]
     for name, row in rows.items():
@@ -44,7 +44,7 @@ def _figure(values: Sequence[float]) -> str:
     return f"{found.mean:.1f}{plus_minus(found.half_width)}"
 
 
-def _claim_lines(world: str, rows: Mapping[str, Row]) -> list[str]:
+def _claim_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
     differences = compare({name: row.figures[WORLDS[world].shown[-1]] for name, row in rows.items()})
     lines = [
         f"| {one.better} − {one.worse} | {one.difference.mean:+.1f}{plus_minus(one.difference.half_width)} "

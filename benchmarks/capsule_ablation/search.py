@@ -1,27 +1,18 @@
-"""A row's search: every trial once, the best one with every seed; trained in this process, finished runs are reused."""
+"""Every row's search within the time that there is; trained in this process, finished runs are reused."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS
 from benchmarks.capsule_ablation.worlds import World
+from benchmarks.comparison.search import Figures, Searched, search
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row after its search: what each trial found on validation data, which one was best, its seeds' test figures."""
-
-    trials: Mapping[str, float]
-    best: str
-    figures: Mapping[str, Sequence[float]]
-    """Of the world's metrics, on test data by seed."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +29,33 @@ class OutOfTime(Exception):
     """A training would have begun too late."""
 
 
-def finished_rows(names: Sequence[str], world: World, data: str, out: str, effort: Effort) -> dict[str, Row]:
+def finished_rows(names: Sequence[str], world: World, data: str, out: str, effort: Effort) -> dict[str, Searched]:
     """The rows that are finished, or are when the time is over."""
     found = {}
     for row in names:
         with suppress(OutOfTime):
-            found[row] = search(row, world, data, out, effort)
+            found[row] = search_row(row, world, data, out, effort)
     return found
 
 
-def search(row: str, world: World, data: str, out: str, effort: Effort) -> Row:
+def search_row(row: str, world: World, data: str, out: str, effort: Effort) -> Searched:
     """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin too late."""
 
-    def train(trial: str, seeds: int) -> Mapping[str, Sequence[float]]:
-        variant = f"{row}/{trial.replace(', ', '-')}"
-        done = Path(out, variant, f"seed-{seeds - 1}", "figures-test.json").exists()
-        if not done and time.monotonic() > effort.until:
-            raise OutOfTime
-        return _trained(variant, row_config(row, trial, world, effort.steps), data, out, seeds)
+    def train(trial: str, seeds: int) -> Figures:
+        variant, config = f"{row}/{trial.replace(', ', '-')}", row_config(row, trial, world, effort.steps)
+        figures: Figures = {}
+        for count in range(1, seeds + 1):
+            done = Path(out, variant, f"seed-{count - 1}", "figures-test.json").exists()
+            if not done and time.monotonic() > effort.until:
+                raise OutOfTime
+            figures = _trained(variant, config, data, out, count)
+        return figures
 
-    trials = {trial: train(trial, 1)[f"val/{world.shown[-1]}"][0] for trial in TRIALS}
-    best = max(trials, key=lambda trial: trials[trial])
-    figures = [train(best, count) for count in range(1, effort.seeds + 1)][-1]
-    return Row(trials, best, {name: figures[f"test/{name}"] for name in world.shown})
+    found = search(TRIALS, f"val/{world.shown[-1]}", effort.seeds, train)
+    return replace(found, figures={name: found.figures[f"test/{name}"] for name in world.shown})
 
 
-def _trained(variant: str, config: TrainConfig, data: str, out: str, seeds: int) -> Mapping[str, Sequence[float]]:
+def _trained(variant: str, config: TrainConfig, data: str, out: str, seeds: int) -> Figures:
     """The figures of `seeds` trainings on validation and test data; finished ones are taken as they are."""
     sets = [TestSet(split, f"{data}/{split}", "retrieval") for split in ("val", "test")]
     Sweep(out, f"{data}/train", f"{data}/val", sets, seeds, "capsule-ablation").run(variant, config)

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.comparison.paired import Difference, paired, plus_minus
+from benchmarks.comparison.search import Figures, Searched, search
 from benchmarks.machine import processor, versions
 from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
@@ -38,6 +41,8 @@ class World:
     """What `Results.chance` holds the figures of."""
     note: str = ""
     """What all rows have in common, for the page."""
+    trials: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """By name the changes that every row's search tries; none: rows are trained as they are."""
 
 
 def run_rows(
@@ -62,6 +67,25 @@ def run_rows(
     return read_results(out, list(world.rows), test_sets, seeds)
 
 
+def search_rows(
+    world: World, data: Mapping[str, str], out: str, seeds: int, changes: Mapping[str, object], experiment: str
+) -> tuple[Results, Mapping[str, Searched]]:
+    """The results of `run_rows` where every row has first searched the world's trials, judged by the validation split.
+
+    Also every row's search.
+    """
+    sets = [TestSet(name, data[split], world.kind) for name, split in (("val", "val"), (world.name, "test"))]
+
+    def train(row: str, trial: str, count: int) -> Figures:
+        config = override(preset(world.preset), {**changes, **world.rows[row], **world.trials[trial]})
+        Sweep(out, data["train"], data["val"], sets, count, experiment).run(f"{row}/{trial}", config)
+        return read_results(out, [f"{row}/{trial}"], sets, count).figures[f"{row}/{trial}"]
+
+    found = {row: search(world.trials, f"val/{world.compared}", seeds, partial(train, row)) for row in world.rows}
+    chance = read_results(out, [f"{row}/{one.best}" for row, one in found.items()], sets, seeds).chance
+    return Results({row: one.figures for row, one in found.items()}, chance), found
+
+
 def compare(world: World, results: Results) -> list[Difference]:
     """The world's claims, each as the difference in `world.compared` of runs with the same seed."""
     metric = f"{world.name}/{world.compared}"
@@ -71,14 +95,24 @@ def compare(world: World, results: Results) -> list[Difference]:
     ]
 
 
-def write(world: World, results: Results, name: str, command: str) -> None:
-    """Print the world's page, and write it to benchmarks/results with its figures, as `name`.md and `name`.json."""
+def write(
+    world: World,
+    results: Results,
+    name: str,
+    command: str,
+    searches: Mapping[str, Searched] = MappingProxyType({}),
+) -> None:
+    """Print the world's page, and write it to benchmarks/results with its figures, as `name`.md and `name`.json.
+
+    searches: by row, where `search_rows` made the results.
+    """
     differences, numbers = compare(world, results), versions("torch", "ray", "numpy")
     origin = f"On {processor()}; {', '.join(f'{k} {v}' for k, v in numbers.items())}; `{command}`.\n"
-    page = f"{markdown(world, results)}\n{origin}"
+    page = f"{markdown(world, results, searches)}\n{origin}"
     record = {
         "figures": results.figures,
         "chance": results.chance,
+        "searches": {row: {"trials": one.trials, "best": one.best} for row, one in searches.items()},
         "differences": [asdict(one) | {"verdict": one.verdict} for one in differences],
         "machine": processor(),
         "versions": numbers,
@@ -90,9 +124,10 @@ def write(world: World, results: Results, name: str, command: str) -> None:
     print(page)
 
 
-def markdown(world: World, results: Results) -> str:
-    """The rows, the claims about them, and what ± stands for."""
-    return "\n".join([*_rows(world, results), "", *_claims(world, results), "", SPREADS, ""])
+def markdown(world: World, results: Results, searches: Mapping[str, Searched] = MappingProxyType({})) -> str:
+    """The rows, their searches, the claims about them, and what ± stands for."""
+    searched = ["", *_searches(world, searches)] if searches else []
+    return "\n".join([*_rows(world, results), *searched, "", *_claims(world, results), "", SPREADS, ""])
 
 
 def _rows(world: World, results: Results) -> list[str]:
@@ -110,6 +145,16 @@ def _rows(world: World, results: Results) -> list[str]:
     chance = [results.chance.get(f"{world.name}/{metric}") for metric in world.metrics]
     cells = ["–" if one is None else f"{one:.1f}" for one in chance]
     return [*lines, f"| *{world.baseline}* | {' | '.join(cells)} | |"]
+
+
+def _searches(world: World, searches: Mapping[str, Searched]) -> list[str]:
+    """What every row's search found on validation data, with seed 0; the best setting is trained with all seeds."""
+    heading = f"{world.metrics[world.compared]} on validation data, seed 0"
+    lines = [f"| {heading} | {' | '.join(world.trials)} |", f"|---|{'---:|' * len(world.trials)}"]
+    for row, one in searches.items():
+        cells = (f"**{value:.1f}**" if trial == one.best else f"{value:.1f}" for trial, value in one.trials.items())
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    return lines
 
 
 def _claims(world: World, results: Results) -> list[str]:

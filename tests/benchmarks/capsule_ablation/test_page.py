@@ -7,7 +7,7 @@ import pytest
 from benchmarks.capsule_ablation.command import Flags, known
 from benchmarks.capsule_ablation.page import markdown
 from benchmarks.capsule_ablation.rows import CLAIMS, ROWS, TRIALS, compare
-from benchmarks.capsule_ablation.search import Row
+from benchmarks.comparison.search import Searched
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -38,7 +38,7 @@ def test_claims_are_about_rows() -> None:
 
 def test_the_page_says_what_every_trial_found_and_which_rows_were_not_run() -> None:
     figures = {"t2v/r1": (1.0, 3.0), "t2v/r10": (10.0, 30.0)}
-    row = Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), figures)
+    row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), figures)
     page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python")
     assert "; ".join(["12.3"] * len(TRIALS)) in page
     assert "**20.0 ± 127.1**" in page
@@ -48,21 +48,21 @@ def test_the_page_says_what_every_trial_found_and_which_rows_were_not_run() -> N
 
 
 def test_one_seed_has_no_spread() -> None:
-    row = Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)})
+    row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)})
     page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python")
     assert "| routing-self-attention − routing-none | +0.0 | undecided |" in page
     assert "| 1 | 1.0 | **10.0** |" in page
 
 
 def test_a_world_is_judged_by_its_own_direction() -> None:
-    row = Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"v2a/r1": (1.0, 3.0), "v2a/r10": (11.0, 11.0)})
+    row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"v2a/r1": (1.0, 3.0), "v2a/r10": (11.0, 11.0)})
     page = markdown({"AVLetters": {"base": row, "fully-connected": row}}, 200, "python")
     assert "| base − fully-connected | +0.0 ± 0.0 | undecided |" in page
     assert "**11.0 ± 0.0**" in page
 
 
 def test_rows_of_the_page_are_kept_unless_they_are_measured_or_of_another_size() -> None:
-    row = asdict(Row(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)}))
+    row = asdict(Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)}))
     size = {"clips": 6000, "steps": 200, "seeds": 3}
     page = {**size, "worlds": {"plain": {"base": row, "routing-em": row}, "8 scenes": {"base": row}}}
     found = known(page, Flags(worlds=("plain",), only=("routing-em",)))

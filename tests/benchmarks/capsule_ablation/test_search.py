@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.capsule_ablation import search as searching
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS
-from benchmarks.capsule_ablation.search import Effort, OutOfTime, finished_rows, row_config, search
+from benchmarks.capsule_ablation.search import Effort, OutOfTime, finished_rows, row_config, search_row
 from benchmarks.capsule_ablation.worlds import WORLDS
 from vtr_core.run.config import TrainConfig
 
@@ -33,7 +33,7 @@ class _Runs:
 
 def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = _Runs(monkeypatch)
-    row = search("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
+    row = search_row("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
     assert row.best == list(TRIALS)[1]
     assert row.figures["t2v/r10"] == (10.0, 10.0, 10.0)
     assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [1, 2, 3]
@@ -42,7 +42,7 @@ def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.
 def test_no_training_begins_when_time_is_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = _Runs(monkeypatch)
     with pytest.raises(OutOfTime):
-        search("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, NEVER))
+        search_row("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, NEVER))
     assert runs.trained == []
 
 
