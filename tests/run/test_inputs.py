@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders.toy import toy_dataset
+from tests.builders.toy import toy_dataset, toy_videos
 from vtr_core.config.override import override
+from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.errors import DatasetError
-from vtr_core.run.inputs import require_features, with_inputs
+from vtr_core.run.inputs import require_features, training_reader, with_inputs
 from vtr_core.run.presets import preset
 
 
@@ -24,6 +25,21 @@ def test_a_modality_can_be_left_out_of_training(tmp_path: Path) -> None:
     assert whole.model.inputs.features == held
     assert seen.model.inputs.features == {"video": held["video"]}
     assert with_inputs(seen, manifest) == seen  # as a resumed run's configuration
+
+
+def test_training_reads_no_other_features_than_the_model(tmp_path: Path) -> None:
+    clips, videos = toy_dataset(tmp_path / "clips")[0], toy_videos(tmp_path / "videos")
+
+    def reader(name: str, manifest: Manifest) -> RowGroupReader:
+        return training_reader(with_inputs(preset(name), manifest).model, manifest, 0)
+
+    keys = ["tokens", "clip_key", "video_key", "caption_key"]
+    whole = reader("capsule-howto-tiny", clips)
+    assert whole.columns == ["video", "has_video", "audio", "has_audio", *keys]
+    assert reader("capsule-howto-tiny-video", clips).columns == ["video", "has_video", *keys]
+    for name, means in (("muse-msrvtt-tiny", False), ("caption-msrvtt-tiny", False), ("hybrid-msrvtt-tiny", True)):
+        found = reader(name, videos)
+        assert (found.columns, found.means) == (["video", "tokens", "video_key", "caption_keys"], means)
 
 
 def test_a_modality_that_the_data_lack_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.config.override import override
 from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
+from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
 from vtr_core.data.reading.statistics import absent_features
 from vtr_core.data.records.required_kind import require_clips, require_frames, require_images, require_videos
 from vtr_core.data.shards.checks import usable
@@ -39,6 +40,16 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system.check_data(manifest)
     check_captions(config, manifest)
     return override(config, system.inputs(manifest) or _features_and_words(config.model, manifest))
+
+
+def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int) -> RowGroupReader:
+    """A reader of what training needs of a data set's rows for a model with inputs: of features, those that it reads.
+
+    extra_captions: beside its own, for each clip.
+    """
+    system = system_of(model)
+    columns = training_columns(manifest.schema, extra_captions, system.reads_features(model))
+    return RowGroupReader(manifest, columns, system.reads_means(model))
 
 
 def require_features(config: TrainConfig, manifest: Manifest) -> None:

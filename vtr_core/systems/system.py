@@ -38,8 +38,13 @@ def _nothing(*_: Any) -> None:
     """Always None."""
 
 
-def _never(*_: Any) -> bool:
+def never(*_: Any) -> bool:
+    """Always False."""
     return False
+
+
+def _always(*_: Any) -> bool:
+    return True
 
 
 def _all(*_: Any) -> Sequence[str]:
@@ -93,7 +98,7 @@ class System:
     """The dotted name of a model's setting that says whether word vectors are trained, set automatically for data
     without vectors; None for a model that reads no given word vectors.
     """
-    standardizes: Callable[[Any], bool] = _never
+    standardizes: Callable[[Any], bool] = never
     """Whether a model stores the training data's mean and standard deviation of its features."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
@@ -101,13 +106,17 @@ class System:
     """Number of concepts that a model detects and needs labels of; None for a model without a concept space."""
     granularity: Callable[[Any], GranularityMarginConfig | None] = _nothing
     """A loss's granularity margin, which needs the captions' information content; None if it has none."""
-    scores_captions: Callable[[Any], bool] = _never
+    scores_captions: Callable[[Any], bool] = never
     """Whether a loss scores generated captions against all captions of a clip."""
     usual_features: "Callable[[Any], Mapping[str, int]]" = _no_features
     """The usual training features of a model, name to dimension, for inspecting it without data."""
 
     takes: Callable[[Any], Sequence[str]] = _all
     """The features that a model takes, of those of the training data; () for all."""
+    reads_features: Callable[[Any], Sequence[str] | None] = _nothing
+    """The features, of those of the data, that training reads for a model; None: all."""
+    reads_means: Callable[[Any], bool] = _always
+    """Whether training reads the means of a model's features over all frames of whole videos."""
 
     def records(self, model: Any) -> RecordKind:
         """The kind of records that a model is trained on."""
@@ -123,3 +132,9 @@ def margin_setting(loss: Any) -> GranularityMarginConfig | None:
     """The setting `granularity_margin` of a loss that has it."""
     margin: GranularityMarginConfig | None = loss.granularity_margin
     return margin
+
+
+def columns(model: Any) -> Sequence[str]:
+    """The features that a configuration with the property `columns` says its model reads."""
+    read: Sequence[str] = model.columns
+    return read

@@ -7,12 +7,13 @@ from torch import nn
 from vtr_core.data.concepts.table import ConceptTable
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
-from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.reading.statistics import feature_statistics
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.data.stream.direct import read_directly
 from vtr_core.run.build import build_model
 from vtr_core.run.config import TrainConfig
+from vtr_core.run.inputs import training_reader
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
 from vtr_core.systems.loss_tables import LossTables
@@ -41,9 +42,9 @@ def first_batch(config: TrainConfig, manifest: Manifest, labels: ConceptTable | 
     system = system_of(config.model)
     words = WordTable.load(manifest)
     tables = loss_tables(config, manifest, words.vocabulary, labels)
-    taken = config.model.inputs.features
-    statistics = feature_statistics(manifest, names=taken) if system.standardizes(config.model) else None
+    read = system.reads_features(config.model)
+    statistics = feature_statistics(manifest, names=read) if system.standardizes(config.model) else None
     plan = Plan(manifest, config.batch, config.seed)
-    reader = RowGroupReader(manifest, training_columns(manifest.schema, plan.extra_captions))
+    reader = training_reader(config.model, manifest, plan.extra_captions)
     model = build_model(config.model, words.vectors, statistics)
     return FirstBatch(model, next(read_directly(reader, plan, Part(0, 1), 0)), tables)

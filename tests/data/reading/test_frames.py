@@ -43,6 +43,18 @@ def test_every_video_comes_once_with_all_captions(tmp_path: Path, max_frames: in
     assert sorted(seen) == list(range(len(FRAMES_OF)))
 
 
+def test_only_what_is_asked_for_is_read(tmp_path: Path) -> None:
+    manifest = toy_videos(tmp_path, FRAMES_OF)
+    places = row_groups(manifest)
+    for whole, rows in zip(
+        video_rows(manifest, places, 3), video_rows(manifest, places, 3, features=["audio"], mean=False), strict=True
+    ):
+        assert (set(whole.frames), set(whole.mean)) == ({"video", "audio"}, {"video", "audio"})
+        assert (set(rows.frames), set(rows.present), rows.mean) == ({"audio"}, {"audio"}, {})
+        assert rows.frames["audio"].equal(whole.frames["audio"])
+        assert rows.captions == whole.captions
+
+
 def test_clips_are_refused_with_the_remedy(tmp_path: Path) -> None:
     (manifest,) = toy_dataset(tmp_path)
     with pytest.raises(SchemaMismatch, match=r"is clips/1; this model reads videos/1.* --records videos"):

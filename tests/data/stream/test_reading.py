@@ -15,17 +15,17 @@ from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.reading import _decode, _encode
 
 
-def batches(manifest: Manifest, extra_captions: int = 0) -> list[Columns]:
+def batches(manifest: Manifest, extra_captions: int = 0, means: bool = True) -> list[Columns]:
     plan = Plan(manifest, BatchConfig(videos=2, clips_per_video=2, window=2), 0)
-    reader = RowGroupReader(manifest, training_columns(manifest.schema, extra_captions))
+    reader = RowGroupReader(manifest, training_columns(manifest.schema, extra_captions), means)
     planned = [batch for number in range(3) for batch in plan.window(number)]
     return list(assemble(reader, plan.row_groups, planned, extra_captions, "skip", max_frames=4))
 
 
-@pytest.mark.parametrize("kind", ["clips", "clips and candidates", "videos", "frames"])
+@pytest.mark.parametrize("kind", ["clips", "clips and candidates", "videos", "videos without means", "frames"])
 def test_a_block_gives_back_its_batches(kind: str, tmp_path: Path) -> None:
-    if kind == "videos":
-        given = batches(toy_videos(tmp_path, (3, 1, 2, 0, 5, 1, 2)))
+    if kind.startswith("videos"):
+        given = batches(toy_videos(tmp_path, (3, 1, 2, 0, 5, 1, 2)), means=kind == "videos")
         assert len({batch["video"].shape for batch in given}) > 1
     elif kind == "frames":
         given = batches(written(ToyFrames(bad=frozenset({"v2:0"})), tmp_path, IngestOptions())[0])

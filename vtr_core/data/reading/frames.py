@@ -1,6 +1,6 @@
 """Videos of a `videos` data set with all their captions, for evaluation; frames are read once per video."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ class VideoRows:
     """Frames by feature, (videos, frames, dim) float16."""
     mask: dict[str, Bool[Tensor, "videos _"]]
     mean: dict[str, Float[Tensor, "videos _"]]
-    """Mean of all frames by feature, (videos, dim) float32."""
+    """Mean of all frames by feature, (videos, dim) float32; empty where it was not asked for."""
     present: dict[str, Bool[Tensor, " videos"]]
     video_id: tuple[str, ...]
     video_key: Int64[np.ndarray, " videos"]
@@ -40,21 +40,26 @@ class VideoRows:
     tokens: Int64[Tensor, "captions max_words"]
     """Tokens of the data set's vocabulary."""
     caption_vectors: Float[Tensor, "captions dim"] | None
-    """The feature `text`, float16; None where the data set lacks it."""
+    """The feature `text`, float16; None where it was not read."""
     caption_key: Int64[np.ndarray, " captions"]
     caption_video: Int64[np.ndarray, " captions"]
 
 
 def video_rows(
-    manifest: Manifest, places: Sequence[RowGroup], max_frames: int, max_videos: int = MAX_VIDEOS
+    manifest: Manifest,
+    places: Sequence[RowGroup],
+    max_frames: int,
+    max_videos: int = MAX_VIDEOS,
+    features: Collection[str] | None = None,
+    mean: bool = True,
 ) -> Iterator[VideoRows]:
-    """All videos of the row groups `places`, in order, at most `max_videos` together, with all features.
+    """All videos of the row groups `places`, in order, at most `max_videos` together.
 
-    Frames are the first `max_frames` of each video; the mean is of all. Raises DamagedShard, and SchemaMismatch for
-    data sets of other kinds.
+    features: those that are read; None: all of the data set. Frames are the first `max_frames` of each video; with
+    `mean` also the mean of all. Raises DamagedShard, and SchemaMismatch for data sets of other kinds.
     """
     schema = require_videos(manifest.schema, manifest.uri)
-    names = [feature.name for feature in schema.features]
+    names = [feature.name for feature in schema.features if features is None or feature.name in features]
     reader = RowGroupReader(manifest, [*names, "video_id", "video_key", "captions", "caption_keys", "tokens"])
     for place in places:
         columns = reader.read_arrow(place)
@@ -68,7 +73,7 @@ def video_rows(
             yield VideoRows(
                 frames={name: torch.from_numpy(padded.values) for name, padded in kept.items()},
                 mask={name: torch.from_numpy(padded.mask) for name, padded in kept.items()},
-                mean={name: torch.from_numpy(means(cells, rows)) for name, cells in videos.frames.items()},
+                mean={name: torch.from_numpy(means(cells, rows)) for name, cells in videos.frames.items() if mean},
                 present={name: torch.from_numpy(padded.kept > 0) for name, padded in kept.items()},
                 video_id=tuple(video_id[first : first + len(rows)]),
                 video_key=videos.video_key[rows],

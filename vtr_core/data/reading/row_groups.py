@@ -1,6 +1,6 @@
 """Row groups of a data set as arrays, whole or in pieces."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from vtr_core.data.records.schema import (
     FRAMES,
     PIXELS,
     TOKEN_DTYPE,
+    FeatureSpec,
     FrameSchema,
     ImageSchema,
     Schema,
@@ -36,21 +37,26 @@ KEYS = ("clip_key", "video_key", "caption_key")
 TIMES = ("start", "end")
 
 
-def training_columns(schema: Schema, extra_captions: int = 0) -> list[str]:
+def training_columns(schema: Schema, extra_captions: int = 0, names: Collection[str] | None = None) -> list[str]:
     """The columns that training reads: features (of clips with their presence), tokens and keys, no strings.
 
-    With `extra_captions` also the times, from which `assemble` determines the candidates. Raises SchemaMismatch for
-    schemas other than clips, whole videos, images and frames.
+    names: the features of clips and whole videos that are read, where the schema has them; None: all. With
+    `extra_captions` also the times, from which `assemble` determines the candidates. Raises SchemaMismatch for schemas
+    other than clips, whole videos, images and frames.
     """
     if isinstance(schema, ImageSchema):
         return [PIXELS, "clip_key", "video_key"]
     if isinstance(schema, FrameSchema):
         return [FRAMES, "tokens", "clip_key", "video_key", "caption_keys"]
     if isinstance(schema, VideoSchema):
-        return [*(feature.name for feature in schema.features), "tokens", "video_key", "caption_keys"]
-    clips = require_clips(schema, "the data set")
-    names = [name for feature in clips.features for name in (feature.name, feature.presence)]
-    return [*names, "tokens", *KEYS, *(TIMES if extra_captions else ())]
+        return [*(one.name for one in _read(schema.features, names)), "tokens", "video_key", "caption_keys"]
+    read = _read(require_clips(schema, "the data set").features, names)
+    columns = [column for feature in read for column in (feature.name, feature.presence)]
+    return [*columns, "tokens", *KEYS, *(TIMES if extra_captions else ())]
+
+
+def _read(features: Sequence[FeatureSpec], names: Collection[str] | None) -> list[FeatureSpec]:
+    return [feature for feature in features if names is None or feature.name in names]
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class RowGroupReader:
 
     manifest: Manifest
     columns: Sequence[str]
+    means: bool = True
+    """Whether `assemble` adds the means of features over all frames of whole videos."""
 
     def read(self, place: RowGroup) -> Columns:
         """One row group of clips as arrays. Raises DamagedShard."""

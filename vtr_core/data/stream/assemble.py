@@ -30,7 +30,7 @@ def assemble(
 
     With `extra_captions` a batch has `candidate_tokens` (rows, extra_captions, max_words): see `candidate_tokens`. For
     whole videos see `fill_videos`, for clips with frames `fill_frames`; `max_frames` limits the frames of a row. Row
-    groups of clips are read by `each`, which may do so on several threads.
+    groups of clips and whole videos are read by `each`, which may do so on several threads.
 
     Raises DamagedShard for a row group that cannot be read or verified. With "skip", each of its rows is replaced by a
     row of the next readable row group of the whole batch, in cyclic order, so that the batch keeps its size and does
@@ -41,7 +41,7 @@ def assemble(
 
     def fill(planned: Sequence[BatchPlan]) -> tuple[Iterator[Columns], Damaged]:
         if isinstance(schema, VideoSchema):
-            return fill_videos(reader, schema, places, planned, max_frames, tolerant)
+            return fill_videos(reader, schema, places, planned, max_frames, tolerant, each)
         if isinstance(schema, FrameSchema):
             return fill_frames(reader, schema, places, planned, max_frames, tolerant)
         return _fill_clips(reader, places, planned, extra_captions, tolerant, each)

@@ -11,7 +11,7 @@ from jaxtyping import Float16, Int64
 
 from vtr_core.data.plan.plan import BatchPlan, CaptionDraws
 from vtr_core.data.plan.runs import Run
-from vtr_core.data.reading.replacing import Damaged, Places, read_groups
+from vtr_core.data.reading.replacing import Damaged, Each, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import kept_column, mean_column, means, pad
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
@@ -26,29 +26,36 @@ def fill_videos(
     batches: Sequence[BatchPlan],
     max_frames: int,
     tolerant: bool = False,
+    each: Each = map,
 ) -> tuple[Iterator[Columns], Damaged]:
     """All batches, and with `tolerant` the faults of unreadable row groups, which invalidate the batches.
 
-    Columns: for every read feature float16 (rows, longest, dim), int64 `<name>.kept` and float32 `<name>.mean` (rows,
-    dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption (no tokens and 0 for a video
-    without captions); int64 `video_key`, also as `clip_key`. The feature `text` has a single frame, the vector of the
-    row's caption.
+    Columns: for every read feature float16 (rows, longest, dim), int64 `<name>.kept` and, with the reader's `means`,
+    float32 `<name>.mean` (rows, dim); `tokens` int32 (rows, max_words) and int64 `caption_key` of the row's caption (no
+    tokens and 0 for a video without captions); int64 `video_key`, also as `clip_key`. The feature `text` has a single
+    frame, the vector of the row's caption. Row groups are read by `each`.
     """
     pieces: list[dict[int, Columns]] = [{} for _ in batches]
     damaged: Damaged = {}
-    for columns, runs in read_groups(lambda number, _: reader.read_arrow(places[number]), batches, damaged, tolerant):
-        group = stored_videos(columns, schema)
-        for run in runs:
-            pieces[run.batch][run.begin] = _rows(group, run, batches[run.batch].draws, max_frames)
+
+    def read(number: int, runs: Sequence[Run]) -> list[Columns]:
+        group = stored_videos(reader.read_arrow(places[number]), schema)
+        return [_rows(group, run, batches[run.batch].draws, max_frames, reader.means) for run in runs]
+
+    for found, runs in read_groups(read, batches, damaged, tolerant, each):
+        for run, columns in zip(runs, found, strict=True):
+            pieces[run.batch][run.begin] = columns
     return _joined(pieces), damaged
 
 
-def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int) -> Columns:
+def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames: int, mean: bool) -> Columns:
     """The columns of a run's rows."""
     columns: Columns = {}
     for name, frames in group.frames.items():
         padded = pad(frames, run.row, max_frames)
-        columns |= {name: padded.values, kept_column(name): padded.kept, mean_column(name): means(frames, run.row)}
+        columns |= {name: padded.values, kept_column(name): padded.kept}
+        if mean:
+            columns[mean_column(name)] = means(frames, run.row)
     assert draws is not None, "the plan of another data set"
     chosen = _captions(group, run, draws)
     told = chosen >= 0
@@ -60,7 +67,8 @@ def _rows(group: StoredVideos, run: Run, draws: CaptionDraws | None, max_frames:
         vectors = np.zeros((len(chosen), 1, group.caption_vectors.vectors.shape[1]), FEATURE_DTYPE)
         vectors[told, 0] = group.caption_vectors.vectors[chosen[told]]
         columns[CAPTION_VECTORS], columns[kept_column(CAPTION_VECTORS)] = vectors, told.astype(np.int64)
-        columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
+        if mean:
+            columns[mean_column(CAPTION_VECTORS)] = vectors[:, 0].astype(np.float32)
     columns["clip_key"] = columns["video_key"] = group.video_key[run.row]
     return columns
 

@@ -25,8 +25,8 @@ from vtr_core.config.shards import OnBadShard
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import BatchPlan, BatchVideos, Part, Plan, RowGroup
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
-from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_column, mean_column
-from vtr_core.data.records.schema import FRAMES, array_dtype
+from vtr_core.data.records.frames import is_kept_column, is_mean_column, kept_column
+from vtr_core.data.records.schema import array_dtype
 from vtr_core.data.shard_record import Shard
 from vtr_core.data.stream.assemble import assemble
 from vtr_core.data.stream.started import Started
@@ -73,7 +73,7 @@ def stream(
     """
     slim = replace(reader.manifest, shards=(), source={}, dropped={})
     sampling = _Sampling(plan.clips_per_video, plan.seed, plan.every_caption_of, plan.extra_captions, plan.max_frames)
-    task = _Task(slim, tuple(reader.columns), part, sampling, on_bad_shard)
+    task = _Task(replace(reader, manifest=slim, columns=tuple(reader.columns)), part, sampling, on_bad_shard)
 
     def executed(items: Sequence[pa.Table], pace: _Pace) -> Started[Columns]:
         ahead = math.ceil(prefetch / plan.batches_per_window) if pace.block_bytes else prefetch
@@ -163,9 +163,8 @@ class _Sampling:
 class _Task:
     """Reads the batches of a window, in a Ray task."""
 
-    manifest: Manifest
-    """The manifest without shards; items contain those of their window."""
-    columns: Sequence[str]
+    reader: RowGroupReader
+    """Of a manifest without shards; items contain those of their window."""
     part: Part
     sampling: _Sampling
     on_bad_shard: OnBadShard
@@ -176,7 +175,7 @@ class _Task:
         shards = tuple(Shard(**{**shard, "row_groups": ()}) for shard in window["shards"])
         places = {int(group): RowGroup(*place) for group, place in window["places"].items()}
         batches = [self._batch(step, *map(np.array, videos)) for step, *videos in window["batches"]]
-        reader = RowGroupReader(replace(self.manifest, shards=shards), self.columns)
+        reader = replace(self.reader, manifest=replace(self.reader.manifest, shards=shards))
         wanted = self.sampling
         read = assemble(reader, places, batches, wanted.extra_captions, self.on_bad_shard, wanted.max_frames)
         held: list[Columns] = []
@@ -191,7 +190,7 @@ class _Task:
     def _batch(self, step: int, group: np.ndarray, first_row: np.ndarray, rows: np.ndarray) -> BatchPlan:
         videos = BatchVideos(step, group, first_row, rows)
         wanted = self.sampling
-        batch = videos.sample(self.manifest.schema, wanted.clips_per_video, wanted.seed, wanted.every_caption_of)
+        batch = videos.sample(self.reader.manifest.schema, wanted.clips_per_video, wanted.seed, wanted.every_caption_of)
         return batch.part(self.part.rank, self.part.world)
 
 
@@ -220,10 +219,8 @@ def _arrays(cells: Mapping[str, pa.Buffer]) -> Columns:
     rows = cells["clip_key"].size // 8
     columns = {name: _view(name, data, rows) for name, data in cells.items()}
     for name, values in columns.items():
-        if mean_column(name) in columns:  # frames of whole videos, padded to the longest
-            columns[name] = values.reshape(rows, -1, columns[mean_column(name)].shape[1])
-    if FRAMES in columns:  # frames of clips, padded to the longest
-        columns[FRAMES] = columns[FRAMES].reshape(rows, int(columns[kept_column(FRAMES)].max()), -1)
+        if kept_column(name) in columns:  # frames, padded to the longest row
+            columns[name] = values.reshape(rows, max(1, int(columns[kept_column(name)].max())), -1)
     if "candidate_tokens" in columns:
         columns["candidate_tokens"] = columns["candidate_tokens"].reshape(rows, -1, columns["tokens"].shape[1])
     return columns

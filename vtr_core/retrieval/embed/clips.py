@@ -1,6 +1,6 @@
 """The embeddings of a whole data set."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -66,7 +66,7 @@ def embed(
     features: the model's, name to dimension; those that the data set lacks are absent from every row. Captions of a
     data set with another vocabulary are re-encoded with the model's.
     """
-    chunks = _chunks(manifest, vocabulary, places, max_rows)
+    chunks = _chunks(manifest, features, vocabulary, places, max_rows)
     return embed_columns(model, features, chain([_no_rows(manifest.schema.max_words)], chunks))
 
 
@@ -131,10 +131,12 @@ def with_absent(columns: Columns, features: Mapping[str, int]) -> Columns:
     return {**columns, **absent, **{f"has_{name}": np.zeros(rows, np.bool_) for name in absent}}
 
 
-def _chunks(manifest: Manifest, vocabulary: Vocabulary, places: Sequence[RowGroup], max_rows: int) -> Iterator[Columns]:
+def _chunks(
+    manifest: Manifest, features: Collection[str], vocabulary: Vocabulary, places: Sequence[RowGroup], max_rows: int
+) -> Iterator[Columns]:
     """Pieces of row groups of at most `max_rows` rows, with tokens of `vocabulary`."""
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
-    columns = training_columns(manifest.schema)
+    columns = training_columns(manifest.schema, names=features)
     reader = RowGroupReader(manifest, columns if known else [*columns, "caption"])
     for place in places:
         group = reader.read(place)

@@ -33,6 +33,11 @@ class JointSpaceSettings(Settings):
     PyTorch's defaults, whose biases dominate features of small values.
     """
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The feature columns that the model reads."""
+        return tuple(self.inputs.features)
+
 
 class CapsuleNetConfig(JointSpaceSettings):
     """Multimodal capsule network with routing by self-attention."""

@@ -10,7 +10,7 @@ from vtr_core.systems.capsules.config import (
     SelfAttentionBaselineConfig,
 )
 from vtr_core.systems.subcommands import Subcommand
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import Presets, System, columns, margin_setting
 
 if TYPE_CHECKING:
     from vtr_core.systems.implementation import Implementation
@@ -73,5 +73,6 @@ CAPSULES = System(
     standardizes=_standardizes,
     usual_features=_usual_features,
     takes=_takes,
+    reads_features=columns,
     granularity=margin_setting,
 )

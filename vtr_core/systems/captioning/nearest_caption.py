@@ -50,7 +50,7 @@ def _means(
 ) -> tuple[Float32[np.ndarray, "videos dim"], list[str], dict[str, tuple[str, ...]]]:
     """The mean frame of every video, their ids, and their captions."""
     means, ids, references = [], list[str](), dict[str, tuple[str, ...]]()
-    for videos in video_rows(manifest, row_groups(manifest), max_frames=1):
+    for videos in video_rows(manifest, row_groups(manifest), max_frames=1, features=[feature]):
         means.append(videos.mean[feature].numpy())
         ids.extend(videos.video_id)
         for place, name in enumerate(videos.video_id):

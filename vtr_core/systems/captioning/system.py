@@ -7,7 +7,7 @@ from vtr_core.errors import ConfigError
 from vtr_core.systems.captioning.config import CaptionerConfig, CaptioningLossConfig
 from vtr_core.systems.picture_inputs import picture_inputs
 from vtr_core.systems.subcommands import Evaluation, Subcommand
-from vtr_core.systems.system import Presets, RecordKind, System, margin_setting
+from vtr_core.systems.system import Presets, RecordKind, System, columns, margin_setting, never
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
@@ -140,6 +140,8 @@ CAPTIONING = System(
     check_data=_check_data,
     standardizes=_standardizes,
     usual_features=_usual_features,
+    reads_features=columns,
+    reads_means=never,
     reads_instead=_reads_frames,
     inputs=_inputs,
     granularity=margin_setting,

@@ -188,7 +188,7 @@ def embed_dual_rows(
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     found = [_no_rows(model, concepts)]
     with evaluating(model):
-        for videos in video_rows(manifest, places, config.batch.max_frames):
+        for videos in video_rows(manifest, places, config.batch.max_frames, features=[model.config.feature]):
             tokens = videos.tokens if known else encode(vocabulary, videos.captions, model.config.inputs.max_words)
             found.append(_embedded(model, videos, tokens, concepts, config.evaluation.batch_rows))
     return concatenate_dual(found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from vtr_core.errors import ConfigError
 from vtr_core.systems.dual.config import DualTripletConfig, HybridEncoderConfig
 from vtr_core.systems.subcommands import Subcommand
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import Presets, System, columns, margin_setting
 
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
@@ -104,5 +104,6 @@ DUAL = System(
     reads_unknown_words=True,
     num_concepts=_num_concepts,
     usual_features=_usual_features,
+    reads_features=columns,
     granularity=margin_setting,
 )

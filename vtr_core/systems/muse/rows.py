@@ -44,7 +44,8 @@ def embed_videos(
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
     found, max_rows = [_no_rows(model)], config.evaluation.batch_rows
     with evaluating(model):
-        for videos in video_rows(manifest, places, config.batch.max_frames, min(MAX_VIDEOS, max_rows)):
+        most, names = min(MAX_VIDEOS, max_rows), model.config.columns
+        for videos in video_rows(manifest, places, config.batch.max_frames, most, names, mean=False):
             captions = videos.tokens if model.words is not None else videos.caption_vectors
             if model.words is not None and not known:
                 captions = encode(vocabulary, videos.captions, model.config.inputs.max_words)

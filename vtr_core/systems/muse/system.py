@@ -7,7 +7,7 @@ from vtr_core.config.blocks.learners import NoLearner
 from vtr_core.errors import ConfigError
 from vtr_core.systems.muse.config import MuseConfig, TextWords
 from vtr_core.systems.subcommands import Subcommand
-from vtr_core.systems.system import Presets, System, margin_setting
+from vtr_core.systems.system import Presets, System, columns, margin_setting, never
 
 if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
@@ -72,5 +72,7 @@ MUSE = System(
     trained_vectors=_trained_vectors,
     standardizes=_standardizes,
     usual_features=_usual_features,
+    reads_features=columns,
+    reads_means=never,
     granularity=margin_setting,
 )

@@ -21,9 +21,9 @@ def initial_model(config: TrainConfig, data: Manifest, vectors: np.ndarray | Non
     standardize: whether a model that standardizes features gets the statistics of `data`, for which every worker reads
     the same part; when resuming, the checkpoint has them.
     """
-    wanted = standardize and system_of(config.model).standardizes(config.model)
-    taken = config.model.inputs.features
-    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=taken) if wanted else None
+    system = system_of(config.model)
+    wanted, read = standardize and system.standardizes(config.model), system.reads_features(config.model)
+    statistics = feature_statistics(data, on_bad_shard=config.on_bad_shard, names=read) if wanted else None
     torch.manual_seed(config.seed)
     return build_model(config.model, vectors, statistics)
 

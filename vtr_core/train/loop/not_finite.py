@@ -31,13 +31,18 @@ class Suspects:
 
 
 def keys_not_finite(columns: Columns, features: Sequence[FeatureSpec]) -> set[int]:
-    """The `clip_key` of every row with a feature that has a NaN or infinite value, in any frame."""
+    """The `clip_key` of every row with a feature that has a NaN or infinite value in any frame.
+
+    Of whole videos that are read without means: in any frame of the batch.
+    """
     bad = np.zeros(len(columns["clip_key"]), bool)
     for feature in features:
         if feature.presence in columns:
             bad |= columns[feature.presence] & ~np.isfinite(columns[feature.name]).all(axis=1)
-        else:  # a whole video's mean is not finite if any frame is not
+        elif mean_column(feature.name) in columns:  # a whole video's mean is not finite if any frame is not
             bad |= ~np.isfinite(columns[mean_column(feature.name)]).all(axis=1)
+        elif feature.name in columns:
+            bad |= ~np.isfinite(columns[feature.name]).all(axis=(1, 2))
     return set(columns["clip_key"][bad].tolist())
 
 

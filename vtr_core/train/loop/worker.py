@@ -11,9 +11,10 @@ from torch import Tensor
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import Part, Plan
-from vtr_core.data.reading.row_groups import Columns, RowGroupReader, training_columns
+from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
+from vtr_core.run.inputs import training_reader
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
@@ -155,8 +156,7 @@ class Worker:
 
     def _batches(self) -> tuple[Iterator[Columns], BadShards | None]:
         """This worker's batches, and the record of replaced rows where replacing them is allowed."""
-        columns = training_columns(self._manifest.schema, self._plan.extra_captions)
-        reader = RowGroupReader(self._manifest, columns)
+        reader = training_reader(self._config.model, self._manifest, self._plan.extra_captions)
         part = Part(self._rank, self._world)
         prefetch, bad = self._config.scaling.prefetch_batches, self._config.on_bad_shard
         batches = self._context.stream(reader, self._plan, part, self._progress.step, prefetch, bad)

@@ -125,7 +125,7 @@ def described_groups(
 ) -> Iterator[Columns]:
     """Row groups with tokens of `vocabulary`; features that the data set lacks are zeros, marked as not present."""
     known = manifest.vocabulary.fingerprint == vocabulary.fingerprint
-    reader = RowGroupReader(manifest, [*training_columns(manifest.schema), *DESCRIPTION])
+    reader = RowGroupReader(manifest, [*training_columns(manifest.schema, names=features), *DESCRIPTION])
     for place in places:
         columns = reader.read(place)
         rows = len(columns["clip_key"])

@@ -51,7 +51,7 @@ def captioner_rows(config: TrainConfig, manifest: Manifest, places: Sequence[Row
     assert isinstance(model, CaptionerConfig)
     most = min(MAX_VIDEOS, config.evaluation.batch_rows)
     if model.backbone is None:
-        for videos in video_rows(manifest, places, frames, most):
+        for videos in video_rows(manifest, places, frames, most, [model.feature], mean=False):
             yield _of_vectors(videos, model.feature)
     else:
         for clips in picture_rows(manifest, places, frames, most):

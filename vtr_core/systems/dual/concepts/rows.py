@@ -36,7 +36,8 @@ def _table(loaded: TrainedModel, manifest: Manifest, places: Sequence[RowGroup],
     model = dual_encoder(loaded)
     empty = _rows(loaded.concepts, (), np.zeros(0, np.bool_), np.zeros((0, len(loaded.concepts)), np.float32), 1)
     with evaluating(model):
-        found = video_rows(manifest, places, loaded.config.batch.max_frames)
+        frames = loaded.config.batch.max_frames
+        found = video_rows(manifest, places, frames, features=[model.config.feature])
         parts = [_rows(loaded.concepts, *part, _top(settings)) for part in _probabilities(model, found)]
     return pa.concat_tables([empty, *parts])
 
