@@ -10,22 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtr_core.data.shards.plain_pages import PageFault, plain_values, value_bytes
+from vtr_core.data.shards.plain_pages import PageFault, has_cells, plain_cells, plain_values, value_bytes
 
 ROWS = 300
 WRITTEN = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}
 
 
-def written(array: pa.Array, nullable: bool = False, **options: object) -> tuple[np.ndarray, int | None]:
-    """A column's chunk as it lies in a file, and the bytes that its values take."""
+def column(
+    array: pa.Array, nullable: bool = False, **options: object
+) -> tuple[np.ndarray, pq.ColumnChunkMetaData, pq.ColumnSchema]:
+    """A column's chunk as it lies in a file, and what the footer says of it."""
     schema = pa.schema([pa.field("c", array.type, nullable=nullable)])
     sink = io.BytesIO()
     pq.write_table(pa.table([array], schema=schema), sink, **{**WRITTEN, **options})
     metadata = pq.read_metadata(io.BytesIO(sink.getvalue()))
-    column = metadata.row_group(0).column(0)
-    begin = column.data_page_offset
-    chunk = np.frombuffer(sink.getvalue(), np.uint8)[begin : begin + column.total_compressed_size]
-    return chunk, value_bytes(column, metadata.schema.column(0))
+    stated = metadata.row_group(0).column(0)
+    begin = stated.data_page_offset
+    chunk = np.frombuffer(sink.getvalue(), np.uint8)[begin : begin + stated.total_compressed_size]
+    return chunk, stated, metadata.schema.column(0)
+
+
+def written(array: pa.Array, nullable: bool = False, **options: object) -> tuple[np.ndarray, int | None]:
+    """A column's chunk, and the bytes that its values take."""
+    chunk, stated, schema = column(array, nullable, **options)
+    return chunk, value_bytes(stated, schema)
 
 
 CONTENT = np.random.default_rng(0).integers(0, 255, (ROWS, 6), dtype=np.uint8)
@@ -85,3 +93,44 @@ def test_a_page_without_a_checksum_is_refused() -> None:
     assert size is not None
     with pytest.raises(PageFault):
         plain_values(chunk, size)
+
+
+CELLS = [bytes([row % 251]) * (row % 7 * 100) for row in range(ROWS)]
+"""Some are empty."""
+
+
+def test_cells_are_those_that_were_written() -> None:
+    chunk, stated, schema = column(pa.array(CELLS, pa.binary()))
+    assert has_cells(stated, schema)
+    found = plain_cells(chunk, ROWS)
+    found.validate(full=True)
+    assert found.to_pylist() == CELLS
+
+
+@given(position=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_no_flipped_bit_changes_cells_unnoticed(position: float, bit: int) -> None:
+    damaged = column(pa.array(CELLS, pa.binary()))[0].copy()
+    damaged[int(position * len(damaged))] ^= 1 << bit
+    try:
+        found = plain_cells(damaged, ROWS)
+    except PageFault:
+        return
+    assert found.to_pylist() == CELLS
+
+
+@pytest.mark.parametrize(("rows", "told"), [(ROWS + 1, "fewer"), (ROWS - 1, "more"), (0, "more")])
+def test_another_number_of_cells_than_rows_is_a_fault(rows: int, told: str) -> None:
+    with pytest.raises(PageFault, match=f"{told} cells than rows"):
+        plain_cells(column(pa.array(CELLS, pa.binary()))[0], rows)
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 100])
+def test_a_chunk_cut_short_is_a_fault(size: int) -> None:
+    with pytest.raises(PageFault):
+        plain_cells(column(pa.array(CELLS, pa.binary()))[0][:size], ROWS)
+
+
+@pytest.mark.parametrize("how", [{"nullable": True}, {"use_dictionary": True}, {"compression": "snappy"}])
+def test_cells_stored_otherwise_have_to_be_decoded(how: dict[str, object]) -> None:
+    _, stated, schema = column(pa.array(CELLS, pa.binary()), **how)  # type: ignore[arg-type]
+    assert not has_cells(stated, schema)

@@ -1,11 +1,13 @@
 """Column chunks of a Parquet file that are one uncompressed PLAIN page, as views of their values.
 
-A required column of fixed-width values, written without compression and dictionary, consists of a page header and the
-values. After verification of its checksum such a chunk is used in place, without decoding. Header: Apache Parquet
-format, struct PageHeader in Thrift's compact protocol.
+A required column, written without compression and dictionary, consists of a page header and the values. After
+verification of its checksum such a chunk of fixed-width values is used in place, without decoding; cells of bytes, each
+behind its length in four bytes, are joined. Header: Apache Parquet format, struct PageHeader in Thrift's compact
+protocol.
 """
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from isal import isal_zlib
 
@@ -14,12 +16,15 @@ _I32_AFTER_PREVIOUS = 0x15
 """Thrift's compact protocol: a field of type i32 whose number is one more than that of the field before."""
 LONGEST_HEADER = 64
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
+_LENGTH = 4
+"""Bytes of the length before a cell of bytes."""
+_MAX_OFFSET = 2**31
+"""Bytes from which on Arrow's 32-bit offsets do not suffice."""
 
 
 def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int | None:
     """The size in bytes of a chunk's values if it is one uncompressed PLAIN page; None where it must be decoded."""
-    optional = schema.max_definition_level or schema.max_repetition_level
-    if optional or column.has_dictionary_page or column.compression != "UNCOMPRESSED":
+    if not _is_plain(column, schema):
         return None
     match column.physical_type:
         case "FIXED_LEN_BYTE_ARRAY":
@@ -28,6 +33,17 @@ def value_bytes(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int 
             return -(-column.num_values // 8)
         case kind:
             return column.num_values * _WIDTHS[kind] if kind in _WIDTHS else None
+
+
+def has_cells(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
+    """Whether `plain_cells` reads a chunk."""
+    fits = column.total_compressed_size < _MAX_OFFSET
+    return fits and column.physical_type == "BYTE_ARRAY" and _is_plain(column, schema)
+
+
+def _is_plain(column: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
+    optional = schema.max_definition_level or schema.max_repetition_level
+    return not (optional or column.has_dictionary_page or column.compression != "UNCOMPRESSED")
 
 
 class PageFault(Exception):
@@ -44,6 +60,31 @@ def plain_values(chunk: np.ndarray, size: int) -> np.ndarray:
     checksum.add(values)
     checksum.compare()
     return values
+
+
+def plain_cells(chunk: np.ndarray, rows: int) -> pa.BinaryArray:
+    """The cells of a chunk of `rows` byte strings, verified as by `plain_values`.
+
+    chunk: (bytes,) uint8. Raises PageFault.
+    """
+    size = _numbers(chunk[:LONGEST_HEADER].tobytes(), 2)[1]
+    values = plain_values(chunk, min(max(size, 0), len(chunk)))
+    begins, position = list[int](), 0
+    offsets = np.zeros(rows + 1, np.int32)
+    for row in range(rows):
+        length = int.from_bytes(values[position : position + _LENGTH].tobytes(), "little")
+        begins.append(position + _LENGTH)
+        position += _LENGTH + length
+        if position > len(values):
+            raise PageFault("a page has fewer cells than rows")
+        offsets[row + 1] = offsets[row] + length
+    if position != len(values):
+        raise PageFault("a page has more cells than rows")
+    data = pa.allocate_buffer(int(offsets[-1]))
+    joined = np.frombuffer(data, np.uint8)
+    for begin, first, end in zip(begins, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        joined[first:end] = values[begin : begin + end - first]
+    return pa.BinaryArray.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), data])
 
 
 class Checksum:

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.shard_record import Shard
-from vtr_core.data.shards.plain_pages import LONGEST_HEADER, Checksum, PageFault, plain_values, value_bytes
+from vtr_core.data.shards.plain_pages import (
+    LONGEST_HEADER,
+    Checksum,
+    PageFault,
+    has_cells,
+    plain_cells,
+    plain_values,
+    value_bytes,
+)
 from vtr_core.data.shards.scatter import Scatter, read_scattered
 from vtr_core.errors import DatasetError
 from vtr_core.storage import Location
@@ -90,10 +98,14 @@ class ShardFile:
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
         """Columns of a row group, of any type, as contiguous Arrow arrays."""
         with self._naming_faults(group):
-            indexed = [name for name in names if self._index(name) >= 0]
-            file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
-            table = file.read_row_group(group, indexed, use_threads=False)
-            return {name: _whole(table.column(name)) for name in indexed}
+            cells = self._chunks({name: self._column(group, name) for name in names if self._has_cells(group, name)})
+            found = {name: plain_cells(chunk, self.rows(group)) for name, chunk in cells.items()}
+            others = [name for name in names if name not in found]
+            if others:
+                file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
+                table = file.read_row_group(group, others, use_threads=False)
+                found |= {name: _whole(table.column(name)) for name in others}
+            return {name: found[name] for name in names}
 
     def rows(self, group: int) -> int:
         """The number of rows of a row group."""
@@ -130,6 +142,11 @@ class ShardFile:
         schema = self.metadata.schema
         sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
         return {name: size for name, size in sizes.items() if size is not None}
+
+    def _has_cells(self, group: int, name: str) -> bool:
+        """Whether a column is one uncompressed PLAIN page of byte strings."""
+        schema = self.metadata.schema.column(self._index(name))
+        return self._types[name] == pa.binary() and has_cells(self._column(group, name), schema)
 
     def _index(self, name: str) -> int:
         """The position of a column; for nested ones that of its first leaf."""
