@@ -1,26 +1,42 @@
 """Every way to read gives the same batches, bit for bit."""
 
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
 from benchmarks.feeding.data import FeedingClips, write_shards
-from benchmarks.reading import OURS, SCAN, Flags, markdown, rate, ways
+from benchmarks.reading import clips, videos
+from benchmarks.reading.clips import Batches
+from benchmarks.reading.command import equal, markdown, rate
+
+Ways = Mapping[str, Callable[[], Batches]]
 
 
-def test_all_ways_give_the_same_batches(tmp_path: Path) -> None:
+def give_the_same(ways: Ways, ours: str, scan: str) -> None:
+    assert rate(ways[scan](), seconds=0.01) > 0
+    assert rate(ways[ours](), seconds=0.01) > 0
+    for name, batches in ways.items():
+        assert name == scan or equal(ways[ours](), batches(), 3), name
+
+
+def test_all_ways_give_the_same_batches_of_clips(tmp_path: Path) -> None:
     manifest = write_shards(FeedingClips(num_videos=5, num_raw=0), tmp_path / "shards", processes=1)
-    compared = ways(Flags(batch_rows=64, work=str(tmp_path)), manifest)
-    expected = list(islice(compared[OURS](), 3))
-    assert rate(compared.pop(SCAN)(), seconds=0.01) > 0
-    for batches in compared.values():
-        for ours, theirs in zip(expected, batches(), strict=False):
-            assert ours.keys() == theirs.keys()
-            assert all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
-    assert rate(compared[OURS](), seconds=0.01) > 0
+    give_the_same(clips.ways(64, tmp_path, manifest), clips.OURS, clips.SCAN)
+
+
+def test_all_ways_give_the_same_batches_of_whole_videos(tmp_path: Path) -> None:
+    ways = videos.ways(videos.made(tmp_path / "data", 90, dim=8))
+    give_the_same(ways, videos.OURS, videos.SCAN)
+    ours, pyarrow, with_means, _, _ = (next(islice(batches(), 1)).keys() for batches in ways.values())
+    assert ours == pyarrow
+    assert with_means - ours == {"video.mean", "text.mean"}
 
 
 def test_the_page_has_a_row_for_every_way() -> None:
-    rates = {OURS: [100.0, 200.0, 400.0], "other": [50.0, 50.0, 100.0]}
-    figures = {"rows": 10, "batch_rows": 5, "rates": rates, "equal": dict.fromkeys(rates, True), "device": "a machine"}
-    page = markdown({**figures, "versions": {"pyarrow": "1"}})
-    assert "| other | 50 | 50 – 100 | 0.25 | yes |" in page
+    def figures(ours: str) -> dict[str, object]:
+        rates = {ours: [100.0, 200.0, 400.0], "other": [50.0, 50.0, 100.0]}
+        return {"rates": rates, "equal": dict.fromkeys(rates, True)}
+
+    size = {"rows": 10, "batch_rows": 5, "videos": 3, "device": "a machine", "versions": {"pyarrow": "1"}}
+    page = markdown({**size, "clips": figures(clips.OURS), "whole videos": figures(videos.OURS)})
+    assert page.count("| other | 50 | 50 – 100 | 0.25 | yes |") == 2

@@ -1,0 +1,131 @@
+"""Ways to read the planned, shuffled clips: straight into batches, through whole columns, pyarrow's reader, Lance."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.feeding.data import NUM_CLIPS
+from vtr_core.config.batch import BatchConfig
+from vtr_core.data.manifest import Manifest
+from vtr_core.data.plan.plan import Plan, RowGroup
+from vtr_core.data.reading.row_groups import Columns, Into, RowGroupReader, training_columns
+from vtr_core.data.records.binary_columns import as_rows
+from vtr_core.data.records.schema import array_dtype
+from vtr_core.data.shards.plain_pages import Checksum
+from vtr_core.data.stream.assemble import assemble
+
+OURS = "each byte read straight into its batch, verified (ours)"
+SCAN = "no batches: pyarrow's scan in file order, memory-mapped, not verified"
+Batches = Iterator[Columns]
+
+
+class WholeColumns(RowGroupReader):
+    """Row groups as whole columns, whose rows are then copied."""
+
+    def read_rows(self, place: RowGroup, rows: Sequence[np.ndarray], into: Into) -> Columns:  # noqa: ARG002
+        """All columns of a row group."""
+        return self.read_in_place(place)
+
+
+@dataclass(frozen=True)
+class PyarrowReader(RowGroupReader):
+    """Row groups by pyarrow's own reader."""
+
+    verified: bool = True
+    memory_map: bool = True
+
+    def read_rows(self, place: RowGroup, rows: Sequence[np.ndarray], into: Into) -> Columns:  # noqa: ARG002
+        """All columns of a row group."""
+        path = Path(self.manifest.location.path) / self.manifest.shards[place.shard].file
+        with pq.ParquetFile(path, memory_map=self.memory_map, page_checksum_verification=self.verified) as file:
+            table = file.read_row_group(place.index, list(self.columns), use_threads=False)
+        return {name: _array(name, table.column(name).combine_chunks()) for name in self.columns}
+
+
+def _array(name: str, values: pa.Array) -> np.ndarray:
+    whole = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_fixed_size_binary(whole.type):
+        return as_rows(whole, array_dtype(name))
+    return whole.to_numpy(zero_copy_only=False)
+
+
+def planned(batch_rows: int, manifest: Manifest, reader: RowGroupReader) -> Batches:
+    """The plan's batches, without end."""
+    batch = BatchConfig(videos=batch_rows // NUM_CLIPS, clips_per_video=NUM_CLIPS)
+    plan = Plan(manifest, batch, 0)
+    for number in count():
+        yield from assemble(reader, plan.row_groups, plan.window(number))
+
+
+def fresh(batches: Batches) -> Batches:
+    """The same, with batches in fresh pages of the system."""
+    with patch("vtr_core.data.stream.assemble.pooled", np.empty):
+        while True:
+            yield next(batches)
+
+
+def unverified(batches: Batches) -> Batches:
+    """The same, with no checksum computed or compared."""
+    with patch.object(Checksum, "add", _nothing), patch.object(Checksum, "compare", _nothing):
+        while True:
+            yield next(batches)
+
+
+def _nothing(*_: object) -> None:
+    """In place of what a checksum does."""
+
+
+def scanned(manifest: Manifest) -> Batches:
+    """Row groups of clips or whole videos in file order, copied into memory: no plan, no batches; a key of each row."""
+    files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
+    while True:
+        for file in files:
+            with pq.ParquetFile(file, memory_map=True) as source:
+                for group in range(source.num_row_groups):
+                    table = source.read_row_group(group, training_columns(manifest.schema), use_threads=False)
+                    yield {"clip_key": table.column("video_key").to_numpy()}
+
+
+def lance(batch_rows: int, work: Path, manifest: Manifest) -> Batches:
+    """The planned rows of a Lance data set of the same columns, a batch at once."""
+    import lance
+
+    names, folder = training_columns(manifest.schema), work / f"lance-{manifest.rows}"
+    if not folder.exists():
+        files = [Path(manifest.location.path) / shard.file for shard in manifest.shards]
+        lance.write_dataset(pa.concat_tables(pq.read_table(file, columns=names) for file in files), str(folder))
+    dataset = lance.dataset(str(folder))
+    groups = [sum(counts) for shard in manifest.shards for counts in shard.row_groups]
+    first = np.cumsum(groups) - groups
+    plan = Plan(manifest, BatchConfig(videos=batch_rows // NUM_CLIPS, clips_per_video=NUM_CLIPS), 0)
+    for number in count():
+        for batch in plan.window(number):
+            table = dataset.take(first[batch.group] + batch.row, columns=names)
+            yield {name: _array(name, table.column(name).combine_chunks()) for name in names}
+
+
+def ways(batch_rows: int, work: Path, manifest: Manifest) -> dict[str, Callable[[], Batches]]:
+    """What is compared, by name."""
+    columns = training_columns(manifest.schema)
+    own, read = RowGroupReader(manifest, columns), partial(planned, batch_rows, manifest)
+    found: dict[str, Callable[[], Batches]] = {
+        OURS: lambda: read(own),
+        "the same, not verified": lambda: unverified(read(own)),
+        "the same into fresh pages": lambda: fresh(read(own)),
+        "whole columns as they lie, verified, then rows copied": lambda: read(WholeColumns(manifest, columns)),
+        "pyarrow, memory-mapped, verified": lambda: read(PyarrowReader(manifest, columns)),
+        "pyarrow, read, verified": lambda: read(PyarrowReader(manifest, columns, memory_map=False)),
+        "pyarrow, memory-mapped, not verified": lambda: read(PyarrowReader(manifest, columns, verified=False)),
+    }
+    found[SCAN] = lambda: scanned(manifest)
+    return found | (
+        {"Lance, taken by row, not verified": partial(lance, batch_rows, work, manifest)} if find_spec("lance") else {}
+    )
