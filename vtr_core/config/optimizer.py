@@ -22,6 +22,10 @@ class OptimizerConfig(Settings):
     """Factor of the learning rate for modules over precomputed tokens: MUSE's pyramid, temporal scales and learner."""
     backbone_factor: PositiveFloat = 1.0
     """Factor of the learning rate for a backbone that is trained with the model, such as CLIP or Video Swin."""
+    language_factor: PositiveFloat = 1.0
+    """Factor of the learning rate for a captioner's words, their places, its transformer and the scores of words: what
+    `vtr import bert` gives weights.
+    """
     layer_decay: Share = 1.0
     """Factor of the backbone's learning rate for each layer further from its output."""
     beta1: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9

@@ -10,7 +10,7 @@ from torch.optim import AdamW, Optimizer
 
 from vtr_core.config.optimizer import OptimizerConfig
 from vtr_core.losses.objectives.temperature import Temperature
-from vtr_core.nn.backbone import Backbone
+from vtr_core.nn.backbone import Backbone, HasLanguage
 from vtr_core.nn.mamba.block import MambaMixer
 from vtr_core.nn.mamba.pyramid import Pyramid
 from vtr_core.nn.mamba.res_mamba import GatedResiduals
@@ -28,34 +28,24 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
 
     Biases (also of relative positions), norms, word vectors and the decays A of state space models have no weight
     decay. Factors of the learning rate: `learner_factor` for modules that learn over given tokens, `temperature_factor`
-    for a learned temperature, and backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone.
-    Adam's step is torch's fused one, which passes over weights, gradients and moments once.
+    for a learned temperature, `language_factor` for the language part of a captioner, and
+    backbone_factor · layer_decay^(L − l) for layer l of the L layers of a backbone. Adam's step is torch's fused one,
+    which passes over weights, gradients and moments once.
     """
     exempt = {id(parameter) for module in model.modules() for parameter in _without_decay(module)}
-    learners = _within(model, _LEARNERS)
-    # Parameters with the same rate stay in the groups of earlier checkpoints.
-    temperatures = _within(model, (Temperature,)) if config.temperature_factor != 1 else set()
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    backbone = _backbone_layers(model, config)
-    own = learners | temperatures | {id(p) for _, layer in backbone for p in layer}
-    base = [parameter for parameter in trained if id(parameter) not in own]
-    learning = [parameter for parameter in trained if id(parameter) in learners]
-    scaling = [parameter for parameter in trained if id(parameter) in temperatures]
+    parts = _parts(model, config)
+    own = {id(parameter) for _, parameters in parts for parameter in parameters}
+    rest = [parameter for parameter in model.parameters() if id(parameter) not in own]
     groups = [
         {
             "params": chosen,
             "weight_decay": config.weight_decay if decays else 0.0,
             "rate_factor": factor * width_factor,
         }
-        for parameters, factor in (
-            (base, 1.0),
-            (learning, config.learner_factor),
-            (scaling, config.temperature_factor),
-            *(([p for p in layer if p.requires_grad], factor) for factor, layer in backbone),
-        )
+        for factor, parameters in ((1.0, rest), *parts)
         for decays in (True, False)
         for width_factor, chosen in _by_width(
-            [p for p in parameters if (p.ndim >= 2 and id(p) not in exempt) == decays],
+            [p for p in parameters if p.requires_grad and (p.ndim >= 2 and id(p) not in exempt) == decays],
             config.full_rate_width if decays else None,
         )
     ]
@@ -64,6 +54,19 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> Optimizer:
     if config.algorithm == "bert_adam":
         return BertAdam(used, lr=config.learning_rate, betas=betas, eps=config.epsilon)
     return AdamW(used, lr=config.learning_rate, betas=betas, eps=config.epsilon, amsgrad=config.amsgrad, fused=True)
+
+
+def _parts(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[nn.Parameter]]]:
+    """The parameters with a rate factor of their own, in the order of the groups of earlier checkpoints.
+
+    Except for what learns over tokens, parts whose factor is 1 stay with the rest, as before there were factors.
+    """
+    parts = [(config.learner_factor, _within(model, _LEARNERS))]
+    if config.temperature_factor != 1:
+        parts.append((config.temperature_factor, _within(model, (Temperature,))))
+    if config.language_factor != 1:
+        parts.append((config.language_factor, _language(model)))
+    return [*parts, *_backbone_layers(model, config)]
 
 
 def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[float, list[nn.Parameter]]]:
@@ -79,9 +82,15 @@ def _backbone_layers(model: nn.Module, config: OptimizerConfig) -> list[tuple[fl
     return list(found.items())
 
 
-def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> set[int]:
-    """The ids of the parameters of modules of these kinds."""
-    return {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
+def _within(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> list[nn.Parameter]:
+    """The parameters of modules of these kinds, in the model's order."""
+    found = {id(p) for module in model.modules() if isinstance(module, kinds) for p in module.parameters()}
+    return [parameter for parameter in model.parameters() if id(parameter) in found]
+
+
+def _language(model: nn.Module) -> list[nn.Parameter]:
+    """The parameters of a captioner's language part."""
+    return [p for module in model.modules() if isinstance(module, HasLanguage) for p in module.language()]
 
 
 def _by_width(

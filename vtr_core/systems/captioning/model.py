@@ -13,6 +13,7 @@ from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.errors import ConfigError
 from vtr_core.losses.fusion import Sequences
+from vtr_core.nn.backbone import HasLanguage
 from vtr_core.nn.fan_in import fan_in_linear
 from vtr_core.nn.initialization import keep_size
 from vtr_core.nn.precision import at_least_float32
@@ -46,7 +47,7 @@ class Captioned:
     """Of given draws."""
 
 
-class Captioner(nn.Module):
+class Captioner(HasLanguage):
     """p(word at [MASK] | video, the words before it).
 
     Text token i attends to all video tokens and to the text tokens up to i; video tokens attend to video tokens alone,
@@ -111,6 +112,11 @@ class Captioner(nn.Module):
         if draws is not None:
             found = replace(found, log_p=self._drawn(draws, known, [one.first(frames.shape[1]) for one in kept]))
         return found
+
+    def language(self) -> list[nn.Parameter]:
+        """The words, their places, the transformer and the scores of words."""
+        parts = [self.words, self.blocks, self.norm, self.word_norm, self.head]
+        return [self.places, self.bias, *(p for part in parts if part is not None for p in part.parameters())]
 
     def load_statistics(self, statistics: Mapping[str, FeatureStatistics]) -> None:
         """Sets the statistics of the training data, for a model that standardises frames."""
