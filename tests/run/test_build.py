@@ -1,5 +1,8 @@
 """What every model of a joint space keeps to."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -223,3 +226,24 @@ def test_choosing_another_model_starts_from_its_defaults(kind):
 def test_a_configuration_survives_json(name):
     config = TrainConfig(model=MODELS[name])
     assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_a_model_is_checked_without_torchs_compiler():
+    """Its import takes more than a second, which every command that loads a model would wait for."""
+    code = """
+import sys
+from vtr_core.config.override import override
+from vtr_core.run.build import check_model
+from vtr_core.run.models import system_of
+from vtr_core.run.presets import preset
+for name in sys.argv[1:]:
+    model = preset(name).model
+    features = dict(system_of(model).usual_features(model))
+    given = {"model.inputs.features": features, "model.inputs.num_words": 9, "model.inputs.max_words": 20}
+    assert check_model(override(preset(name), given if features else {}).model)
+    print(name, "torch._dynamo" in sys.modules)
+"""
+    bases = ("capsule-howto", "hybrid-msrvtt", "muse-msrvtt", "muse-tokens", "clip4clip", "caption-msrvtt")
+    names = [*(f"{base}-tiny" for base in bases), "siamese-att"]
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{name} False" for name in names], done.stderr

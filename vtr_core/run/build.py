@@ -43,8 +43,12 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
+_SAME_SHAPE = frozenset({"add", "exp", "expm1", "log", "mul", "neg", "triu"})
+"""The names of torch functions that initial weights are computed with, whose results have their arguments' shape."""
+
+
 class _Unfilled(TorchFunctionMode):
-    """Skips normal initialisation: on the meta device torch would import its compiler for it, a second or more."""
+    """Computes no values: on the meta device torch would import its compiler for them, a second or more."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -52,4 +56,8 @@ class _Unfilled(TorchFunctionMode):
         given = kwargs or {}
         if func in (nn.init.normal_, Tensor.normal_):
             return args[0] if args else given["tensor"]
+        if func is torch.randn:
+            return torch.empty(*args, **given)
+        if getattr(func, "__name__", None) in _SAME_SHAPE:
+            return torch.empty(torch.broadcast_shapes(*(value.shape for value in args if isinstance(value, Tensor))))
         return func(*args, **given)

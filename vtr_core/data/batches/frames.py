@@ -17,10 +17,10 @@ class FrameBatch(CaptionedBatch):
     """Rows of video and caption: one row for each sampled caption of each video.
 
     Every dictionary has all features of the batch; `mean` has none where the batch was read without means. Frames are
-    float16 as stored; models cast them to their dtype.
-    Frames are padded with zeros to the longest row of this batch, or of this worker's part of it, so the length differs
-    between batches; it is at least 1. For a feature that a video lacks, frames and mean are zeros and the mask is
-    false. Token 0 is padding; a row without a caption has no tokens, and caption key 0.
+    float16 as stored; models cast them to their dtype. They are padded with zeros to the longest row of this batch, or
+    of this worker's part of it, so the length differs between batches; it is at least 1. For a feature that a video
+    lacks, frames and mean are zeros and the mask is false. Token 0 is padding; a row without a caption has no tokens,
+    and caption key 0.
     """
 
     frames: dict[str, Float[Tensor, "batch _ _"]]

@@ -131,7 +131,9 @@ class _Steps:
 
 
 def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
-    """The function's result; only the inputs are stored, the rest is recomputed in the backward pass."""
+    """The function's result; with gradients only the inputs are stored, and the rest is recomputed in the backward pass."""
+    if not torch.is_grad_enabled():
+        return function(*inputs)
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
     return result
 
@@ -158,4 +160,4 @@ def _projections(dim: int, inner: int, state: int) -> tuple[nn.Linear, nn.Linear
 
 def _decays(inner: int, state: int) -> nn.Parameter:
     """log(−A), A = −1, …, −state in every channel (S4D-Real, Gu et al. 2022)."""
-    return nn.Parameter(torch.arange(1, state + 1, dtype=torch.get_default_dtype()).log().repeat(inner, 1))
+    return nn.Parameter(torch.tensor([float(n) for n in range(1, state + 1)]).log().repeat(inner, 1))
