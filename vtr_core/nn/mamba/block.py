@@ -131,7 +131,7 @@ class _Steps:
 
 
 def _again(function: Callable[..., Tensor], *inputs: Any) -> Tensor:
-    """The function's result; with gradients only the inputs are stored, and the rest is recomputed in the backward pass."""
+    """The function's result; for gradients the inputs are stored, and the rest is recomputed in the backward pass."""
     if not torch.is_grad_enabled():
         return function(*inputs)
     result: Tensor = checkpoint(function, *inputs, use_reentrant=False, preserve_rng_state=False)
