@@ -11,7 +11,7 @@ from pipelines.evaluate.localization import evaluate as evaluate_localization
 from pipelines.evaluate.retrieval import evaluate as evaluate_retrieval
 from pipelines.train.command import TrainFlags, resume, train
 from vtr_core import storage
-from vtr_core.config.override import override
+from vtr_core.config.override import override, validate
 from vtr_core.data.manifest import Manifest, training_sets
 from vtr_core.errors import ConfigError, RunConflict
 from vtr_core.retrieval.evaluate.protocol import Protocol
@@ -201,12 +201,23 @@ def check_settings(folder: str, config: TrainConfig) -> None:
 
 def check_against(made_with: dict[str, Any] | None, config: TrainConfig, where: str) -> None:
     """RunConflict, which names what differs, where figures were made with other settings; None: it was not recorded."""
-    changed = [] if made_with is None else sorted(_differing(made_with, settings_of(config), ""))
+    changed = [] if made_with is None else sorted(_differing(_completed(made_with), settings_of(config), ""))
     if changed:
         raise RunConflict(
             f"{where} has figures made with other settings ({', '.join(changed[:3])}); repeat those, or give these "
             "settings another --out"
         )
+
+
+def _completed(made_with: dict[str, Any]) -> dict[str, Any]:
+    """Settings with the defaults of those that the version which recorded them did not have.
+
+    Settings that this version cannot read stay as they are, so that they differ.
+    """
+    try:
+        return settings_of(validate(TrainConfig, made_with, "settings"))
+    except ConfigError:
+        return made_with
 
 
 def _other_data(folder: str, what: str, uri: str) -> RunConflict:

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from pipelines.tables import runs as table_runs
-from pipelines.tables.runs import Sweep, figures_file, read_results, run_folder, settings_file, settings_of
+from pipelines.tables.runs import (
+    Sweep,
+    check_settings,
+    figures_file,
+    read_results,
+    run_folder,
+    settings_file,
+    settings_of,
+)
 from pipelines.tables.side_by_side import RowRun
 from pipelines.train.command import TrainFlags
 from tests.builders.toy import toy_dataset
@@ -44,6 +52,19 @@ def test_other_settings_in_the_same_folder_are_refused_before_any_training(
     with pytest.raises(RunConflict, match=r"model\.num_capsules = 8, was 4.*another --out"):
         runs.run_variants(BASE, ["", "not-shared"], {"model.num_capsules": 8})
     assert len(trained) == 2
+
+
+def test_settings_of_an_earlier_version_are_the_same_with_the_defaults_of_later_ones(tmp_path: Path) -> None:
+    config, place = preset(BASE), locate(settings_file(str(tmp_path / "run")))
+    earlier = settings_of(config)
+    del earlier["optimizer"]["language_factor"]
+    storage.write_json(place, earlier)
+    check_settings(str(tmp_path / "run"), config)
+    with pytest.raises(RunConflict, match=r"optimizer\.language_factor = 0\.5, was 1\.0"):
+        check_settings(str(tmp_path / "run"), override(config, {"optimizer.language_factor": 0.5}))
+    storage.write_json(place, earlier | {"gone": 3})
+    with pytest.raises(RunConflict, match=r"gone = None, was 3"):
+        check_settings(str(tmp_path / "run"), config)
 
 
 def test_what_is_recorded_is_the_whole_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
