@@ -7,6 +7,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float16, Float32, Int64
 
 from vtr_core.data.records.binary_columns import Sequences, as_sequences
+from vtr_core.data.records.pooled import pooled
 from vtr_core.data.records.schema import FEATURE_DTYPE
 
 MAX_FRAMES = 64
@@ -65,7 +66,7 @@ def pad(frames: Sequences, rows: Int64[np.ndarray, " rows"], max_frames: int) ->
     kept = np.minimum(frames.counts[rows], max_frames)
     first = (np.cumsum(frames.counts) - frames.counts)[rows]
     length, dim = max(1, int(kept.max(initial=0))), frames.vectors.shape[1]
-    values = np.empty((len(rows), length, dim), FEATURE_DTYPE)
+    values = pooled((len(rows), length, dim), FEATURE_DTYPE)
     for target, begin, count in zip(values, first.tolist(), kept.tolist(), strict=True):
         target[:count] = frames.vectors[begin : begin + count]
         target[count:] = 0

@@ -11,10 +11,10 @@ from vtr_core.data.plan.runs import Run
 from vtr_core.data.reading.replacing import Damaged, Each, Places, read_groups, readable
 from vtr_core.data.reading.row_groups import TIMES, Columns, RowGroupReader
 from vtr_core.data.records.frames import MAX_FRAMES
+from vtr_core.data.records.pooled import pooled
 from vtr_core.data.records.schema import FrameSchema, VideoSchema
 from vtr_core.data.stream.assemble_frames import fill_frames
 from vtr_core.data.stream.assemble_videos import fill_videos
-from vtr_core.data.stream.pooled import pooled
 
 
 def assemble(

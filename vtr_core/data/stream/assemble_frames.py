@@ -15,8 +15,8 @@ from vtr_core.data.reading.replacing import Damaged, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import kept_column
 from vtr_core.data.records.pictures import BadPicture, decoded
+from vtr_core.data.records.pooled import pooled
 from vtr_core.data.records.schema import FRAMES, PIXEL_DTYPE, FrameSchema
-from vtr_core.data.stream.pooled import pooled
 
 
 def fill_frames(

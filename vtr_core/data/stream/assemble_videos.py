@@ -14,9 +14,9 @@ from vtr_core.data.plan.runs import Run
 from vtr_core.data.reading.replacing import Damaged, Each, Places, read_groups
 from vtr_core.data.reading.row_groups import Columns, RowGroupReader
 from vtr_core.data.records.frames import kept_column, mean_column, means, pad
+from vtr_core.data.records.pooled import pooled
 from vtr_core.data.records.schema import CAPTION_VECTORS, FEATURE_DTYPE, TOKEN_DTYPE, VideoSchema
 from vtr_core.data.records.stored_videos import StoredVideos, stored_videos
-from vtr_core.data.stream.pooled import pooled
 
 
 def fill_videos(
