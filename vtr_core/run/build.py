@@ -59,5 +59,6 @@ class _Unfilled(TorchFunctionMode):
         if func is torch.randn:
             return torch.empty(*args, **given)
         if getattr(func, "__name__", None) in _SAME_SHAPE:
-            return torch.empty(torch.broadcast_shapes(*(value.shape for value in args if isinstance(value, Tensor))))
+            tensors = [value for value in args if isinstance(value, Tensor)]
+            return torch.empty(torch.broadcast_shapes(*(one.shape for one in tensors)), dtype=tensors[0].dtype)
         return func(*args, **given)
