@@ -43,8 +43,8 @@ def check_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ConfigError(f"the model cannot be built: {error}") from error
 
 
-_SAME_SHAPE = frozenset({"add", "exp", "expm1", "log", "mul", "neg", "triu"})
-"""The names of torch functions that initial weights are computed with, whose results have their arguments' shape."""
+_ELEMENTWISE = frozenset({"add", "exp", "expm1", "log", "mul", "neg"})
+"""The names of torch functions that initial weights are computed with, value by value."""
 
 
 class _Unfilled(TorchFunctionMode):
@@ -58,7 +58,10 @@ class _Unfilled(TorchFunctionMode):
             return args[0] if args else given["tensor"]
         if func is torch.randn:
             return torch.empty(*args, **given)
-        if getattr(func, "__name__", None) in _SAME_SHAPE:
-            tensors = [value for value in args if isinstance(value, Tensor)]
-            return torch.empty(torch.broadcast_shapes(*(one.shape for one in tensors)), dtype=tensors[0].dtype)
+        if func is Tensor.triu:
+            return torch.empty_like(args[0])
+        tensors = [value for value in args if isinstance(value, Tensor)]
+        ordinary = {one.dtype for one in tensors} == {torch.get_default_dtype()}
+        if ordinary and getattr(func, "__name__", None) in _ELEMENTWISE:
+            return torch.empty(torch.broadcast_shapes(*(one.shape for one in tensors)))
         return func(*args, **given)

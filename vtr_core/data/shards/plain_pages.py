@@ -6,6 +6,8 @@ behind its length in four bytes, are joined. Header: Apache Parquet format, stru
 protocol.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -69,22 +71,21 @@ def plain_cells(chunk: np.ndarray, rows: int) -> pa.BinaryArray:
     """
     size = _numbers(chunk[:LONGEST_HEADER].tobytes(), 2)[1]
     values = plain_values(chunk, min(max(size, 0), len(chunk)))
-    begins, position = list[int](), 0
-    offsets = np.zeros(rows + 1, np.int32)
-    for row in range(rows):
+    offsets, position = [0], 0
+    for _ in range(rows):
         length = int.from_bytes(values[position : position + _LENGTH].tobytes(), "little")
-        begins.append(position + _LENGTH)
         position += _LENGTH + length
         if position > len(values):
             raise PageFault("a page has fewer cells than rows")
-        offsets[row + 1] = offsets[row] + length
+        offsets.append(offsets[-1] + length)
     if position != len(values):
         raise PageFault("a page has more cells than rows")
-    data = pa.allocate_buffer(int(offsets[-1]))
+    data = pa.allocate_buffer(offsets[-1])
     joined = np.frombuffer(data, np.uint8)
-    for begin, first, end in zip(begins, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        joined[first:end] = values[begin : begin + end - first]
-    return pa.BinaryArray.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), data])
+    for lengths, (first, end) in enumerate(pairwise(offsets), start=1):
+        joined[first:end] = values[_LENGTH * lengths + first : _LENGTH * lengths + end]
+    ends = pa.py_buffer(np.array(offsets, np.int32))
+    return pa.BinaryArray.from_buffers(pa.binary(), rows, [None, ends, data])
 
 
 class Checksum:
