@@ -150,9 +150,7 @@ def kill_group(process: "subprocess.Popen[Any]") -> float:
     Ray gives every worker a process group of its own, but all are in the session that `start_command` begins.
     """
     fault = time.time()
-    while left := processes.in_session(process.pid):
-        processes.kill(left)
-        time.sleep(0.02)
+    processes.end(lambda: processes.in_session(process.pid))
     process.communicate()
     return fault
 

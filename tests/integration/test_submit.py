@@ -66,9 +66,7 @@ def head(own_tracking_store: str, tmp_path_factory: pytest.TempPathFactory) -> I
         _wait_for(url)
         yield Head(url, user, tmp_path_factory.mktemp("user"))
     finally:
-        while pids := processes.with_files_in(names.folder) & processes.parents().keys() - {os.getpid()}:
-            processes.kill(pids)
-            time.sleep(0.05)
+        processes.end(lambda: processes.with_files_in(names.folder) & processes.parents().keys() - {os.getpid()})
         process.kill()
         process.wait()
         shutil.rmtree(names.folder, ignore_errors=True)

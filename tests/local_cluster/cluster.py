@@ -26,7 +26,6 @@ from vtr_core.errors import ClusterError
 from vtr_core.patience import RAY
 
 Isolation = Literal["auto", "namespaces", "processes"]
-_GONE_TIMEOUT_S = 30.0
 
 
 class LocalNode:
@@ -69,12 +68,7 @@ class LocalNode:
 
     def kill(self) -> None:
         """SIGKILL every process of the node, and no other, as when the machine loses its power."""
-        deadline = time.monotonic() + _GONE_TIMEOUT_S
-        while pids := self.pids():
-            processes.kill(pids)
-            if time.monotonic() > deadline:
-                raise ClusterError(f"processes {sorted(pids)} of {self.name} cannot be killed")
-            time.sleep(0.02)
+        processes.end(self.pids)
         if self._process is not None:
             self._process.wait()
             self._process = None
@@ -292,9 +286,7 @@ def _has_owner(names: Names) -> bool:
 
 def remove(names: Names) -> None:
     """Kill what runs in a cluster and remove its namespaces, bridge and files; what is there of them."""
-    while pids := processes.with_files_in(names.folder) & processes.parents().keys() - {os.getpid()}:
-        processes.kill(pids)
-        time.sleep(0.02)
+    processes.end(lambda: processes.with_files_in(names.folder) & processes.parents().keys() - {os.getpid()})
     if shutil.which("ip") is not None and os.geteuid() == 0:
         network.remove(names)
     shutil.rmtree(names.folder, ignore_errors=True)

@@ -6,10 +6,12 @@ folder (Ray gives each of its processes a log there) and all their descendants.
 
 import os
 import signal
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 PROC = Path("/proc")
+_END_TIMEOUT_S = 600.0
 
 
 def in_namespace(namespace: str) -> set[int]:
@@ -58,8 +60,20 @@ def started_at(pid: int) -> int | None:
     return None if state is None or state[0] == "Z" else int(state[19])
 
 
-def kill(pids: Iterable[int]) -> None:
-    """SIGKILL each of the processes; those that have ended by themselves are no fault."""
+def end(found: Callable[[], set[int]]) -> None:
+    """SIGKILL what `found` finds, until it finds nothing: a killed process lives on for a moment.
+
+    Raises TimeoutError after ten minutes.
+    """
+    deadline = time.monotonic() + _END_TIMEOUT_S
+    while pids := found():
+        _kill(pids)
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"processes {sorted(pids)} cannot be killed")
+        time.sleep(0.02)
+
+
+def _kill(pids: Iterable[int]) -> None:
     for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)

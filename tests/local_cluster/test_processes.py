@@ -1,6 +1,7 @@
 """Just a node's own processes are found and killed."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local_cluster.processes import in_session, kill, parents, started_at, with_descendants, with_files_in
+from tests.local_cluster.processes import end, in_session, parents, started_at, with_descendants, with_files_in
 
 pytestmark = pytest.mark.linux  # /proc
 
@@ -30,15 +31,14 @@ def test_processes_with_files_in_a_folder_and_their_children(tmp_path: Path) -> 
     try:
         while len(parents_of(ours.pid)) == 0:
             time.sleep(0.01)
-        found = with_files_in(own)
-        assert found == {ours.pid, *parents_of(ours.pid)}
-        kill(found)
+        assert with_files_in(own) == {ours.pid, *parents_of(ours.pid)}
+        end(lambda: with_files_in(own))
         ours.wait(timeout=60)
-        assert with_files_in(own) == set()
         assert others.poll() is None
     finally:
-        kill({ours.pid, others.pid})
-        others.wait(timeout=60)
+        for process in (ours, others):
+            process.kill()
+            process.wait(timeout=60)
 
 
 def parents_of(pid: int) -> set[int]:
@@ -53,7 +53,22 @@ def test_a_zombie_is_gone() -> None:
     assert Path(f"/proc/{process.pid}").exists()
     assert process.pid not in parents()
     process.wait()
-    kill([process.pid])  # no fault
+
+
+def test_processes_that_have_ended_by_themselves_are_no_fault() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    answers = [{process.pid}, set[int]()]
+    end(lambda: answers.pop(0))
+    assert not answers
+
+
+def test_a_killed_process_is_waited_for() -> None:
+    """SIGKILL is sent at once, and the process is still there for a moment."""
+    process = subprocess.Popen(["sleep", "60"])
+    end(lambda: {process.pid} & parents().keys())
+    assert started_at(process.pid) is None
+    assert process.wait(timeout=60) == -signal.SIGKILL
 
 
 def test_a_process_is_told_by_its_start() -> None:
@@ -69,6 +84,5 @@ def test_processes_of_a_session_have_groups_of_their_own() -> None:
             time.sleep(0.01)
         assert process.pid in in_session(process.pid)
     finally:
-        kill(in_session(process.pid))
-        process.wait(timeout=60)
-    assert in_session(process.pid) == set()
+        end(lambda: in_session(process.pid))
+    assert process.wait(timeout=60) == -signal.SIGKILL
