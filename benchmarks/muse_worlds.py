@@ -1,7 +1,8 @@
 """What MUSE's block and its scales are worth where it can be tried: a world of small things, and MSR-VTT's frames.
 
 In the synthetic world of small things a patch or two decide what a caption tells; on MSR-VTT-800 frames are single
-vectors, with scales in time. Every row is trained with the same seeds and compared with the others seed by seed:
+vectors, with scales in time. Every row is trained with the same seeds and compared with the others seed by seed; on
+MSR-VTT-800 each row at the learning rate that finds most on validation videos:
 
     python -m benchmarks.muse_worlds --data ../shared/data
 """
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.comparison.rows import World, run_rows, write
+from benchmarks.comparison.rows import World, run_rows, search_rows, write
 from benchmarks.msrvtt_dual.data import videos
 from pipelines.arguments import parse
 from vtr_core.data.manifest import splits
@@ -56,6 +57,7 @@ MSRVTT = World(
     ),
     compared="t2v/r10",
     metrics=METRICS,
+    trials={f"rate {rate:g}": {"optimizer.learning_rate": rate} for rate in (1e-3, 2e-3, 4e-3)},
 )
 IN_PROCESS = {"scaling.workers": 0}
 MSRVTT_CHANGES = {"training.epochs": 60, "training.validate_every": 5, **IN_PROCESS}
@@ -82,9 +84,10 @@ def main(argv: Sequence[str]) -> None:
         if world.name in flags.worlds:
             data, changes = _data(world, flags)
             runs = f"{flags.work}/{world.name}/runs"
-            results = run_rows(world, data, runs, flags.seeds, changes, "muse-worlds")
+            arguments = (world, data, runs, flags.seeds, changes, "muse-worlds")
+            results, searches = search_rows(*arguments) if world.trials else (run_rows(*arguments), {})
             command = f"python -m benchmarks.muse_worlds --data ../shared/data --worlds {world.name}"
-            write(world, results, f"muse_{world.name}", command)
+            write(world, results, f"muse_{world.name}", command, searches)
 
 
 def _data(world: World, flags: Flags) -> tuple[Mapping[str, str], Mapping[str, object]]:
