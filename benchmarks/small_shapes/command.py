@@ -5,6 +5,8 @@ Films of six small shapes, in which only the pairs of colour and form differ, ar
 at the learning rate that finds most on validation films.
 
     python -m benchmarks.small_shapes
+
+With --only several processes share the work: each trains some rows, and one without it then writes the page.
 """
 
 import shlex
@@ -22,6 +24,7 @@ from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.worlds.crowds import crowd
+from vtr_core.errors import ConfigError
 
 COMMAND = "python -m benchmarks.small_shapes"
 SPLITS = {"train": 0.8, "val": 0.08, "test": 0.12}
@@ -79,18 +82,32 @@ class Flags:
     """Of every training."""
     seeds: int = 3
     """Trainings of every row."""
+    only: tuple[str, ...] = ()
+    """Rows to train, without a page (default: all, and the page)."""
 
 
 def main(argv: Sequence[str]) -> None:
     """Make the films and their tokens where they are missing, run what is missing, and write the page."""
     flags = parse(Flags, argv, COMMAND)
     torch.set_num_threads(1)
+    searched = selected(flags.only)
     data = made(Path(flags.work), flags.films)
     length = {"training.epochs": flags.epochs, "training.validate_every": max(1, flags.epochs // 5)}
-    results, found = search_rows(WORLD, data, f"{flags.work}/runs", flags.seeds, {**SHARED, **length}, "small-shapes")
+    changes = {**SHARED, **length}
+    results, found = search_rows(searched, data, f"{flags.work}/runs", flags.seeds, changes, "small-shapes")
+    if flags.only:
+        return
     tokens = {name: read_tokens(uri, _FRAMES) for name, uri in data.items()}
     world = replace(WORLD, note=note(data, flags.epochs, told(tokens)))
     write(world, results, "small_shapes", shlex.join([*COMMAND.split(), *argv]), found)
+
+
+def selected(rows: Sequence[str]) -> World:
+    """The world with these rows alone (none: all of them); ConfigError for a row that it does not have."""
+    unknown = sorted(set(rows) - set(WORLD.rows))
+    if unknown:
+        raise ConfigError(f"--only {unknown[0]!r} is no row; rows are: {'; '.join(WORLD.rows)}")
+    return replace(WORLD, rows={row: changes for row, changes in WORLD.rows.items() if not rows or row in rows})
 
 
 def made(work: Path, num_films: int) -> Mapping[str, str]:

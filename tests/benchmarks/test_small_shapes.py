@@ -1,12 +1,14 @@
 """Rows that exist, what is read of places alone, and what the page says of the films."""
 
 import numpy as np
+import pytest
 
-from benchmarks.small_shapes.command import SHARED, WORLD, told
+from benchmarks.small_shapes.command import SHARED, WORLD, selected, told
 from benchmarks.small_shapes.readout import GRID, Tokens, near
 from vtr_core.config.override import override
 from vtr_core.data.worlds.crowds import crowd
 from vtr_core.data.worlds.shapes import SHAPES
+from vtr_core.errors import ConfigError
 from vtr_core.run.presets import preset
 from vtr_core.systems.muse.config import MuseConfig
 
@@ -16,6 +18,13 @@ def test_every_row_is_a_configuration_and_claims_are_of_rows() -> None:
     assert all(isinstance(config.model, MuseConfig) for config in configs)
     assert len({config.model.model_dump_json() for config in configs}) == len(WORLD.rows)
     assert {row for claim in WORLD.claims for row in claim} == set(WORLD.rows)
+
+
+def test_rows_can_be_trained_by_several_processes() -> None:
+    assert selected(()).rows == WORLD.rows
+    assert list(selected(("scales 1, 7, Mamba", "mean")).rows) == ["mean", "scales 1, 7, Mamba"]
+    with pytest.raises(ConfigError, match="'median' is no row; rows are: mean; scale 1, Mamba"):
+        selected(("mean", "median"))
 
 
 def test_a_shape_is_seen_in_nine_places_and_in_fewer_at_an_edge() -> None:
