@@ -4,7 +4,7 @@ Every row is trained with the same seeds and compared with the others seed by se
 caption of the training video that looks most like the one asked for. The paper's transformer was pre-trained; with
 --pretraining all rows begin with one that has read captions and seen no video, and tell captions by consensus:
 
-    python -m benchmarks.caption_ablation --data ../shared/data
+    python -m benchmarks.caption_ablation --data ../shared/data --seeds 5
     python -m benchmarks.caption_ablation --data ../shared/data --pretraining 3000 --seeds 10
 
 With --self-critical beside that every training goes on with captions that it draws, scored by CIDEr-D.

@@ -6,7 +6,8 @@ at the learning rate that finds most on validation films.
 
     python -m benchmarks.small_shapes
 
-With --only several processes share the work: each trains some rows, and one without it then writes the page.
+Where films and tokens are made already, several processes with --only can each train some rows; one without it then
+writes the page.
 """
 
 import shlex

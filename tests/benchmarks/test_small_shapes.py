@@ -20,7 +20,7 @@ def test_every_row_is_a_configuration_and_claims_are_of_rows() -> None:
     assert {row for claim in WORLD.claims for row in claim} == set(WORLD.rows)
 
 
-def test_rows_can_be_trained_by_several_processes() -> None:
+def test_rows_are_selected_by_name() -> None:
     assert selected(()).rows == WORLD.rows
     assert list(selected(("scales 1, 7, Mamba", "mean")).rows) == ["mean", "scales 1, 7, Mamba"]
     with pytest.raises(ConfigError, match="'median' is no row; rows are: mean; scale 1, Mamba"):
