@@ -54,10 +54,11 @@ MSRVTT = World(
         ("frames-1-2-4-8", "mean-pooling"),
         ("frames-1-2-4-8", "frames-1"),
         ("frames-1-2-4-8", "frames-1-2-4-8, LayerNorm after Mamba"),
+        ("frames-1-2-4-8, LayerNorm after Mamba", "mean-pooling"),
     ),
     compared="t2v/r10",
     metrics=METRICS,
-    trials={f"rate {rate:g}": {"optimizer.learning_rate": rate} for rate in (1e-3, 2e-3, 4e-3)},
+    trials={f"rate {rate:g}": {"optimizer.learning_rate": rate} for rate in (4e-3, 8e-3, 1.6e-2, 3.2e-2)},
 )
 IN_PROCESS = {"scaling.workers": 0}
 MSRVTT_CHANGES = {"training.epochs": 60, "training.validate_every": 5, **IN_PROCESS}
