@@ -40,7 +40,7 @@ class World:
     baseline: str = "chance"
     """What `Results.chance` holds the figures of."""
     note: str = ""
-    """What all rows have in common, for the page."""
+    """What all rows have in common, or what else a reader must know, for the page."""
     trials: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """By name the changes that every row's search tries; none: rows are trained as they are."""
 
