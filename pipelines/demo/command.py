@@ -45,7 +45,7 @@ def demo(flags: DemoFlags) -> None:
     data = flags.data or f"data/scenes-{flags.clips}-{flags.seed}"
     print("1/3 a synthetic world of narrated videos, whose places decide what features mean, to Parquet shards")
     _data(data, flags)
-    print(f"\n2/3 training {PRESET} with {flags.workers} workers")
+    print(f"\n2/3 training {PRESET} with {flags.workers or 'no'} workers")
     out = flags.out or f"runs/demo-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     finished = train(config, TrainFlags(data=data, out=out))
     print("\n3/3 retrieval of videos that training never saw, and without the capsules' activations\n")

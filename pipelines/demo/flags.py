@@ -16,7 +16,7 @@ class DemoFlags:
     seed: int = 0
     """Random seed of the data and of training."""
     workers: int = 2
-    """Number of training workers."""
+    """Number of training workers; 0 trains in the process of the command."""
     data: str | None = None
     """Data set folder (default: data/scenes-<clips>-<seed>, with --videos data/films-<films>-<seed>); an existing
     data set is reused."""

@@ -35,7 +35,7 @@ def demo_from_videos(flags: DemoFlags) -> None:
     data = flags.data or f"data/films-{flags.films}-{flags.seed}"
     out = flags.out or f"runs/demo-videos-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
     _extracted(data, flags)
-    print(f"\n3/5 training {PRESET} with {flags.workers} workers")
+    print(f"\n3/5 training {PRESET} with {flags.workers or 'no'} workers")
     finished = train(config, TrainFlags(data=data, out=out))
     print(f"\n4/5 retrieval among {NUM_TEST} films that training never saw\n")
     evaluate(EvaluateFlags(finished.checkpoint, (below(data, "test"),)))
