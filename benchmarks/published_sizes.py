@@ -22,9 +22,11 @@ from pipelines.tables.runs import Sweep, TestSet, read_results
 from vtr_core.config.override import override
 from vtr_core.data.captions.video_captions import video_captions
 from vtr_core.data.manifest import Manifest, data_set
+from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.run.presets import preset
 from vtr_core.storage import locate
+from vtr_core.systems.captioning.config import CaptioningLossConfig
 from vtr_core.systems.captioning.evaluation import caption_figures
 from vtr_core.systems.descriptions import CaptionedVideos
 from vtr_core.tracking.json_lines import read_lines
@@ -92,7 +94,7 @@ class Measured:
     learned: Mapping[str, float] = field(default_factory=dict)
     """What the loss learned beside the model, such as its temperature, at the end."""
     contrast: Mapping[str, float] = field(default_factory=dict)
-    """A captioner's L_bfc by the number of steps, as text; its chance is the log of the batch's videos."""
+    """A captioner's L_bfc, with its weight, by the number of steps, as text."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -120,7 +122,7 @@ def measure(flags: Flags) -> Measured:
     return Measured(
         settings=flags.set,
         steps=points[-1]["step"],
-        chance=log(config.batch.videos) if CONTRAST in points[0] else points[0].get("train/chance"),
+        chance=chance_loss(config, points[0]),
         losses=losses(points, "train/loss"),
         found={name: results.figures[row][f"test/{metric}"][0] for metric, name in SHOWN[task].items()},
         guessed=guessed(task, results.chance, flags),
@@ -131,6 +133,16 @@ def measure(flags: Flags) -> Measured:
         learned={"1/τ": 1 / points[-1]["train/temperature"]} if "train/temperature" in points[-1] else {},
         contrast=losses(points, CONTRAST) if CONTRAST in points[0] else {},
     )
+
+
+def chance_loss(config: TrainConfig, first: Mapping[str, Any]) -> float | None:
+    """A captioner's L_bfc, with its weight, where all pairs have one score; else what the log's `first` point says.
+
+    None where neither is known.
+    """
+    if CONTRAST in first and isinstance(config.loss, CaptioningLossConfig):
+        return config.loss.score.weight * log(config.batch.videos)
+    return first.get("train/chance")
 
 
 def _setting(text: str) -> tuple[str, Any]:

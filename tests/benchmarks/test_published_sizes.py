@@ -1,6 +1,12 @@
 """The page of published sizes: what was run stands beside chance, and what was not is named."""
 
-from benchmarks.published_sizes import PUBLISHED, losses, markdown
+from math import log
+
+import pytest
+
+from benchmarks.published_sizes import CONTRAST, PUBLISHED, chance_loss, losses, markdown
+from vtr_core.config.override import override
+from vtr_core.run.presets import preset
 
 ONE = {
     "world": "a data set",
@@ -37,3 +43,10 @@ def test_losses_are_taken_where_training_came() -> None:
 def test_a_captioners_contrast_stands_beside_its_chance() -> None:
     page = markdown({"caption-msrvtt": {**ONE, "chance": 2.08, "contrast": {"1": 2.0, "100": 1.25}}})
     assert "9.00 (150); L_bfc 2.00 (1) → 1.25 (100) | L_bfc 2.08 |" in page
+
+
+def test_the_chance_of_a_contrast_has_its_weight() -> None:
+    config = override(preset("caption-msrvtt"), {"batch.videos": 64, "loss.score.weight": 0.1})
+    assert chance_loss(config, {CONTRAST: 0.42}) == pytest.approx(0.1 * log(64))
+    assert chance_loss(config, {}) is None
+    assert chance_loss(preset("capsule-howto"), {"train/chance": 28.25}) == 28.25
