@@ -64,7 +64,8 @@ def main(argv: Sequence[str]) -> None:
     flags = parse(Flags, argv, COMMAND)
     place = page_folder(flags.out) / "capsule_ablation.json"
     until = time.monotonic() + 60 * flags.minutes
-    kept = known(json.loads(place.read_text()) if place.exists() else {}, flags)
+    before = json.loads(place.read_text()) if place.exists() else {}
+    kept = known(before, flags)
     measured = {name: measure(name, flags, until) for name in flags.worlds}
     found = {
         name: _in_order(kept.get(name, {}) | measured.get(name, {})) for name in WORLDS if name in {*kept, *measured}
@@ -73,8 +74,9 @@ def main(argv: Sequence[str]) -> None:
         print("time is over before a row was finished; the same command goes on")
         return
     figures = {name: {row: asdict(one) for row, one in rows.items()} for name, rows in found.items()}
-    settings = asdict(flags) | {"machine": processor(), "versions": versions("torch", "numpy")}
-    page = markdown(found, flags.steps, COMMAND)
+    machines = [*dict.fromkeys([*(before["machines"] if kept else ()), processor()])]
+    settings = asdict(flags) | {"machines": machines, "versions": versions("torch", "numpy")}
+    page = markdown(found, flags.steps, COMMAND, machines)
     write_page(place.parent, place.stem, settings | {"worlds": figures}, page)
     print(page)
 

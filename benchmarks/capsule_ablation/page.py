@@ -6,12 +6,12 @@ from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS, compare
 from benchmarks.capsule_ablation.worlds import WORLDS
 from benchmarks.comparison.paired import plus_minus
 from benchmarks.comparison.search import Searched
-from benchmarks.machine import processor, versions
+from benchmarks.machine import versions
 from vtr_core.tables.interval import estimate
 
 
-def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: str) -> str:
-    """The page of the finished rows by world."""
+def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: str, machines: Sequence[str]) -> str:
+    """The page of the finished rows by world, measured on `machines`."""
     lines = [
         "# The capsule paper's ablation, every row after the same search",
         "",
@@ -24,7 +24,8 @@ def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: 
     for name, rows in worlds.items():
         lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
     numbers = ", ".join(f"{name} {number}" for name, number in versions("torch", "numpy").items())
-    return "\n".join([*lines, "", f"On {processor()}; {numbers}; `{command}`, with `--worlds` for each."]) + "\n"
+    origin = f"On {'; '.join(machines)}; {numbers}; `{command}`, with `--worlds` for each."
+    return "\n".join([*lines, "", origin]) + "\n"
 
 
 def _row_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:

@@ -39,7 +39,7 @@ def test_claims_are_about_rows() -> None:
 def test_the_page_says_what_every_trial_found_and_which_rows_were_not_run() -> None:
     figures = {"t2v/r1": (1.0, 3.0), "t2v/r10": (10.0, 30.0)}
     row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), figures)
-    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python")
+    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python", ["a machine"])
     assert "; ".join(["12.3"] * len(TRIALS)) in page
     assert "**20.0 ± 127.1**" in page
     assert "| routing-self-attention − routing-none | +0.0 ± 0.0 | undecided |" in page
@@ -49,14 +49,14 @@ def test_the_page_says_what_every_trial_found_and_which_rows_were_not_run() -> N
 
 def test_one_seed_has_no_spread() -> None:
     row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)})
-    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python")
+    page = markdown({"plain": {"routing-self-attention": row, "routing-none": row}}, 200, "python", ["a machine"])
     assert "| routing-self-attention − routing-none | +0.0 | undecided |" in page
     assert "| 1 | 1.0 | **10.0** |" in page
 
 
 def test_a_world_is_judged_by_its_own_direction() -> None:
     row = Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"v2a/r1": (1.0, 3.0), "v2a/r10": (11.0, 11.0)})
-    page = markdown({"AVLetters": {"base": row, "fully-connected": row}}, 200, "python")
+    page = markdown({"AVLetters": {"base": row, "fully-connected": row}}, 200, "python", ["a machine"])
     assert "| base − fully-connected | +0.0 ± 0.0 | undecided |" in page
     assert "**11.0 ± 0.0**" in page
 
