@@ -24,7 +24,7 @@ from vtr_core.run.presets import preset
 from vtr_core.train.checkpoint.load import load_model
 
 pytestmark = pytest.mark.integration
-EPOCHS, STEPS_PER_EPOCH = 4, 10
+EPOCHS, STEPS_PER_EPOCH = 6, 10
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_training_lowers_the_loss_and_finds_videos(trained: Path, described: Pat
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
     """Plateaus, which lower the learning rate, and batch normalisation's averages included."""
-    cut = cut_short(trained, tmp_path / "cut", kept=2)
+    cut = cut_short(trained, tmp_path / "cut", kept=3)
     resume(str(cut))
     last = EPOCHS * STEPS_PER_EPOCH
     assert_equal_weights(trained, cut, last)

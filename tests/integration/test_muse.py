@@ -20,7 +20,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.presets import preset
 
 pytestmark = pytest.mark.integration
-EPOCHS, STEPS_PER_EPOCH = 3, 10
+EPOCHS, STEPS_PER_EPOCH = 6, 10
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_run_says_once_where_it_scans(trained: Path) -> None:
 
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit(trained: Path, tmp_path: Path) -> None:
-    cut = cut_short(trained, tmp_path / "cut", kept=1)
+    cut = cut_short(trained, tmp_path / "cut", kept=3)
     resume(str(cut))
     last = EPOCHS * STEPS_PER_EPOCH
     assert_equal_weights(trained, cut, last)
