@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
         print("time is over before a row was finished; the same command goes on")
         return
     figures = {name: {row: asdict(one) for row, one in rows.items()} for name, rows in found.items()}
-    machines = [*dict.fromkeys([*(before["machines"] if kept else ()), processor()])]
+    machines = [*dict.fromkeys([*(before.get("machines", ()) if kept else ()), processor()])]
     settings = asdict(flags) | {"machines": machines, "versions": versions("torch", "numpy")}
     page = markdown(found, flags.steps, COMMAND, machines)
     write_page(place.parent, place.stem, settings | {"worlds": figures}, page)

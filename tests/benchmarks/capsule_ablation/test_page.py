@@ -59,6 +59,7 @@ def test_a_world_is_judged_by_its_own_direction() -> None:
     page = markdown({"AVLetters": {"base": row, "fully-connected": row}}, 200, "python", ["a machine"])
     assert "| base − fully-connected | +0.0 ± 0.0 | undecided |" in page
     assert "**11.0 ± 0.0**" in page
+    assert "\nOn a machine; torch " in page
 
 
 def test_rows_of_the_page_are_kept_unless_they_are_measured_or_of_another_size() -> None:
