@@ -18,7 +18,6 @@ from pipelines.submit.job_command import (
     split,
     with_profile,
 )
-from vtr_core.errors import ClusterError, ConfigError
 
 if TYPE_CHECKING:
     from cluster.runtime_env import JobEnvironment
@@ -84,6 +83,7 @@ def submit(flags: SubmitFlags, command: JobCommand) -> int:
     """Submit the command and follow it; returns the exit code."""
     from cluster.profiles import profile
     from cluster.upload import check_upload
+    from pipelines.submit.sending import send
     from pipelines.submit.server import address, connect, is_this_machine
 
     driver_cpus = 0.0
@@ -102,7 +102,7 @@ def submit(flags: SubmitFlags, command: JobCommand) -> int:
         check_places(command)
     job = SubmittedJob(client, name, environment.stop_wait_s)
     _announce(flags, job, command, environment, local)
-    _send(job, command.entrypoint(os.getcwd() if local else None), environment, driver_cpus)
+    send(job, command.entrypoint(os.getcwd() if local else None), environment, driver_cpus)
     if flags.no_wait:
         print(job.hints())
         return 0
@@ -130,23 +130,3 @@ def _announce(
     for remark in [] if local else remarks(command, variables.get("MLFLOW_TRACKING_URI")):
         print(f"note        {remark}")
     sys.stdout.flush()
-
-
-def _send(job: SubmittedJob, entrypoint: str, environment: "JobEnvironment", driver_cpus: float) -> None:
-    """Upload the code and submit the job; ClusterError with the reason of a failure."""
-    variables = environment.runtime_env["env_vars"]
-    metadata = {name: variables[name] for name in ("VTR_GIT_COMMIT", "VTR_GIT_BRANCH") if name in variables}
-    try:
-        job.client.submit_job(
-            entrypoint=entrypoint,
-            entrypoint_num_cpus=driver_cpus or None,
-            submission_id=job.submission_id,
-            runtime_env=environment.runtime_env,
-            metadata=metadata,
-        )
-    except (RuntimeError, OSError, ValueError) as error:
-        if "already exists" in str(error):
-            raise ConfigError(
-                f"there is a job {job.submission_id} on this cluster; give another --submission-id"
-            ) from None
-        raise ClusterError(f"the job was not submitted: {error}") from None
