@@ -116,7 +116,7 @@ class BatchVideos:
     def _clips(self, clips_per_video: int, seed: int) -> BatchPlan:
         generator = np.random.default_rng([seed, self.step])
         clips = [_sample(count, clips_per_video, generator) for count in self.rows.tolist()]
-        row = np.concatenate([first + clip for first, clip in zip(self.first_row, clips, strict=True)])
+        row = np.repeat(self.first_row, clips_per_video) + np.concatenate(clips)
         return BatchPlan(self.step, np.repeat(self.group, clips_per_video), row, tuple(self.groups))
 
     def _captions(self, captions_per_video: int, seed: int) -> BatchPlan:
@@ -140,7 +140,8 @@ class BatchVideos:
 
 def _sample(rows: int, wanted: int, generator: np.random.Generator) -> np.ndarray:
     found = generator.choice(rows, wanted, replace=False) if rows >= wanted else generator.integers(rows, size=wanted)
-    return np.sort(found)
+    found.sort()
+    return found
 
 
 def _shuffled(

@@ -102,7 +102,7 @@ class Checksum:
             raise PageFault("a page's header is damaged")
         self._stated, self._found = stated % 2**32, 0
 
-    def add(self, values: np.ndarray) -> None:
+    def add(self, values: np.ndarray | memoryview) -> None:
         """Add the next values, contiguous in memory."""
         self._found = isal_zlib.crc32(values, self._found)
 

@@ -41,9 +41,10 @@ class Scatter:
         assert wanted.max() < total, "a plan names rows that its row group does not have"
         order = np.argsort(wanted, kind="stable")
         self._total, self._row = total, wanted[order]
-        self._target = np.repeat(np.arange(len(rows)), list(map(len, rows)))[order]
-        self._offset = np.concatenate([np.arange(len(row)) for row in rows])[order]
-        self._new = np.diff(self._row, prepend=-1) != 0
+        lengths = np.array(list(map(len, rows)))
+        self._target = np.repeat(np.arange(len(rows)), lengths)[order]
+        self._offset = order - np.repeat(np.cumsum(lengths) - lengths, lengths)[order]
+        self._new = np.concatenate([[True], self._row[1:] != self._row[:-1]])
         self._again = np.flatnonzero(~self._new).tolist()
         self.stretches = list(self._stretches())
 
@@ -80,36 +81,38 @@ def read_scattered(
 
     Raises PageFault where the file ends too early or the checksum differs; what the targets then hold is undefined.
     """
-    for pieces in _together(_memory(scatter, targets)):
-        _fill(descriptor, offset, [piece.data for piece in pieces])
-        offset += sum(map(len, pieces))
+    for pieces, size in _together(_memory(scatter, targets)):
+        _fill(descriptor, offset, pieces.copy(), size)
+        offset += size
         for piece in pieces:
             checksum.add(piece)
     checksum.compare()
     scatter.repeat(targets)
 
 
-def _memory(scatter: Scatter, targets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray | None, int]]:
+def _memory(scatter: Scatter, targets: Sequence[np.ndarray]) -> Iterator[tuple[memoryview | None, int]]:
     """The bytes of every stretch, in pieces: their memory, None for those that are dropped, and their number."""
-    width = targets[0].shape[1]
+    width, flat = targets[0].shape[1], [target.reshape(-1).data for target in targets]
     for stretch in scatter.stretches:
-        size, memory = (stretch.last - stretch.first) * width, None
+        size, memory, first = (stretch.last - stretch.first) * width, None, 0
         if stretch.target is not None:
-            rows = slice(stretch.offset, stretch.offset + stretch.last - stretch.first)
-            memory = targets[stretch.target][rows].reshape(-1)
+            memory, first = flat[stretch.target], stretch.offset * width
         for begin in range(0, size, _PIECE):
-            end = min(begin + _PIECE, size)
-            yield (None if memory is None else memory[begin:end]), end - begin
+            length = min(_PIECE, size - begin)
+            yield (None if memory is None else memory[first + begin : first + begin + length]), length
 
 
-def _together(pieces: Iterable[tuple[np.ndarray | None, int]]) -> Iterator[list[np.ndarray]]:
-    """The memory of consecutive pieces that are read at once; dropped ones share memory with those of other turns."""
-    dropped = np.empty(_PIECE, np.uint8)
-    held: list[np.ndarray] = []
+def _together(pieces: Iterable[tuple[memoryview | None, int]]) -> Iterator[tuple[list[memoryview], int]]:
+    """The memory of consecutive pieces that are read at once, and its bytes.
+
+    Dropped pieces share memory with those of other turns.
+    """
+    dropped = memoryview(bytearray(_PIECE))
+    held: list[memoryview] = []
     bytes_held = bytes_dropped = 0
     for memory, size in pieces:
         if held and (bytes_held + size > _PIECE or len(held) == _BUFFERS):
-            yield held
+            yield held, bytes_held
             held, bytes_held, bytes_dropped = [], 0, 0
         if memory is None:
             memory = dropped[bytes_dropped : bytes_dropped + size]
@@ -117,17 +120,18 @@ def _together(pieces: Iterable[tuple[np.ndarray | None, int]]) -> Iterator[list[
         held.append(memory)
         bytes_held += size
     if held:
-        yield held
+        yield held, bytes_held
 
 
-def _fill(descriptor: int, offset: int, pieces: list[memoryview]) -> None:
-    """Fill all pieces from `offset` on; a read may end before they are full."""
-    while pieces:
+def _fill(descriptor: int, offset: int, pieces: list[memoryview], size: int) -> None:
+    """Fill all pieces, of `size` bytes together, from `offset` on; a read may end before they are full."""
+    while size:
         count = os.preadv(descriptor, pieces, offset)
         if count == 0:
             raise PageFault("it ends too early")
-        offset += count
-        while pieces and count >= len(pieces[0]):
+        offset, size = offset + count, size - count
+        if not size:
+            return
+        while count >= len(pieces[0]):
             count -= len(pieces.pop(0))
-        if count:
-            pieces[0] = pieces[0][count:]
+        pieces[0] = pieces[0][count:]

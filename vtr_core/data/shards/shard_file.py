@@ -13,14 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtr_core.data.shard_record import Shard
+from vtr_core.data.shards.layout import Chunk, ShardLayout, layout_of
 from vtr_core.data.shards.plain_pages import (
     LONGEST_HEADER,
     Checksum,
     PageFault,
-    has_cells,
     plain_cells,
     plain_values,
-    value_bytes,
 )
 from vtr_core.data.shards.scatter import Scatter, read_scattered
 from vtr_core.errors import DatasetError
@@ -73,56 +72,58 @@ class ShardFile:
     def plain(self, group: int, names: Sequence[str]) -> dict[str, np.ndarray]:
         """The values of fixed-width columns of a row group as bytes, (bytes,) uint8 each; others are left out."""
         with self._naming_faults(group):
-            sizes = self._value_bytes(group, names)
-            columns = {name: self._column(group, name) for name in sizes}
-            return {name: plain_values(chunk, sizes[name]) for name, chunk in self._chunks(columns).items()}
+            chunks = {name: self.layout.chunk(group, name) for name in names}
+            sizes = {name: chunk.value_bytes for name, chunk in chunks.items() if chunk.value_bytes is not None}
+            found = self._chunks({name: chunks[name] for name in sizes})
+            return {name: plain_values(chunk, sizes[name]) for name, chunk in found.items()}
 
     def scatters(self, group: int, name: str, scatter: Scatter) -> bool:
         """Whether `scatter` reads a column, and faster than `plain`: wide rows in long stretches of a local file."""
-        if not (
-            _CAN_SCATTER and self._location.is_local and pa.types.is_fixed_size_binary(self._types.get(name, pa.null()))
-        ):
-            return False
         with self._naming_faults(group):
-            return self._value_bytes(group, [name]).get(name, 0) >= _STRETCH * len(scatter.stretches)
+            if not (_CAN_SCATTER and self._location.is_local and pa.types.is_fixed_size_binary(self.arrow_type(name))):
+                return False
+            return (self.layout.chunk(group, name).value_bytes or 0) >= _STRETCH * len(scatter.stretches)
 
     def scatter(self, group: int, name: str, scatter: Scatter, targets: Sequence[np.ndarray]) -> None:
         """Read rows of a plain column of a local file straight into `targets`, (rows, width) uint8, contiguous."""
         with self._naming_faults(group):
-            column, size = self._column(group, name), self._value_bytes(group, [name])[name]
-            begin, length = column.data_page_offset, column.total_compressed_size - size
+            chunk = self.layout.chunk(group, name)
+            size = chunk.value_bytes or 0
+            first = chunk.end - size
             with open(self._location.path, "rb", buffering=0) as file:
-                header = os.pread(file.fileno(), max(0, min(length, LONGEST_HEADER + 1)), begin)
-                read_scattered(file.fileno(), begin + length, scatter, targets, Checksum(header, size))
+                header = os.pread(file.fileno(), max(0, min(first - chunk.begin, LONGEST_HEADER + 1)), chunk.begin)
+                read_scattered(file.fileno(), first, scatter, targets, Checksum(header, size))
 
     def decoded(self, group: int, names: Sequence[str]) -> dict[str, pa.Array]:
         """Columns of a row group, of any type, as contiguous Arrow arrays."""
         with self._naming_faults(group):
-            cells = self._chunks({name: self._column(group, name) for name in names if self._has_cells(group, name)})
+            chunks = {name: self.layout.chunk(group, name) for name in names}
+            cells = self._chunks({name: chunk for name, chunk in chunks.items() if chunk.has_cells})
             found = {name: plain_cells(chunk, self.rows(group)) for name, chunk in cells.items()}
             others = [name for name in names if name not in found]
             if others:
-                file = pq.ParquetFile(self._source, metadata=self.metadata, page_checksum_verification=True)
+                metadata = self.layout.metadata
+                file = pq.ParquetFile(self._source, metadata=metadata, page_checksum_verification=True)
                 table = file.read_row_group(group, others, use_threads=False)
                 found |= {name: _whole(table.column(name)) for name in others}
             return {name: found[name] for name in names}
 
     def rows(self, group: int) -> int:
         """The number of rows of a row group."""
-        return self.metadata.row_group(group).num_rows
+        return self.layout.rows(group)
 
     def arrow_type(self, name: str) -> pa.DataType:
         """The type of a column."""
-        return self._types[name]
+        return self.layout.arrow_type(name)
 
     @cached_property
-    def metadata(self) -> pq.FileMetaData:
-        """The file's footer."""
+    def layout(self) -> ShardLayout:
+        """What the file's footer says, which is read and verified."""
         with self._naming_faults():
             footer = self._footer()
             if hashlib.sha256(footer).hexdigest() != self._shard.footer_sha256:
                 raise PageFault("its footer does not match its checksum")
-            return pq.read_metadata(pa.BufferReader(footer))
+            return layout_of(footer)
 
     def _footer(self) -> bytes:
         size = self._source.size()
@@ -134,41 +135,10 @@ class ShardFile:
             raise PageFault("its footer is damaged")
         return tail[-length:] if length <= len(tail) else self._source.read_at(length, size - length)
 
-    def _column(self, group: int, name: str) -> pq.ColumnChunkMetaData:
-        return self.metadata.row_group(group).column(self._index(name))
-
-    def _value_bytes(self, group: int, names: Sequence[str]) -> dict[str, int]:
-        """The size in bytes of the values of each column that is one uncompressed PLAIN page."""
-        schema = self.metadata.schema
-        sizes = {name: value_bytes(self._column(group, name), schema.column(self._index(name))) for name in names}
-        return {name: size for name, size in sizes.items() if size is not None}
-
-    def _has_cells(self, group: int, name: str) -> bool:
-        """Whether a column is one uncompressed PLAIN page of byte strings."""
-        schema = self.metadata.schema.column(self._index(name))
-        return self._types[name] == pa.binary() and has_cells(self._column(group, name), schema)
-
-    def _index(self, name: str) -> int:
-        """The position of a column; for nested ones that of its first leaf."""
-        if name not in self._columns:
-            raise PageFault(f"it has no column {name}")
-        return self._columns[name]
-
-    @cached_property
-    def _columns(self) -> Mapping[str, int]:
-        paths = [self.metadata.schema.column(index).path for index in range(self.metadata.num_columns)]
-        return {path.partition(".")[0]: index for index, path in reversed(list(enumerate(paths)))}
-
-    @cached_property
-    def _types(self) -> Mapping[str, pa.DataType]:
-        schema = self.metadata.schema.to_arrow_schema()
-        return dict(zip(schema.names, schema.types, strict=True))
-
-    def _chunks(self, columns: Mapping[str, pq.ColumnChunkMetaData]) -> dict[str, np.ndarray]:
-        """The bytes of column chunks; adjacent ones are read together."""
-        places = {n: _Run(c.data_page_offset, c.data_page_offset + c.total_compressed_size) for n, c in columns.items()}
-        held = {run: self._read(run) for run in _runs(list(places.values()))}
-        return {name: _part(held, place) for name, place in places.items()}
+    def _chunks(self, chunks: Mapping[str, Chunk]) -> dict[str, np.ndarray]:
+        """The bytes of parts of columns; adjacent ones are read together."""
+        held = {run: self._read(run) for run in _runs(list(chunks.values()))}
+        return {name: _part(held, chunk) for name, chunk in chunks.items()}
 
     def _read(self, run: _Run) -> np.ndarray:
         self._source.seek(run.begin)
@@ -193,18 +163,18 @@ class ShardFile:
         )
 
 
-def _runs(places: Sequence[_Run]) -> list[_Run]:
+def _runs(places: Sequence[Chunk]) -> list[_Run]:
     """The ranges merged across small gaps."""
     runs: list[_Run] = []
     for place in sorted(places, key=lambda p: p.begin):
         if runs and place.begin - runs[-1].end <= _GAP:
             runs[-1] = _Run(runs[-1].begin, max(place.end, runs[-1].end))
         else:
-            runs.append(place)
+            runs.append(_Run(place.begin, place.end))
     return runs
 
 
-def _part(held: Mapping[_Run, np.ndarray], place: _Run) -> np.ndarray:
+def _part(held: Mapping[_Run, np.ndarray], place: Chunk) -> np.ndarray:
     run = next(run for run in held if run.begin <= place.begin and place.end <= run.end)
     return held[run][place.begin - run.begin : place.end - run.begin]
 
