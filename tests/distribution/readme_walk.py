@@ -12,6 +12,7 @@ NOT_WALKED = {
     "--serve": "serves until it is ended; tests/pipelines/explain/test_server.py",
     "serve --index": "the same; tests/serving and tests/browser",
     "muse-msrvtt --data": "the published size; muse-tokens-tiny is run",
+    "data/objects": "the same",
     "siamese --faces": "47 trainings; tests/integration/test_siamese.py makes one of its tables",
     "siamese --lfw": "120 trainings; tests/integration/test_siamese.py makes one round of it",
     "sweep": "several trainings that are killed; tests/integration/test_sweep.py",
