@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-OURS = "ours, 1"
+OURS, WITHOUT_RAY = "ours, 1", "planned"
 TITLES = {
     "scan, memory_map": "raw pyarrow scan, memory-mapped row groups, two threads",
     "scan, read": "raw pyarrow scan, row groups read, two threads",
     "scan, dataset": "raw pyarrow scan, `pyarrow.dataset`, its defaults",
     OURS: "**ours**: Ray Data to one train worker",
     "ours, 2": "ours: Ray Data to two train workers",
-    "planned": "ours: without Ray, as `scaling.workers 0` reads",
+    WITHOUT_RAY: "ours: without Ray, as `scaling.workers 0` reads",
     "video_files": "per-video `.npy` in a torch DataLoader, two workers",
     "webdataset": "WebDataset, two workers",
     "mosaicml": "mosaicml-streaming, two workers",
@@ -19,14 +19,15 @@ TITLES = {
     "lance": "Lance, scanned in file order",
 }
 GOALS = (
-    ("scan, memory_map", 0.5),
-    ("scan, read", 0.5),
-    ("scan, dataset", 0.5),
-    ("video_files", 10.0),
-    ("webdataset", 2.0),
-    ("mosaicml", 1.5),
+    (OURS, "scan, memory_map", 0.5),
+    (OURS, "scan, read", 0.5),
+    (OURS, "scan, dataset", 0.7),
+    (WITHOUT_RAY, "scan, dataset", 0.8),
+    (OURS, "video_files", 10.0),
+    (OURS, "webdataset", 2.0),
+    (OURS, "mosaicml", 1.5),
 )
-"""(contestant, at least so many times its rate)."""
+"""(ours, another contestant, at least so many times its rate)."""
 MAX_MEMORY_RATIO, MAX_FIRST_BATCH_S = 1.05, 3.0
 LEAST_ROWS = 400_000
 """Clips from which the goals are judged: fewer lie in the system's cache of files, and are read in a moment."""
@@ -56,10 +57,10 @@ def first_batch_s(rounds: Sequence[Mapping[str, Any]]) -> float:
 def goals(figures: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
     """(what, goal, measured, whether reached); a contestant that did not run is left out."""
     found = []
-    for other, least in GOALS:
+    for name, other, least in GOALS:
         if other in figures["contestants"]:
-            ratio = median(ratios(figures, OURS, other))
-            found.append((f"clips/s, to {TITLES[other]}, at least", least, ratio, ratio >= least))
+            ratio, which = median(ratios(figures, name, other)), " without Ray" if name == WITHOUT_RAY else ""
+            found.append((f"clips/s{which}, to {TITLES[other]}, at least", least, ratio, ratio >= least))
     memory, first = median(memory_ratios(figures)), first_batch_s(figures["contestants"][OURS])
     times = figures["memory"]["times"]
     found.append(
@@ -104,7 +105,7 @@ def _goals(figures: Mapping[str, Any]) -> list[str]:
         f"| {what} | {goal:g} | {measured:.3f} | {('yes' if met else '**no**') if judged else 'not judged'} |"
         for what, goal, measured, met in goals(figures)
     ]
-    return ["| ours with one worker | goal | measured | reached |", "|---|---:|---:|---|", *rows, ""]
+    return ["| ours | goal | measured | reached |", "|---|---:|---:|---|", *rows, ""]
 
 
 def _profile(figures: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from vtr_core.config.batch import BatchConfig
 from vtr_core.data.manifest import Manifest, splits
 from vtr_core.data.plan.plan import Plan
 from vtr_core.data.reading.row_groups import RowGroupReader, training_columns
+from vtr_core.data.shards.layout import Chunk, ShardLayout
 from vtr_core.data.sources.synthetic.tokens import SyntheticTokens
 from vtr_core.data.stream.assemble import assemble
 
@@ -51,6 +52,11 @@ def planned(manifest: Manifest, reader: RowGroupReader) -> Batches:
 
 def decoded(batches: Batches) -> Batches:
     """The same with columns that pyarrow decodes and verifies."""
-    with patch("vtr_core.data.shards.shard_file.has_cells", return_value=False):
+    chunk = ShardLayout.chunk
+
+    def without_cells(layout: ShardLayout, group: int, name: str) -> Chunk:
+        return chunk(layout, group, name)._replace(has_cells=False)
+
+    with patch.object(ShardLayout, "chunk", without_cells):
         while True:
             yield next(batches)
