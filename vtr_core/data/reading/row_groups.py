@@ -84,18 +84,18 @@ class RowGroupReader:
         which holds anything after DamagedShard. Other columns are returned whole, as by `read_in_place`.
         """
         with self._open(place) as file:
-            scatter = Scatter(rows, file.rows(place.index))
+            scatter = Scatter(rows, file.layout.rows(place.index))
             direct = [name for name in self.columns if _is_direct(file, place.index, name, scatter)]
             for name in direct:
                 dtype = array_dtype(name)
-                targets = into(name, file.arrow_type(name).byte_width // dtype.itemsize, dtype)
+                targets = into(name, file.layout.arrow_type(name).byte_width // dtype.itemsize, dtype)
                 file.scatter(place.index, name, scatter, [target.view(np.uint8) for target in targets])
             return _arrays(file, place.index, [name for name in self.columns if name not in direct])
 
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
         with self._open(place) as file:
-            return file.rows(place.index)
+            return file.layout.rows(place.index)
 
     def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
         """One row group of any record kind as contiguous Arrow arrays. Raises DamagedShard."""
@@ -109,11 +109,11 @@ class RowGroupReader:
 
 def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
     """Columns of a row group; those of one uncompressed PLAIN page are views of the read bytes."""
-    rows, plain = file.rows(group), file.plain(group, names)
+    rows, plain = file.layout.rows(group), file.plain(group, names)
     others = [name for name in names if name not in plain]
     decoded = file.decoded(group, others) if others else {}
     return {
-        name: _from_bytes(plain[name], file.arrow_type(name), name, rows)
+        name: _from_bytes(plain[name], file.layout.arrow_type(name), name, rows)
         if name in plain
         else _from_arrow(decoded[name], name)
         for name in names

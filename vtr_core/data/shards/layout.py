@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from vtr_core.data.shards.plain_pages import PageFault, has_cells, value_bytes
 
 _MOST_KEPT = 256
-"""Parsed footers that are kept, the last ones used."""
+"""Parsed footers that are kept, those used last: a footer is needed once for each of its row groups."""
 
 
 class Chunk(NamedTuple):

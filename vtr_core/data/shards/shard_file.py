@@ -80,7 +80,9 @@ class ShardFile:
     def scatters(self, group: int, name: str, scatter: Scatter) -> bool:
         """Whether `scatter` reads a column, and faster than `plain`: wide rows in long stretches of a local file."""
         with self._naming_faults(group):
-            if not (_CAN_SCATTER and self._location.is_local and pa.types.is_fixed_size_binary(self.arrow_type(name))):
+            if not (
+                _CAN_SCATTER and self._location.is_local and pa.types.is_fixed_size_binary(self.layout.arrow_type(name))
+            ):
                 return False
             return (self.layout.chunk(group, name).value_bytes or 0) >= _STRETCH * len(scatter.stretches)
 
@@ -88,7 +90,8 @@ class ShardFile:
         """Read rows of a plain column of a local file straight into `targets`, (rows, width) uint8, contiguous."""
         with self._naming_faults(group):
             chunk = self.layout.chunk(group, name)
-            size = chunk.value_bytes or 0
+            size = chunk.value_bytes
+            assert size is not None, "only a plain column is read so, see `scatters`"
             first = chunk.end - size
             with open(self._location.path, "rb", buffering=0) as file:
                 header = os.pread(file.fileno(), max(0, min(first - chunk.begin, LONGEST_HEADER + 1)), chunk.begin)
@@ -99,7 +102,7 @@ class ShardFile:
         with self._naming_faults(group):
             chunks = {name: self.layout.chunk(group, name) for name in names}
             cells = self._chunks({name: chunk for name, chunk in chunks.items() if chunk.has_cells})
-            found = {name: plain_cells(chunk, self.rows(group)) for name, chunk in cells.items()}
+            found = {name: plain_cells(chunk, self.layout.rows(group)) for name, chunk in cells.items()}
             others = [name for name in names if name not in found]
             if others:
                 metadata = self.layout.metadata
@@ -107,14 +110,6 @@ class ShardFile:
                 table = file.read_row_group(group, others, use_threads=False)
                 found |= {name: _whole(table.column(name)) for name in others}
             return {name: found[name] for name in names}
-
-    def rows(self, group: int) -> int:
-        """The number of rows of a row group."""
-        return self.layout.rows(group)
-
-    def arrow_type(self, name: str) -> pa.DataType:
-        """The type of a column."""
-        return self.layout.arrow_type(name)
 
     @cached_property
     def layout(self) -> ShardLayout:
