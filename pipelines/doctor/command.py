@@ -34,6 +34,8 @@ class DoctorFlags:
     """With --model: use a batch of this data set instead of random rows."""
     set: tuple[str, ...] = ()
     """With --model: changed settings, NAME=VALUE."""
+    rows: int | None = None
+    """With --model: rows of the batch (default: 64, fewer where a row's inputs are large), at least 8."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -46,8 +48,8 @@ def main(argv: Sequence[str]) -> None:
     if flags.model is not None:
         _look_at_model(flags.model, flags)
         return
-    if flags.data is not None or flags.set:
-        raise ConfigError("vtr doctor: --data and --set go with --model PRESET")
+    if flags.data is not None or flags.set or flags.rows is not None:
+        raise ConfigError("vtr doctor: --data, --set and --rows go with --model PRESET")
     from pipelines.doctor.findings import as_json, as_text, is_healthy
     from pipelines.doctor.machine import machine_findings
     from pipelines.doctor.packages import package_findings
@@ -61,12 +63,14 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _look_at_model(model: str, flags: DoctorFlags) -> None:
-    from pipelines.doctor.signal_table import as_table, configuration, looks
+    from pipelines.doctor.signal_table import Look, as_table, configuration, looks
 
-    found = list(looks(configuration(model, flags.set), flags.data))
+    found: list[Look] = []
+    for look in looks(configuration(model, flags.set), flags.data, flags.rows):
+        if not flags.json:
+            print(as_table(look) if not found else f"\n{as_table(look)}", flush=True)
+        found.append(look)
     if flags.json:
         print(json.dumps([look.as_json() for look in found], indent=1))
-    else:
-        print("\n\n".join(map(as_table, found)))
     if any(look.signal.faults() for look in found):
         sys.exit(1)

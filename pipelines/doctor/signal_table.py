@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.signal import Signal
 
-ROWS = 64
-
 
 @dataclass(frozen=True)
 class Look:
@@ -56,22 +54,29 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def looks(config: "TrainConfig", data: str | None, seed: int = 0) -> Iterator[Look]:
-    """The signal propagation of the first batch of a data set, or of random rows with features of each size."""
-    if data is not None:
-        yield Look(f"{ROWS} rows of {data}", _on_data(config, data, seed))
-        return
-    from vtr_core.run.made_batch import KINDS, made_signal
+def looks(config: "TrainConfig", data: str | None, rows: int | None = None, seed: int = 0) -> Iterator[Look]:
+    """The signal propagation of the first batch of a data set, or of random rows with features of each size.
+
+    rows: of the batch (default: 64, fewer where a row's inputs are large); ConfigError below 8.
+    """
+    from vtr_core.run.made_batch import KINDS, LEAST_ROWS, made_signal, usual_rows
     from vtr_core.run.models import reads_images
 
+    rows = usual_rows(config) if rows is None else rows
+    if rows < LEAST_ROWS:
+        raise ConfigError(f"vtr doctor: --rows {rows} is too few to differ from each other; give {LEAST_ROWS} or more")
+    if data is not None:
+        yield Look(f"{rows} rows of {data}", _on_data(config, data, rows, seed))
+        return
     if reads_images(config.model):
-        yield Look(f"{ROWS} invented images", made_signal(config, "standardized", ROWS, seed))
+        rows = rows // 4 * 4  # four of each subject
+        yield Look(f"{rows} invented images", made_signal(config, "standardized", rows, seed))
         return
     for kind, what in KINDS.items():
-        yield Look(f"{ROWS} invented rows, features {what}", made_signal(config, kind, ROWS, seed))
+        yield Look(f"{rows} invented rows, features {what}", made_signal(config, kind, rows, seed))
 
 
-def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
+def _on_data(config: "TrainConfig", data: str, rows: int, seed: int) -> "Signal":
     import torch
 
     from vtr_core.config.override import override
@@ -84,7 +89,7 @@ def _on_data(config: "TrainConfig", data: str, seed: int) -> "Signal":
 
     manifest = usable_data(config.model, data_set(data, "train"))
     each = config.batch.clips_per_video if system_of(config.model).records(config.model) == "images" else 1
-    videos = min(ROWS // each, manifest.videos)
+    videos = min(rows // each, manifest.videos)
     config = override(config, {"batch.videos": videos, "batch.clips_per_video": each, "scaling.workers": 1})
     config = with_inputs(config, manifest)
     labels = concept_table(config, usable_concepts(config, manifest, data, None))

@@ -37,6 +37,9 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
 """Feature statistics as of HowTo100M's loaders, of a ReLU, and of standardised features."""
 NUM_WORDS = 2000
 FRAMES = 8
+MOST_ROWS, LEAST_ROWS = 64, 8
+_MOST_BYTES = 2**22
+"""Inputs of a batch to examine: a row of `muse-msrvtt` has half a megabyte of them, and takes seconds."""
 _COMMON = 0.7
 """Share of a frame's variance that all frames of the video have in common."""
 
@@ -52,7 +55,14 @@ class MadeBatch:
     tables: LossTables
 
 
-def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> MadeBatch:
+def usual_rows(config: TrainConfig) -> int:
+    """How many rows show a model's signal without taking long: 64, down to 8 where a row's inputs are large."""
+    columns = made_batch(config, "standardized", LEAST_ROWS).columns
+    row_bytes = sum(column.nbytes for column in columns.values()) // LEAST_ROWS
+    return max(LEAST_ROWS, min(MOST_ROWS, _MOST_BYTES // row_bytes // 4 * 4))
+
+
+def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, seed: int = 0) -> MadeBatch:
     """A random batch: every row is a different clip or video; for images, four rows of each subject."""
     system, generator = system_of(config.model), np.random.default_rng(seed)
     records = system.records(config.model)
@@ -80,7 +90,7 @@ def made_batch(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int
     return MadeBatch(config, columns, statistics, _tables(config, columns, generator))
 
 
-def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = 64, seed: int = 0) -> Signal:
+def made_signal(config: TrainConfig, kind: FeatureKind, rows: int = MOST_ROWS, seed: int = 0) -> Signal:
     """The signal of a model of `config` with fresh weights on a `made_batch`."""
     made = made_batch(config, kind, rows, seed)
     torch.manual_seed(seed)

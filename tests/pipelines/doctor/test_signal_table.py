@@ -8,6 +8,8 @@ import pytest
 from pipelines.doctor.command import main
 from tests.builders.toy import toy_dataset
 from vtr_core.errors import ConfigError
+from vtr_core.run.made_batch import usual_rows
+from vtr_core.run.presets import preset
 
 SMALL = [
     "model.num_capsules=8",
@@ -42,8 +44,21 @@ def test_on_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert f"rows of {data.uri}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("given", "said"), [("19", "16 invented images"), ("8", "8 invented images")])
+def test_a_chosen_number_of_rows(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--model", "siamese-att-tiny", "--rows", given])
+    assert capsys.readouterr().out.startswith(said)
+
+
+def test_rows_are_fewer_where_their_inputs_are_large() -> None:
+    assert usual_rows(preset("capsule-howto")) == 64
+    assert usual_rows(preset("muse-msrvtt")) == 8
+
+
 def test_flags_that_need_a_model() -> None:
     with pytest.raises(ConfigError, match="go with --model"):
-        main(["--data", "d"])
+        main(["--rows", "8"])
+    with pytest.raises(ConfigError, match="--rows 7 is too few to differ from each other; give 8"):
+        main(["--model", "capsule-howto-tiny", "--rows", "7"])
     with pytest.raises(ConfigError, match="NAME=VALUE"):
         main(["--model", "capsule-howto-tiny", "--set", "model.standardize"])
