@@ -9,7 +9,8 @@ all seeds are judged on test data, row against row, seed by seed:
 Iterative routings and the set transformer project their secondary poses (Eq. 3 with x̂). Where a routing allows it, the
 preset projects the primary ones; rows `…-secondary` are those routings with secondary poses, so that all routings are
 compared under one reading of Eq. 3. Rows `…-sum` have iterations as published, whose couplings and responsibilities
-are sharp from the start; the variants take means over the components. Rows that are not asked for stay on the page.
+are sharp from the start; the variants take means over the components. Rows that are not asked for stay on the page,
+and trials that it has are not run again, unless ``--again`` says so: a search that is widened trains what is new.
 
 All at a proxy's size, the preset `capsule-howto-tiny` and its variants for a few hundred steps, so that every row's
 search takes minutes.
@@ -55,6 +56,8 @@ class Flags:
     """Rows to measure (default: all)."""
     minutes: float = 1e9
     """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
+    again: bool = False
+    """Run the trials and seeds that the page has, too."""
     out: str = str(RESULTS)
     """Folder of the page, whose other rows are kept."""
 
@@ -66,7 +69,7 @@ def main(argv: Sequence[str]) -> None:
     until = time.monotonic() + 60 * flags.minutes
     before = json.loads(place.read_text()) if place.exists() else {}
     kept = known(before, flags)
-    measured = {name: measure(name, flags, until) for name in flags.worlds}
+    measured = {name: measure(name, kept.get(name, {}), flags, until) for name in flags.worlds}
     found = {
         name: _in_order(kept.get(name, {}) | measured.get(name, {})) for name in WORLDS if name in {*kept, *measured}
     }
@@ -82,10 +85,10 @@ def main(argv: Sequence[str]) -> None:
 
 
 def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched]]:
-    """By world the rows of an earlier page with the same size, without those that are to be measured."""
+    """By world the rows of an earlier page with the same size, without those that are to be measured again."""
     if any(page.get(name) != getattr(flags, name) for name in ("clips", "steps")):
         return {}
-    again = flags.only or tuple(ROWS)
+    again = (flags.only or tuple(ROWS)) if flags.again else ()
     worlds: Mapping[str, Mapping[str, Any]] = page["worlds"]
     return {
         world: {name: Searched(**row) for name, row in rows.items() if world not in flags.worlds or name not in again}
@@ -93,13 +96,12 @@ def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched
     }
 
 
-def measure(name: str, flags: Flags, until: float) -> dict[str, Searched]:
+def measure(name: str, kept: Mapping[str, Searched], flags: Flags, until: float) -> dict[str, Searched]:
     """The rows of a world that are asked for and finished, or are when the minutes are over."""
     folder, world = f"{flags.work}/{name.replace(' ', '-')}", WORLDS[name]
     data = world.make(Place(folder, flags.data, flags.clips))
-    return finished_rows(
-        flags.only or tuple(ROWS), world, data, f"{folder}/runs", Effort(flags.steps, flags.seeds, until)
-    )
+    rows = {row: kept.get(row) for row in flags.only or ROWS}
+    return finished_rows(rows, world, data, f"{folder}/runs", Effort(flags.steps, flags.seeds, until))
 
 
 def _in_order(rows: Mapping[str, Searched]) -> dict[str, Searched]:

@@ -33,7 +33,7 @@ def _row_lines(world: str, rows: Mapping[str, Searched]) -> list[str]:
     lines = [head, "|---|---:|---:|---:|---|---|"]
     for name, row in rows.items():
         first, ten = (_figure(row.figures[metric]) for metric in WORLDS[world].shown)
-        tried = "; ".join(f"{value:.1f}" for value in row.trials.values())
+        tried = "; ".join(f"{row.trials[trial]:.1f}" if trial in row.trials else "–" for trial in TRIALS)
         seeds = len(row.figures[WORLDS[world].shown[-1]])
         lines.append(f"| {ROWS[name].what} | {seeds} | {first} | **{ten}** | {row.best} | {tried} |")
     missing = [f"| {network.what} | not run | | | | |" for name, network in ROWS.items() if name not in rows]

@@ -49,7 +49,7 @@ TRIALS: Mapping[str, Mapping[str, object]] = {
         "optimizer.gradient_clip": 5.0,
     }
     for weights in ("scaled", "torch")
-    for rate in (1e-3, 3e-3)
+    for rate in (3e-4, 1e-3, 3e-3, 1e-2)
 }
 """What every row's search tries: initial weights and learning rate."""
 CLAIMS = (

@@ -1,7 +1,7 @@
 """Every row's search within the time that there is; trained in this process, finished runs are reused."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,21 +29,29 @@ class OutOfTime(Exception):
     """A training would have begun too late."""
 
 
-def finished_rows(names: Sequence[str], world: World, data: str, out: str, effort: Effort) -> dict[str, Searched]:
-    """The rows that are finished, or are when the time is over."""
+def finished_rows(
+    before: Mapping[str, Searched | None], world: World, data: str, out: str, effort: Effort
+) -> dict[str, Searched]:
+    """The rows that are finished, or are when the time is over; `before`: by name, what is known of each."""
     found = {}
-    for row in names:
+    for row, known in before.items():
         with suppress(OutOfTime):
-            found[row] = search_row(row, world, data, out, effort)
+            found[row] = search_row(row, known, world, data, out, effort)
     return found
 
 
-def search_row(row: str, world: World, data: str, out: str, effort: Effort) -> Searched:
-    """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin too late."""
+def search_row(row: str, known: Searched | None, world: World, data: str, out: str, effort: Effort) -> Searched:
+    """All trials with seed 0, and the best one with every seed; OutOfTime where one would begin too late.
+
+    known: the row after a search with the same steps, whose trials and seeds are not trained again.
+    """
+    chosen_by = f"val/{world.shown[-1]}"
 
     def train(trial: str, seeds: int) -> Figures:
+        figures = known_figures(known, trial, seeds, chosen_by) if known else {}
+        if figures:
+            return figures
         variant, config = f"{row}/{trial.replace(', ', '-')}", row_config(row, trial, world, effort.steps)
-        figures: Figures = {}
         for count in range(1, seeds + 1):
             done = Path(out, variant, f"seed-{count - 1}", "figures-test.json").exists()
             if not done and time.monotonic() > effort.until:
@@ -51,8 +59,16 @@ def search_row(row: str, world: World, data: str, out: str, effort: Effort) -> S
             figures = _trained(variant, config, data, out, count)
         return figures
 
-    found = search(TRIALS, f"val/{world.shown[-1]}", effort.seeds, train)
+    found = search(TRIALS, chosen_by, effort.seeds, train)
     return replace(found, figures={name: found.figures[f"test/{name}"] for name in world.shown})
+
+
+def known_figures(known: Searched, trial: str, seeds: int, chosen_by: str) -> Figures:
+    """A trial's figures as far as `known` has all that `search` asks for with so many seeds; else none."""
+    if trial == known.best and all(len(values) >= seeds for values in known.figures.values()):
+        tested = {f"test/{name}": tuple(values[:seeds]) for name, values in known.figures.items()}
+        return {chosen_by: (known.trials[trial],), **tested}
+    return {chosen_by: (known.trials[trial],)} if seeds == 1 and trial in known.trials else {}
 
 
 def _trained(variant: str, config: TrainConfig, data: str, out: str, seeds: int) -> Figures:

@@ -62,11 +62,12 @@ def test_a_world_is_judged_by_its_own_direction() -> None:
     assert "\nOn a machine; torch " in page
 
 
-def test_rows_of_the_page_are_kept_unless_they_are_measured_or_of_another_size() -> None:
+def test_rows_of_the_page_are_kept_unless_they_are_measured_again_or_of_another_size() -> None:
     row = asdict(Searched(dict.fromkeys(TRIALS, 12.3), next(iter(TRIALS)), {"t2v/r1": (1.0,), "t2v/r10": (10.0,)}))
     size = {"clips": 6000, "steps": 200, "seeds": 3}
     page = {**size, "worlds": {"plain": {"base": row, "routing-em": row}, "8 scenes": {"base": row}}}
-    found = known(page, Flags(worlds=("plain",), only=("routing-em",)))
+    assert known(page, Flags(worlds=("plain",), only=("routing-em",))) == known(page, Flags())
+    found = known(page, Flags(worlds=("plain",), only=("routing-em",), again=True))
     assert {world: list(rows) for world, rows in found.items()} == {"plain": ["base"], "8 scenes": ["base"]}
     assert known(page, Flags(seeds=5, worlds=())) == known(page, Flags(worlds=()))
     assert known(page, Flags(steps=201)) == {}

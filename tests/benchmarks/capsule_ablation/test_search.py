@@ -9,6 +9,7 @@ from benchmarks.capsule_ablation import search as searching
 from benchmarks.capsule_ablation.rows import PRESET, ROWS, TRIALS
 from benchmarks.capsule_ablation.search import Effort, OutOfTime, finished_rows, row_config, search_row
 from benchmarks.capsule_ablation.worlds import WORLDS
+from benchmarks.comparison.search import Searched
 from vtr_core.run.config import TrainConfig
 
 PLAIN = WORLDS["plain"]
@@ -33,16 +34,29 @@ class _Runs:
 
 def test_a_row_is_judged_on_other_data_than_it_is_chosen_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = _Runs(monkeypatch)
-    row = search_row("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
+    row = search_row("routing-em", None, PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
     assert row.best == list(TRIALS)[1]
     assert row.figures["t2v/r10"] == (10.0, 10.0, 10.0)
     assert [seeds for _, seeds in runs.trained] == [1] * len(TRIALS) + [1, 2, 3]
 
 
+def test_a_widened_search_trains_what_is_new(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = _Runs(monkeypatch)
+    first, *_, last = TRIALS
+    old = {trial: 40.0 for trial in TRIALS if trial != last} | {first: 55.0}
+    figures = {"t2v/r1": (2.0, 3.0), "t2v/r10": (20.0, 30.0)}
+    known = Searched(old, first, figures)
+    row = search_row("routing-em", known, PLAIN, "data", str(tmp_path), Effort(200, 2, ALWAYS))
+    assert row == Searched(old | {last: 50.0}, first, figures)
+    assert [seeds for _, seeds in runs.trained] == [1]  # of the last trial, which is no better
+    more = search_row("routing-em", row, PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
+    assert len(more.figures["t2v/r10"]) == 3
+
+
 def test_no_training_begins_when_time_is_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = _Runs(monkeypatch)
     with pytest.raises(OutOfTime):
-        search_row("routing-em", PLAIN, "data", str(tmp_path), Effort(200, 3, NEVER))
+        search_row("routing-em", None, PLAIN, "data", str(tmp_path), Effort(200, 3, NEVER))
     assert runs.trained == []
 
 
@@ -52,7 +66,9 @@ def test_rows_that_time_does_not_reach_are_left_out(monkeypatch: pytest.MonkeyPa
         done = tmp_path / "routing-none" / trial.replace(", ", "-") / "seed-0/figures-test.json"
         done.parent.mkdir(parents=True)
         done.touch()
-    assert list(finished_rows(tuple(ROWS), PLAIN, "data", str(tmp_path), Effort(200, 1, NEVER))) == ["routing-none"]
+    assert list(finished_rows(dict.fromkeys(ROWS), PLAIN, "data", str(tmp_path), Effort(200, 1, NEVER))) == [
+        "routing-none"
+    ]
 
 
 @pytest.mark.parametrize("world", WORLDS)
