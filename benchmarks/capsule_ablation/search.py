@@ -64,10 +64,9 @@ def search_row(row: str, known: Searched | None, world: World, data: str, out: s
 
 
 def known_figures(known: Searched, trial: str, seeds: int, chosen_by: str) -> Figures:
-    """A trial's figures as far as `known` has all that `search` asks for with so many seeds; else none."""
+    """A trial's figures as far as `known` has all that `search` asks for with so many seeds, or more; else none."""
     if trial == known.best and all(len(values) >= seeds for values in known.figures.values()):
-        tested = {f"test/{name}": tuple(values[:seeds]) for name, values in known.figures.items()}
-        return {chosen_by: (known.trials[trial],), **tested}
+        return {chosen_by: (known.trials[trial],)} | {f"test/{name}": values for name, values in known.figures.items()}
     return {chosen_by: (known.trials[trial],)} if seeds == 1 and trial in known.trials else {}
 
 

@@ -49,6 +49,7 @@ def test_a_widened_search_trains_what_is_new(monkeypatch: pytest.MonkeyPatch, tm
     row = search_row("routing-em", known, PLAIN, "data", str(tmp_path), Effort(200, 2, ALWAYS))
     assert row == Searched(old | {last: 50.0}, first, figures)
     assert [seeds for _, seeds in runs.trained] == [1]  # of the last trial, which is no better
+    assert search_row("routing-em", row, PLAIN, "data", str(tmp_path), Effort(200, 1, NEVER)) == row  # no seed is lost
     more = search_row("routing-em", row, PLAIN, "data", str(tmp_path), Effort(200, 3, ALWAYS))
     assert len(more.figures["t2v/r10"]) == 3
 
