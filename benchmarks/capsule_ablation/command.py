@@ -57,7 +57,7 @@ class Flags:
     minutes: float = 1e9
     """No training is begun after so many; the same command goes on, and the page names the rows that are left."""
     again: bool = False
-    """Run the trials and seeds that the page has, too."""
+    """Take no trial and no seed from the page (finished runs in --work are still taken)."""
     out: str = str(RESULTS)
     """Folder of the page, whose other rows are kept."""
 
@@ -85,7 +85,10 @@ def main(argv: Sequence[str]) -> None:
 
 
 def known(page: Mapping[str, Any], flags: Flags) -> dict[str, dict[str, Searched]]:
-    """By world the rows of an earlier page with the same size, without those that are to be measured again."""
+    """By world the rows of an earlier page with the same size, without those that are to be measured again.
+
+    Its trials are known by their names: after a change of what a name stands for, they need ``--again``.
+    """
     if any(page.get(name) != getattr(flags, name) for name in ("clips", "steps")):
         return {}
     again = (flags.only or tuple(ROWS)) if flags.again else ()

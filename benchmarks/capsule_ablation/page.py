@@ -24,7 +24,7 @@ def markdown(worlds: Mapping[str, Mapping[str, Searched]], steps: int, command: 
     for name, rows in worlds.items():
         lines += ["", f"## {name}", "", WORLDS[name].what, "", *_row_lines(name, rows), "", *_claim_lines(name, rows)]
     numbers = ", ".join(f"{name} {number}" for name, number in versions("torch", "numpy").items())
-    told = f"`{command}`, with `--worlds` and `--seeds` for each (`--again` measures all anew)"
+    told = f"`{command}`, with `--worlds` and `--seeds` for each (`--again`, with a new `--work`, measures all anew)"
     origin = f"On {'; '.join(machines)}; {numbers}; {told}."
     return "\n".join([*lines, "", origin]) + "\n"
 

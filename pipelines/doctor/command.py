@@ -35,7 +35,7 @@ class DoctorFlags:
     set: tuple[str, ...] = ()
     """With --model: changed settings, NAME=VALUE."""
     rows: int | None = None
-    """With --model: rows of the batch (default: 64, fewer where a row's inputs are large), at least 8."""
+    """With --model: rows of the batch (default: 64; without --data fewer where inputs are large), at least 8."""
 
 
 def main(argv: Sequence[str]) -> None:

@@ -57,17 +57,18 @@ def _setting(text: str) -> tuple[str, Any]:
 def looks(config: "TrainConfig", data: str | None, rows: int | None = None, seed: int = 0) -> Iterator[Look]:
     """The signal propagation of the first batch of a data set, or of random rows with features of each size.
 
-    rows: of the batch (default: 64, fewer where a row's inputs are large); ConfigError below 8.
+    rows: of the batch (default: 64; of random rows fewer where their inputs are large); ConfigError below 8.
     """
-    from vtr_core.run.made_batch import KINDS, LEAST_ROWS, made_signal, usual_rows
+    from vtr_core.run.made_batch import KINDS, LEAST_ROWS, MOST_ROWS, made_signal, usual_rows
     from vtr_core.run.models import reads_images
 
-    rows = usual_rows(config) if rows is None else rows
-    if rows < LEAST_ROWS:
+    if rows is not None and rows < LEAST_ROWS:
         raise ConfigError(f"vtr doctor: --rows {rows} is too few to differ from each other; give {LEAST_ROWS} or more")
     if data is not None:
+        rows = rows or MOST_ROWS
         yield Look(f"{rows} rows of {data}", _on_data(config, data, rows, seed))
         return
+    rows = rows or usual_rows(config)
     if reads_images(config.model):
         rows = rows // 4 * 4  # four of each subject
         yield Look(f"{rows} invented images", made_signal(config, "standardized", rows, seed))

@@ -38,8 +38,9 @@ KINDS: Mapping[FeatureKind, str] = MappingProxyType(
 NUM_WORDS = 2000
 FRAMES = 8
 MOST_ROWS, LEAST_ROWS = 64, 8
+"""Of a batch to examine."""
 _MOST_BYTES = 2**22
-"""Inputs of a batch to examine: a row of `muse-msrvtt` has half a megabyte of them, and takes seconds."""
+"""Of a batch's inputs, above LEAST_ROWS: a row of `muse-msrvtt` has half a megabyte, and takes seconds."""
 _COMMON = 0.7
 """Share of a frame's variance that all frames of the video have in common."""
 

@@ -56,8 +56,9 @@ def test_rows_are_fewer_where_their_inputs_are_large() -> None:
 
 
 def test_flags_that_need_a_model() -> None:
-    with pytest.raises(ConfigError, match="go with --model"):
-        main(["--rows", "8"])
+    for flag, value in (("--data", "d"), ("--rows", "8")):
+        with pytest.raises(ConfigError, match="go with --model"):
+            main([flag, value])
     with pytest.raises(ConfigError, match="--rows 7 is too few to differ from each other; give 8"):
         main(["--model", "capsule-howto-tiny", "--rows", "7"])
     with pytest.raises(ConfigError, match="NAME=VALUE"):
