@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vtr_core.api.index import Index
     from vtr_core.api.model import Model, load
+    from vtr_core.encoders.encoder import Encoder, encoder
     from vtr_core.retrieval.embed.encoded import Encoded
     from vtr_core.retrieval.search.hit import Hit
 
 __version__ = "0.2.0"
-__all__ = ["Encoded", "Hit", "Index", "Model", "load"]
+__all__ = ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
 
 _PLACES = {
     "Encoded": "vtr_core.retrieval.embed.encoded",
+    "Encoder": "vtr_core.encoders.encoder",
     "Hit": "vtr_core.retrieval.search.hit",
     "Index": "vtr_core.api.index",
     "Model": "vtr_core.api.model",
+    "encoder": "vtr_core.encoders.encoder",
     "load": "vtr_core.api.model",
 }
 

@@ -226,12 +226,14 @@ def _initial_model(uri: str, config: TrainConfig, data: "Manifest", concepts: st
     A run folder's best checkpoint may be another one when the run is resumed.
     """
     from vtr_core.data.shards.word_table import WordTable
+    from vtr_core.run.inputs import model_vocabulary
     from vtr_core.train.checkpoint.initial import fitting
     from vtr_core.train.checkpoint.load import load_model
     from vtr_core.train.concept_labels import concept_table, names_of
 
     given = load_model(uri)
-    fitting(config, WordTable.load(data).vocabulary, names_of(config, concept_table(config, concepts)), given)
+    words = model_vocabulary(config.model, WordTable.load(data).vocabulary)
+    fitting(config, words, names_of(config, concept_table(config, concepts)), given)
     return given.uri
 
 

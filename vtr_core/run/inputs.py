@@ -17,6 +17,7 @@ from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import ModelConfig, system_of
 from vtr_core.run.parts import check_parts
 from vtr_core.run.text_fit import check_captions
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 _REQUIRE = MappingProxyType(
     {"clips": require_clips, "videos": require_videos, "images": require_images, "frames": require_frames}
@@ -49,7 +50,12 @@ def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int)
     """
     system = system_of(model)
     columns = training_columns(manifest.schema, extra_captions, system.reads_features(model))
-    return RowGroupReader(manifest, columns, system.reads_means(model))
+    return RowGroupReader(manifest, columns, system.reads_means(model), system.reads_texts(model))
+
+
+def model_vocabulary(model: ModelConfig, data: Vocabulary) -> Vocabulary:
+    """The vocabulary of a model trained on data with the vocabulary `data`: that, or texts as bytes."""
+    return Vocabulary.utf8() if system_of(model).reads_texts(model) else data
 
 
 def require_features(config: TrainConfig, manifest: Manifest) -> None:
@@ -75,6 +81,9 @@ def _features_and_words(model: ModelConfig, manifest: Manifest) -> dict[str, Any
             f"{manifest.uri} delivers {_listed(features)}, the configuration was made for {_listed(given.features)}; "
             "use a preset, which takes what the data set has"
         )
+    if system_of(model).reads_texts(model):
+        texts = ModelInputs(features=features, num_words=256, word_dim=given.word_dim, max_words=TEXT_BYTES)
+        return {"model.inputs": texts.model_dump()}
     words = manifest.vocabulary
     inputs = ModelInputs(
         features=features,

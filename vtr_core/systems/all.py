@@ -1,5 +1,6 @@
 """The list of all systems: vtr's own, and those of other installed packages."""
 
+from vtr_core.systems.adapter.system import ADAPTER
 from vtr_core.systems.capsules.system import CAPSULES
 from vtr_core.systems.captioning.system import CAPTIONING
 from vtr_core.systems.clip4clip.system import CLIP4CLIP
@@ -16,6 +17,7 @@ OWN: tuple[System, ...] = (
     SIAMESE,
     CAPTIONING,
     CLIP4CLIP,
+    ADAPTER,
 )
 """In the order in which presets, search spaces and settings are listed; the first one is the default of a
 configuration.

@@ -13,6 +13,7 @@ from vtr_core.systems.subcommands import Evaluation, Subcommand
 
 if TYPE_CHECKING:
     from vtr_core.data.manifest import Manifest
+    from vtr_core.encoders.encoder import Encoder
     from vtr_core.run.config import TrainConfig
     from vtr_core.run.space import Space
     from vtr_core.systems.implementation import Implementation
@@ -100,6 +101,8 @@ class System:
     """
     standardizes: Callable[[Any], bool] = never
     """Whether a model stores the training data's mean and standard deviation of its features."""
+    reads_texts: Callable[[Any], bool] = never
+    """Whether a model reads captions as texts, by a pretrained encoder, instead of the words of its training data."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing
@@ -117,6 +120,9 @@ class System:
     """The features, of those of the data, that training reads for a model; None: all."""
     reads_means: Callable[[Any], bool] = _always
     """Whether training reads the means of a model's features over all frames of whole videos."""
+
+    zero_shot: "Callable[[Encoder], TrainConfig] | None" = None
+    """The configuration of a pretrained encoder as it is, for the one system that begins there."""
 
     def records(self, model: Any) -> RecordKind:
         """The kind of records that a model is trained on."""

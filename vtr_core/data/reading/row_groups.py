@@ -1,7 +1,7 @@
 """Row groups of a data set as arrays, whole or in pieces."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from jaxtyping import Int64
 
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import RowGroup
-from vtr_core.data.records.binary_columns import as_rows
+from vtr_core.data.records.binary_columns import as_rows, sequence_binary
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.data.records.schema import (
     FEATURE_DTYPE,
@@ -25,6 +25,7 @@ from vtr_core.data.records.schema import (
 )
 from vtr_core.data.shards.scatter import Scatter
 from vtr_core.data.shards.shard_file import ShardFile
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
 Columns = dict[str, np.ndarray]
 """Column name to array: features (rows, dim) float16, tokens (rows, max_words) int32, pixels (rows, values) uint8, the
@@ -67,6 +68,14 @@ class RowGroupReader:
     columns: Sequence[str]
     means: bool = True
     """Whether `assemble` adds the means of features over all frames of whole videos."""
+    utf8: bool = False
+    """Whether tokens are the captions' texts as bytes (`Vocabulary.utf8`) instead of the data set's words."""
+
+    @property
+    def schema(self) -> Schema:
+        """The data set's schema, with the length of a row of tokens."""
+        schema = self.manifest.schema
+        return replace(schema, max_words=TEXT_BYTES) if self.utf8 else schema
 
     def read(self, place: RowGroup) -> Columns:
         """One row group of clips as arrays. Raises DamagedShard."""
@@ -75,7 +84,11 @@ class RowGroupReader:
     def read_in_place(self, place: RowGroup) -> Columns:
         """As `read`, but features are views of the read bytes, possibly unaligned, without a copy."""
         with self._open(place) as file:
-            return _arrays(file, place.index, self.columns)
+            return (
+                _with_texts(_arrays(file, place.index, self._stored))
+                if self.utf8
+                else _arrays(file, place.index, self.columns)
+            )
 
     def read_rows(self, place: RowGroup, rows: Sequence[Int64[np.ndarray, " _"]], into: Into) -> Columns:
         """Rows of a row group of clips, with one copy of each byte where that is possible.
@@ -85,12 +98,13 @@ class RowGroupReader:
         """
         with self._open(place) as file:
             scatter = Scatter(rows, file.layout.rows(place.index))
-            direct = [name for name in self.columns if _is_direct(file, place.index, name, scatter)]
+            direct = [name for name in self._stored if _is_direct(file, place.index, name, scatter)]
             for name in direct:
                 dtype = array_dtype(name)
                 targets = into(name, file.layout.arrow_type(name).byte_width // dtype.itemsize, dtype)
                 file.scatter(place.index, name, scatter, [target.view(np.uint8) for target in targets])
-            return _arrays(file, place.index, [name for name in self.columns if name not in direct])
+            columns = _arrays(file, place.index, [name for name in self._stored if name not in direct])
+        return _with_texts(columns) if self.utf8 else columns
 
     def rows(self, place: RowGroup) -> int:
         """The number of rows of a row group. Raises DamagedShard."""
@@ -100,7 +114,16 @@ class RowGroupReader:
     def read_arrow(self, place: RowGroup) -> dict[str, pa.Array]:
         """One row group of any record kind as contiguous Arrow arrays. Raises DamagedShard."""
         with self._open(place) as file:
-            return file.decoded(place.index, self.columns)
+            columns = file.decoded(place.index, self._stored)
+        return _with_text_cells(columns) if self.utf8 else columns
+
+    @property
+    def _stored(self) -> Sequence[str]:
+        """The columns to read: captions instead of tokens where these are texts."""
+        if not self.utf8 or "tokens" not in self.columns:
+            return self.columns
+        told = "captions" if isinstance(self.manifest.schema, VideoSchema | FrameSchema) else "caption"
+        return list(dict.fromkeys([*(name for name in self.columns if name != "tokens"), told]))
 
     def _open(self, place: RowGroup) -> ShardFile:
         shard = self.manifest.shards[place.shard]
@@ -118,6 +141,22 @@ def _arrays(file: ShardFile, group: int, names: Sequence[str]) -> Columns:
         else _from_arrow(decoded[name], name)
         for name in names
     }
+
+
+def _with_texts(columns: Columns) -> Columns:
+    """Columns of clips with tokens made of their captions."""
+    if "caption" not in columns:
+        return columns
+    return {**columns, "tokens": Vocabulary.utf8().encode_all(columns["caption"].tolist(), TEXT_BYTES)}
+
+
+def _with_text_cells(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns of whole videos or clips with frames, with a cell of tokens made of each row's captions."""
+    if "captions" not in columns:
+        return columns
+    vocabulary = Vocabulary.utf8()
+    cells = [vocabulary.encode_all(texts, TEXT_BYTES) for texts in columns["captions"].to_pylist()]
+    return {**columns, "tokens": sequence_binary(cells)}
 
 
 def _is_direct(file: ShardFile, group: int, name: str, scatter: Scatter) -> bool:

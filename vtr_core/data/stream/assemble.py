@@ -37,7 +37,7 @@ def assemble(
     not depend on the number of workers; a batch then has `replaced` (bad row groups, 2): for each bad row group its
     number and the number of replaced rows. DamagedShard also where no row group of a batch is readable.
     """
-    schema, tolerant = reader.manifest.schema, on_bad_shard == "skip"
+    schema, tolerant = reader.schema, on_bad_shard == "skip"
 
     def fill(planned: Sequence[BatchPlan]) -> tuple[Iterator[Columns], Damaged]:
         if isinstance(schema, VideoSchema):

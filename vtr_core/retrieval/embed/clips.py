@@ -67,7 +67,8 @@ def embed(
     data set with another vocabulary are re-encoded with the model's.
     """
     chunks = _chunks(manifest, features, vocabulary, places, max_rows)
-    return embed_columns(model, features, chain([_no_rows(manifest.schema.max_words)], chunks))
+    max_words = vocabulary.row_length(manifest.schema.max_words)
+    return embed_columns(model, features, chain([_no_rows(max_words)], chunks))
 
 
 def embed_captions(
@@ -142,7 +143,7 @@ def _chunks(
         group = reader.read(place)
         if not known:
             captions = group.pop("caption")
-            group["tokens"] = vocabulary.encode_all(captions.tolist(), manifest.schema.max_words)
+            group["tokens"] = vocabulary.encode_all(captions.tolist(), vocabulary.row_length(manifest.schema.max_words))
         rows = len(group["clip_key"])
         for first in range(0, rows, max_rows):
             yield {name: array[first : first + max_rows] for name, array in group.items()}

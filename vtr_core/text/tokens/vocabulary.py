@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar, assert_never, get_args
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Int32, Int64
 
 from vtr_core.config.caption_text import Tokenizer, UnknownWords
 from vtr_core.config.record import record
@@ -23,6 +23,8 @@ from vtr_core.text.tokens.word_tags import WordTags
 T = TypeVar("T", bound=str)
 PADDING = 0
 NUM_SPECIAL = 4
+TEXT_BYTES = 1024
+"""Bytes of a caption that reach a pretrained text encoder, some 250 words; most encoders read 64 to 256 pieces."""
 """<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 _WORD = re.compile(r"[\w']+")
 
@@ -39,6 +41,8 @@ def words_of(text: str, tokenizer: Tokenizer) -> list[str]:
             return tokenise(text)
         case "alphanumeric":
             return clean_words(text)
+        case "utf8":
+            return [f"{byte:02x}" for byte in text.encode(errors="replace")]
         case _:
             assert_never(tokenizer)
 
@@ -76,6 +80,10 @@ class Vocabulary:
         """The id of every word."""
         return {word: position for position, word in enumerate(self.words, start=1)}
 
+    def row_length(self, max_words: int) -> int:
+        """The length of a row of tokens: texts as bytes have one of their own."""
+        return TEXT_BYTES if self.tokenizer == "utf8" else max_words
+
     @property
     def fingerprint(self) -> str:
         """sha256 of the words in their order, and of how captions are tokenised where that is not the default."""
@@ -110,6 +118,8 @@ class Vocabulary:
 
     def encode_all(self, captions: Sequence[str], max_words: int) -> Int32[np.ndarray, "captions max_words"]:
         """`encode` of every caption."""
+        if self.tokenizer == "utf8":
+            return _utf8_rows(captions, max_words)
         rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
         return np.array(rows, np.int32).reshape(len(captions), max_words)
 
@@ -117,6 +127,11 @@ class Vocabulary:
     def of_pairs(cls, pairs: BytePairs) -> "Vocabulary":
         """All pieces of CLIP's encoding; the id of a piece is one more than the published one."""
         return cls(pairs.pieces, pairs=pairs)
+
+    @classmethod
+    def utf8(cls) -> "Vocabulary":
+        """The 256 bytes: a caption's tokens are its text itself, for models with a pretrained text encoder."""
+        return cls(tuple(f"{byte:02x}" for byte in range(256)), tokenizer="utf8")
 
     @classmethod
     def from_captions(
@@ -178,6 +193,11 @@ class Vocabulary:
         return found
 
 
+def texts_of(tokens: Int64[np.ndarray, "captions max_words"]) -> list[str]:
+    """The captions whose rows of tokens `Vocabulary.utf8` made; a letter that was cut at the end is left out."""
+    return [bytes((row[row != PADDING] - 1).astype(np.uint8)).decode(errors="ignore") for row in tokens]
+
+
 def cut_captions(captions: Iterable[str], tokenizer: Tokenizer, tags: WordTags | None) -> Iterator[list[str]]:
     """The words of every caption, with their part of speech where there are tags."""
     words = (words_of(caption, tokenizer) for caption in captions)
@@ -189,6 +209,14 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
     row = np.full(max_words, PADDING, np.int32)
     row[: min(len(ids), max_words)] = ids[:max_words]
     return row
+
+
+def _utf8_rows(captions: Sequence[str], max_bytes: int) -> Int32[np.ndarray, "captions max_bytes"]:
+    rows = np.zeros((len(captions), max_bytes), np.int32)
+    for row, caption in zip(rows, captions, strict=True):
+        content = np.frombuffer(caption.encode(errors="replace")[:max_bytes], np.uint8)
+        row[: len(content)] = content.astype(np.int32) + 1
+    return rows
 
 
 def _pairs(merges: Any, words: tuple[Any, ...]) -> BytePairs:

@@ -9,16 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from vtr_core import storage
+from vtr_core.encoders.encoder import encoder
 from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.extraction.chosen import Chosen
 from vtr_core.run.build import build_model, check_model
 from vtr_core.run.config import TrainConfig
 from vtr_core.run.models import system_of
 from vtr_core.storage import Location, locate
 from vtr_core.storage.hub import PREFIX, fetch_from_hub
+from vtr_core.systems.all import SYSTEMS
 from vtr_core.text.concepts.names import ConceptNames
 from vtr_core.text.tokens.vocabulary import Vocabulary
 from vtr_core.train.checkpoint.files import Progress, complete_checkpoints, find_checkpoint
 from vtr_core.train.checkpoint.reader import CheckpointReader
+
+ENCODER = "encoder:"
+"""A model's place that is a pretrained encoder, as it is."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,32 @@ def load_model(uri: str, device: torch.device | str = "cpu", average: int = 1) -
     Raises CheckpointError where a checkpoint is incomplete, damaged or of another system, or where there are fewer
     than k.
     """
+    if uri.startswith(ENCODER):
+        return zero_shot_model(uri, device)
     with _readable(uri) as (place, name):
         if average > 1 and name is not None:
             raise CheckpointError(f"{uri} is one checkpoint, {average} are to be averaged; give a run folder")
         loaded = _load(place, device, average)
         return loaded if name is None else replace(loaded, uri=name)
+
+
+def zero_shot_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel:
+    """A pretrained encoder as a model, `encoder:bundled`; ConfigError for one without text or without frames."""
+    found = encoder(uri.removeprefix(ENCODER), str(device))
+    begins = next(system.zero_shot for system in SYSTEMS if system.zero_shot is not None)
+    config = begins(found)
+    model = build_model(config.model)
+    system_of(config.model).implementation().pretrained(model)
+    recipes = [] if found.recipe is None else [Chosen(found.recipe, None, found.fingerprint).settings()]
+    return LoadedModel(
+        model=model.to(device).eval(),
+        config=config,
+        vocabulary=Vocabulary.utf8(),
+        provenance={"encoder": found.name, "extraction": {"recipes": recipes, "pool": "mean", "normalise": False}},
+        progress=Progress(),
+        uri=uri,
+        concepts=found.concepts,
+    )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from vtr_core.data.plan.plan import Part, Plan
 from vtr_core.data.reading.row_groups import Columns
 from vtr_core.data.shards.word_table import WordTable
 from vtr_core.errors import TrainingError
-from vtr_core.run.inputs import training_reader
+from vtr_core.run.inputs import model_vocabulary, training_reader
 from vtr_core.run.models import system_of
 from vtr_core.run.task import build_task
 from vtr_core.systems.task import StepOutput
@@ -54,6 +54,7 @@ class Worker:
         self._folder = RunFolder.at(job.run)
         self._manifest = Manifest.load(job.data)
         self._words = WordTable.load(self._manifest)
+        self._vocabulary = model_vocabulary(self._config.model, self._words.vocabulary)
         self._plan = Plan(self._manifest, self._config.batch, self._config.seed)
         self._total = total_steps(self._config, self._plan)
         self._watch = CollapseWatch(math.ceil(self._config.optimizer.warmup(self._total)) + _PATIENCE)
@@ -71,8 +72,7 @@ class Worker:
         model = initial_model(self._config, self._manifest, self._words.vectors, standardize=found is None)
         self._fitting = None
         if found is None:
-            words = self._words.vocabulary
-            self._fitting = given_weights(model, self._config, words, self._concepts, self._job.init)
+            self._fitting = given_weights(model, self._config, self._vocabulary, self._concepts, self._job.init)
         self._compiles = compiles(self._config, self._system.implementation(), self._device)
         self._learner = Learner(model, self._task.objective, self._config, self._context.distribute, self._compiles)
         self._progress, self._paused = found.progress if found else Progress(), False
@@ -233,7 +233,7 @@ class Worker:
         validated = self._is_due(self._config.training.validate_every * self._plan.steps_per_epoch)
         if validated and self._job.validation is not None:
             manifest = Manifest.load(self._job.validation)
-            values = self._learner.judged(lambda model: self._task.evaluate(model, manifest, self._words.vocabulary))
+            values = self._learner.judged(lambda model: self._task.evaluate(model, manifest, self._vocabulary))
             metric, optimizer = self._config.training.metric, self._config.optimizer
             self._progress = judge(self._progress, values, metric, optimizer.plateau_patience, optimizer.plateau)
             self._report(values)
@@ -260,7 +260,7 @@ class Worker:
         return Checkpoint(
             config=self._config,
             progress=self._progress,
-            vocabulary=self._words.vocabulary,
+            vocabulary=self._vocabulary,
             provenance=checkpoint_provenance(self._job, self._manifest),
             concepts=self._concepts,
             **self._learner.state(),

@@ -1,0 +1,32 @@
+"""A pretrained encoder as it is: an adapter in which nothing was trained."""
+
+from vtr_core.config.evaluation import EvaluationConfig
+from vtr_core.config.losses.contrastive import InfoNceConfig
+from vtr_core.config.model_inputs import ModelInputs
+from vtr_core.encoders.encoder import Encoder
+from vtr_core.run.config import TrainConfig
+from vtr_core.systems.adapter.config import AdapterConfig, EncoderRecord
+from vtr_core.text.tokens.vocabulary import TEXT_BYTES
+
+
+def encoder_record(encoder: Encoder) -> EncoderRecord:
+    """What a checkpoint says of an encoder."""
+    return EncoderRecord(
+        name=encoder.name,
+        fingerprint=encoder.fingerprint,
+        dim=encoder.dim,
+        token_dim=encoder.token_dim,
+        feature_dim=0 if encoder.recipe is None else encoder.recipe.dim,
+        classes=len(encoder.concepts),
+    )
+
+
+def zero_shot_config(encoder: Encoder) -> TrainConfig:
+    """The configuration of the encoder's untrained adapter, for clips whose rows are pooled by their mean."""
+    inputs = ModelInputs(features={"video": encoder.feature_dim}, num_words=256, max_words=TEXT_BYTES)
+    return TrainConfig(
+        preset="adapter",
+        model=AdapterConfig(inputs=inputs, encoder=encoder_record(encoder)),
+        loss=InfoNceConfig(),
+        evaluation=EvaluationConfig(similarity="cosine"),
+    )
