@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float32
 
 from vtr_core.encoders.encoder import Encoder, TokenVectors, unit
-from vtr_core.encoders.weights import folder_fingerprint
-from vtr_core.errors import CheckpointError, ConfigError
+from vtr_core.encoders.weights import folder_fingerprint, model_folder, one_line_fault, quiet_loading
 
 AT_ONCE = 64
 
@@ -40,37 +38,7 @@ class SentenceEncoder(Encoder):
         rows = self._model.encode(
             list(texts), batch_size=AT_ONCE, show_progress_bar=False, output_value="token_embeddings"
         )
-        longest = max((len(row) for row in rows), default=1)
-        vectors = torch.zeros(len(texts), longest, self.token_dim)
-        mask = torch.zeros(len(texts), longest, dtype=torch.bool)
-        for place, row in enumerate(rows):
-            vectors[place, : len(row)] = row.float().cpu()
-            mask[place, : len(row)] = True
-        return TokenVectors(vectors, mask)
-
-
-def model_folder(place: str) -> Path:
-    """A model's folder: the given one, or that of a repository in the Hugging Face cache, fetched where it is missing.
-
-    ConfigError where there is no such folder or repository.
-    """
-    if Path(place).is_dir():
-        return Path(place)
-    if place.startswith((".", "/", "~")) or place.count("/") != 1:
-        raise ConfigError(f"there is no folder {place}; give a folder of a model, or owner/name of the hub")
-    from huggingface_hub import snapshot_download
-
-    wanted = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
-    try:
-        return Path(snapshot_download(place, allow_patterns=wanted, local_files_only=True))
-    except Exception:  # not in the cache
-        try:
-            return Path(snapshot_download(place, allow_patterns=wanted))
-        except Exception as error:  # the client's own faults, and those of its transport
-            fault = " ".join(str(error).split())[:200]
-            raise ConfigError(
-                f"{place} is no folder, it is not in the Hugging Face cache, and the hub does not give it ({fault})"
-            ) from error
+        return TokenVectors.of(rows, self.token_dim)
 
 
 def _load(folder: Path, device: str, remote_code: bool) -> Any:
@@ -86,15 +54,7 @@ def _load(folder: Path, device: str, remote_code: bool) -> Any:
             model_kwargs={"use_safetensors": True},
         ).eval()
     except Exception as error:  # the library's own faults are of many kinds
-        fault = " ".join(str(error).split())[:300]
-        raise CheckpointError(f"{folder} is no model that sentence-transformers loads ({fault})") from error
-
-
-def quiet_loading() -> None:
-    """No progress bars of loading, which mix with the commands' own output."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
+        raise one_line_fault(f"{folder} is no model that sentence-transformers loads", error) from error
 
 
 def _token_dim(model: Any) -> int | None:
