@@ -4,7 +4,7 @@
 on a random frame: what it cannot express, such as padding, is left to the processor, which then sees whole frames.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,20 @@ from torch import Tensor
 
 from vtr_core.backbones.pixels import Normalization, to_floats
 from vtr_core.errors import CheckpointError
-from vtr_core.video.pictures import FullPicture, Picture, PictureKind, PatchedPicture, Scaler, SquashedPicture, prepared
+from vtr_core.video.pictures import (
+    FullPicture,
+    PatchedPicture,
+    Picture,
+    PictureKind,
+    RoundedPicture,
+    Scaler,
+    SquashedPicture,
+    prepared,
+)
 
 TOLERANCE = 1e-5
 """Greatest difference from the processor's pixels."""
-_PROBES = ((37, 61), (90, 64), (233, 301))
+_PROBES = ((37, 61), (90, 64), (233, 301), (64, 64), (240, 427))
 """Heights and widths of the frames that are compared."""
 
 
@@ -36,10 +45,17 @@ class FramePreparation:
     @classmethod
     def of(cls, processor: Any) -> "FramePreparation":
         """The preparation that equals `processor` on frames of several sizes, to `TOLERANCE`."""
-        made = _expressed(processor)
-        if made is not None and all(made.equals(processor, *size) for size in _PROBES):
-            return made
+        for made in _expressed(processor):
+            if all(made.equals(processor, *size) for size in [*_PROBES, *made.nearly_square]):
+                return made
         return cls(FullPicture(), Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), processor)
+
+    @property
+    def nearly_square(self) -> list[tuple[int, int]]:
+        """Heights and widths of frames that tell apart how odd margins of a crop are halved."""
+        if not isinstance(self.picture, Picture):
+            return []
+        return [(self.picture.short_side, self.picture.short_side + margin) for margin in range(4)]
 
     def equals(self, processor: Any, height: int, width: int) -> bool:
         """Whether a random frame of this size becomes what `processor` makes of it."""
@@ -63,9 +79,7 @@ class FramePreparation:
 
     def settings(self) -> dict[str, object]:
         """What decides the pixels, for a fingerprint."""
-        from dataclasses import asdict
-
-        processor = None if self.processor is None else {**self.processor.to_dict()}
+        processor = None if self.processor is None else self.processor.to_dict()
         return {
             "picture": [type(self.picture).__name__, asdict(self.picture)],
             "normalization": asdict(self.normalization),
@@ -73,8 +87,8 @@ class FramePreparation:
         }
 
 
-def _expressed(processor: Any) -> FramePreparation | None:
-    """The preparation of a processor's settings; None where they are of another kind."""
+def _expressed(processor: Any) -> list[FramePreparation]:
+    """The preparations that a processor's settings may mean; none where they are of another kind."""
 
     def setting(name: str, otherwise: Any = None) -> Any:
         value = getattr(processor, name, None)
@@ -83,25 +97,26 @@ def _expressed(processor: Any) -> FramePreparation | None:
     rescale = float(setting("rescale_factor", 1 / 255)) if setting("do_rescale", True) else 1.0
     mean = tuple(map(float, setting("image_mean", (0, 0, 0)))) if setting("do_normalize", True) else (0.0,) * 3
     deviation = tuple(map(float, setting("image_std", (1, 1, 1)))) if setting("do_normalize", True) else (1.0,) * 3
-    kind = _picture(processor, setting)
-    if kind is None or len(mean) != 3 or len(deviation) != 3:
-        return None
-    return FramePreparation(kind, Normalization(mean, deviation, 1 / rescale))
+    if len(mean) != 3 or len(deviation) != 3:
+        return []
+    return [
+        FramePreparation(kind, Normalization(mean, deviation, 1 / rescale)) for kind in _pictures(processor, setting)
+    ]
 
 
-def _picture(processor: Any, setting: Any) -> PictureKind | None:
+def _pictures(processor: Any, setting: Any) -> list[PictureKind]:
     if not setting("do_resize", True) or setting("do_pad", False):
-        return None
+        return []
     scaler: Scaler = f"pillow_{Image.Resampling(int(setting('resample', 2))).name.lower()}"  # type: ignore[assignment]
     if setting("max_num_patches") is not None:
-        return PatchedPicture(int(processor.patch_size), int(processor.max_num_patches), scaler)
+        return [PatchedPicture(int(processor.patch_size), int(processor.max_num_patches), scaler)]
     size, crop = _sides(setting("size")), _sides(setting("crop_size"))
     crops = bool(setting("do_center_crop", False))
     if "shortest_edge" in size and crops and crop.get("height") and crop.get("height") == crop.get("width"):
-        return Picture(crop["height"], size["shortest_edge"], scaler)
+        return [kind(crop["height"], size["shortest_edge"], scaler) for kind in (Picture, RoundedPicture)]
     if "height" in size and "width" in size and (not crops or crop == size):
-        return SquashedPicture(size["height"], size["width"], scaler)
-    return None
+        return [SquashedPicture(size["height"], size["width"], scaler)]
+    return []
 
 
 def _sides(size: Any) -> dict[str, int]:

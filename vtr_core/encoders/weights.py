@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
-from vtr_core.backbones.weights_files import file_sha256
+from vtr_core.backbones.weights_files import FOLDER, file_sha256, places_of
 from vtr_core.errors import CheckpointError, ConfigError
 
-FOLDER = "VTR_WEIGHTS"
-"""Environment variable: a folder with files of weights, in whatever folders below it."""
 PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
 
 
@@ -56,11 +53,7 @@ class PinnedWeights:
         return next(self._places(download=False), None) is not None
 
     def _places(self, download: bool = True) -> Iterator[Path]:
-        spec = find_spec(self.package)
-        roots = [Path(spec.origin).parent] if spec is not None and spec.origin is not None else []
-        given = os.environ.get(FOLDER)
-        for root in [*roots, *([Path(given)] if given else [])]:
-            yield from sorted(root.rglob(self.file))
+        yield from places_of(self.file, self.package)
         if self.repository is not None:
             from huggingface_hub import hf_hub_download, try_to_load_from_cache
 

@@ -38,6 +38,18 @@ class Picture:
             return self.short_side, max(height * self.short_side // width, self.size)
         return max(width * self.short_side // height, self.size), self.short_side
 
+    def offset(self, side: int) -> int:
+        """Pixels before the crop on a side of the scaled frame."""
+        return (side - self.size) // 2
+
+
+class RoundedPicture(Picture):
+    """A `Picture` whose crop begins at the nearest pixel, as torchvision's does, and of two at the even one."""
+
+    def offset(self, side: int) -> int:
+        """Pixels before the crop on a side of the scaled frame."""
+        return round((side - self.size) / 2)
+
 
 @dataclass(frozen=True)
 class SquashedPicture:
@@ -126,7 +138,7 @@ def cropped(pixels: UInt8[np.ndarray, "height width 3"], kind: PictureKind) -> U
     """The middle of a scaled frame for a `Picture`; all of it for other kinds."""
     if not isinstance(kind, Picture):
         return pixels
-    top, left = ((side - kind.size) // 2 for side in pixels.shape[:2])
+    top, left = (kind.offset(side) for side in pixels.shape[:2])
     return pixels[top : top + kind.size, left : left + kind.size]
 
 
