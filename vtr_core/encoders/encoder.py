@@ -25,16 +25,16 @@ class TokenVectors:
     vectors: Float[Tensor, "texts tokens dim"]
     mask: Bool[Tensor, "texts tokens"]
 
-    @classmethod
-    def of(cls, rows: Sequence[Float[Tensor, "tokens dim"]], dim: int) -> "TokenVectors":
-        """The vectors of texts of different lengths, filled with zeros."""
-        longest = max((len(row) for row in rows), default=1)
-        vectors = torch.zeros(len(rows), longest, dim)
-        mask = torch.zeros(len(rows), longest, dtype=torch.bool)
-        for place, row in enumerate(rows):
-            vectors[place, : len(row)] = row.float().cpu()
-            mask[place, : len(row)] = True
-        return cls(vectors, mask)
+
+def token_vectors(rows: Sequence[Float[Tensor, "_ dim"]], dim: int) -> TokenVectors:
+    """The vectors of texts of different lengths, filled with zeros."""
+    longest = max((len(row) for row in rows), default=1)
+    vectors = torch.zeros(len(rows), longest, dim)
+    mask = torch.zeros(len(rows), longest, dtype=torch.bool)
+    for place, row in enumerate(rows):
+        vectors[place, : len(row)] = row.float().cpu()
+        mask[place, : len(row)] = True
+    return TokenVectors(vectors, mask)
 
 
 class Encoder(ABC):
@@ -76,8 +76,9 @@ class Encoder(ABC):
 
     def encode_frames(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """The unit vector of each upright RGB frame of any size, or of each window of frames."""
+        rows = torch.from_numpy(self.encode_rows(self.prepare(frames)))
         with torch.inference_mode():
-            return self.head()(torch.from_numpy(self.encode_rows(self.prepare(frames)))).numpy()
+            return self.head()(rows).numpy()
 
     def prepare(
         self, frames: UInt8[np.ndarray, "frames height width 3"]
@@ -218,6 +219,14 @@ class Source:
     load: Callable[[str, str, bool], Encoder]
     """(the rest of the name, torch device, whether a model's own code may run) → the encoder."""
 
+    def has(self, name: str) -> bool:
+        """Whether a name is of an encoder from here."""
+        return (
+            name == self.example
+            if self.example == self.prefix
+            else name.startswith(self.prefix) and name != self.prefix
+        )
+
 
 SOURCES = (
     Source(
@@ -304,9 +313,7 @@ def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
 def source_of(name: str) -> Source:
     """The source of an encoder's name; ConfigError, with the nearest name, for another."""
     for source in SOURCES:
-        if name == source.prefix or (
-            source.prefix.endswith(":") and name.startswith(source.prefix) and name != source.prefix
-        ):
+        if source.has(name):
             return source
     known = [source.example for source in SOURCES]
     recipes = [one.name for one in RECIPES]
@@ -317,4 +324,4 @@ def source_of(name: str) -> Source:
 def is_encoder(name: str) -> bool:
     """Whether a name is of an encoder, or of its tokens, and not of a recipe or a folder."""
     name = name.removeprefix(TOKENS)
-    return any(name == one.prefix or (one.prefix.endswith(":") and name.startswith(one.prefix)) for one in SOURCES)
+    return any(source.has(name) for source in SOURCES)
