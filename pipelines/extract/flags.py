@@ -21,7 +21,10 @@ class ExtractFlags:
     .srt and .vtt files beside the videos; or msrvtt, msrvtt-1k-a, msvd, didemo, activitynet (a paragraph per video),
     lsmdc, youcook2, howto100m, with --annotations."""
     recipe: tuple[str, ...] = ("imagenet-lite", "log-mel")
-    """Backbones that compute the features; vtr extract --list describes them."""
+    """Recipes or pretrained encoders that compute the features, such as bundled or hf:openai/clip-vit-base-patch32;
+    tokens:<encoder> keeps all tokens of a frame. vtr extract --list describes them."""
+    remote_code: bool = False
+    """Run the code that an encoder's repository brings, which can do whatever you can; read it first."""
     keep_columns: tuple[str, ...] = ()
     """Columns of the table of captions to keep as text, which vtr index lists with every item (--records clips)."""
     annotations: str | None = None
