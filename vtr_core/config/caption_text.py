@@ -7,8 +7,8 @@ from vtr_core.config.settings import PositiveInt, Settings
 Tokenizer = Literal["words", "alphanumeric"]
 """What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9."""
 TextUnit = Tokenizer | Literal["utf8"]
-"""What a caption reaches a model as: its words, or, for a pretrained text encoder with a tokenizer of its own, the bytes
-of the text in UTF-8.
+"""What a caption reaches a model as: its words, or, for a pretrained text encoder with a tokenizer of its own, the
+bytes of the text in UTF-8.
 """
 UnknownWords = Literal["dropped", "token"]
 """What becomes of words outside the vocabulary: they are dropped, or each one is `<unk>`."""
