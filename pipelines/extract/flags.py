@@ -51,7 +51,7 @@ class ExtractFlags:
     pool: Literal["max", "mean", "mean_std"] = "mean_std"
     """How the feature rows of a clip are pooled."""
     normalise: bool = True
-    """Scale the pooled vector to unit length; --no-normalise: do not scale it."""
+    """Scale the pooled vector to unit length, but of an encoder's rows; --no-normalise: do not scale it."""
     anywhere: bool = False
     """Allow absolute paths and URIs in tables and lists."""
     features_only: bool = False
