@@ -26,21 +26,6 @@ class IndexFlags:
     """VIDEOS: a folder or URI of video files, quoted glob, list of paths (.txt), or table with a column video; no
     captions are needed. With --data or --embeddings instead a checkpoint folder, run folder (its best checkpoint is
     used), or registered model, models:/NAME@ALIAS (default: that of --embeddings, or --encoder)."""
-    encoder: str | None = None
-    """Pretrained encoder of text and frames, see vtr encoders, or the run folder of an adapter or another model trained
-    on features of vtr extract (default: bundled, or the encoder that the index at --out has)."""
-    window: float | None = None
-    """VIDEOS: length of a hit in seconds; each video is cut into equal parts near it (default: 5, or as the index has
-    it)."""
-    workers: int | None = None
-    """VIDEOS: 0 encodes in this process, without Ray; another number, or more than 1000 new files, is a Ray Data job on
-    the whole cluster."""
-    anywhere: bool = False
-    """VIDEOS: allow absolute paths and URIs in tables and lists."""
-    thumbnails: bool = True
-    """VIDEOS: keep a small picture of each hit for pages; --no-thumbnails: keep none."""
-    weights: dict[str, str] = field(default_factory=dict)
-    """VIDEOS: weight files by recipe, for a model that was trained on features of such a recipe."""
     data: str | None = None
     """Data set: whole videos for dual encoders and MUSE, clips for other models; --data A B indexes several
     (default: that of --embeddings)."""
@@ -59,6 +44,21 @@ class IndexFlags:
     keep the files that are not among these."""
     delete: tuple[str, ...] = ()
     """Delete the items, or all clips of the videos, with these ids from the index at --out; nothing is embedded."""
+    encoder: str | None = None
+    """Pretrained encoder of text and frames, see vtr encoders, or the run folder of an adapter or another model trained
+    on features of vtr extract (default: bundled, or the encoder that the index at --out has)."""
+    window: float | None = None
+    """VIDEOS: length of a hit in seconds; each video is cut into equal parts near it (default: 5, or as the index has
+    it)."""
+    workers: int | None = None
+    """VIDEOS: 0 encodes in this process, without Ray; another number, or more than 1000 new files, is a Ray Data job on
+    the whole cluster."""
+    anywhere: bool = False
+    """VIDEOS: allow absolute paths and URIs in tables and lists."""
+    thumbnails: bool = True
+    """VIDEOS: keep a small picture of each hit for pages; --no-thumbnails: keep none."""
+    weights: dict[str, str] = field(default_factory=dict)
+    """VIDEOS: weight files by recipe, for a model that was trained on features of such a recipe."""
     json: bool = False
     """Print what was made as JSON, and everything else on standard error."""
 

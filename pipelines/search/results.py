@@ -126,7 +126,8 @@ def _cells(hits: Sequence[Hit], places: Places, joint: bool) -> Iterator[tuple[s
         yield "concept", [f"{hit.concept:.4f}" for hit in hits]
     yield "caption", [Text(_short(plain(hit.caption or ""))) for hit in hits]
     yield "contributes", [Text(plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags))) for hit in hits]
-    yield "link", [Text(plain(places.links.get(hit.item_id, ""))) for hit in hits]
+    links = (places.links.get(hit.item_id, "") for hit in hits)  # a local file's says what its clip's name does
+    yield "link", [Text("" if link.startswith("file:") else plain(link)) for link in links]
 
 
 def _short(text: str) -> str:

@@ -61,6 +61,17 @@ class JointSearcher(Searcher):
             found[place] = tuple(hit_of(rank, item, score, tags=of) for rank, (item, score, of) in ranked)
         return found
 
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The names of the concepts that explain similarities; () where none do."""
+        return () if self._terms is None else self._index.concepts
+
+    def ranking(self, text: str, k: int) -> Int64[np.ndarray, " k"]:
+        """The positions of the k best items for a text, best first; none for a text without a known word."""
+        loaded = self._loaded
+        vectors, known = self._space.queries(loaded.model, loaded.config, loaded.vocabulary, [text])
+        return self._nearest(vectors, k, None)[0].positions if known.all() else np.zeros(0, np.int64)
+
     def why(self, text: str, position: int, num_tags: int) -> HitExplanation | None:
         """See `Searcher`."""
         explained = self.explained(text, np.array([position]), num_tags)
