@@ -14,6 +14,9 @@ from vtr_core.retrieval.index.record import Backend
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.search import Normalise, Space
 
+NUM_TAGS = 5
+"""Concepts that a hit lists."""
+
 
 @dataclass(frozen=True)
 class SearchOptions:
