@@ -6,8 +6,8 @@ from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
+from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.errors import DatasetError
-from vtr_core.systems.adapter.zero_shot import encoder_record
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
 
