@@ -34,9 +34,15 @@ def render_examples(report: ExampleReport, pictures: Mapping[str, Picture]) -> s
     return page_environment().get_template(EXAMPLES).render(report=report, pictures=pictures, pictured=pictured)
 
 
-def render_hits(query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture]) -> str:
-    """The hits of a search as HTML, everything escaped. pictures: by item id, one for every hit."""
+def render_hits(
+    query: str, scoring: str, data: str, hits: Sequence[object], pictures: Mapping[str, Picture], not_known: str = ""
+) -> str:
+    """The hits of a search as HTML, everything escaped.
+
+    pictures: by item id, one for every hit; not_known: the words of the query that the model does not know, in a line.
+    """
     values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures}
+    values["not_known"] = not_known
     return page_environment().get_template(HITS).render(values)
 
 

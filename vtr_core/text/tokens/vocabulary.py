@@ -59,8 +59,8 @@ class Vocabulary:
     The word at position i has the id i + 1, and 0 is padding. Unknown words are dropped, or have the id of `<unk>`,
     len(words) + 3 (Dong et al. 2021: level 1 of a text does not count it, levels 2 and 3 read it). With `tags`, words
     carry their part of speech. With `pairs`, the words are CLIP's pieces of words, whatever `tokenizer` says, and all
-    of them known. With `texts`, each row of ids is followed by the caption's text in UTF-8 (`texts_of`), for models that
-    read both.
+    of them known. With `texts`, each row of ids is followed by the caption's text in UTF-8 (`texts_of`), for models
+    that read both.
     """
 
     words: tuple[str, ...]
