@@ -12,8 +12,8 @@ from vtr_core.errors import ConfigError
 HELP = """\
 usage: vtr doctor [flags]
 
-Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the Ray
-cluster.
+Checks Python, packages, bundled weights, GPUs, the selective scan, memory and disk for Ray, the MLflow store and the
+Ray cluster.
 Marks: - not installed and optional, ! works with a drawback, ✗ broken. Exit code 1 where anything is broken.
 
 vtr doctor --model PRESET [--data URI] [--set NAME=VALUE …] checks signal propagation in a newly initialised model: the

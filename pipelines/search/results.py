@@ -17,6 +17,7 @@ from vtr_core.retrieval.explain.frames import KeyFrames
 from vtr_core.retrieval.index.window_index import WindowFrames
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.links import link_of
+from vtr_core.retrieval.search.queries import not_known
 from vtr_core.storage import Location
 from vtr_core.time_span import time_span
 
@@ -32,6 +33,8 @@ class Found:
 
     query: str
     hits: tuple[Hit, ...] | None
+    not_known: tuple[str, ...] = ()
+    """Words of the query that the model does not know."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,11 @@ def _write(folder: Location, thumbnails: KeyFrames, item_ids: Sequence[str]) -> 
 def as_json(found: Sequence[Found], places: Places) -> list[dict[str, Any]]:
     """The queries with their hits; `hits` is null where no word of a query is known."""
     return [
-        {"query": one.query, "hits": None if one.hits is None else [_hit_json(hit, places) for hit in one.hits]}
+        {
+            "query": one.query,
+            "not_known": one.not_known,
+            "hits": None if one.hits is None else [_hit_json(hit, places) for hit in one.hits],
+        }
         for one in found
     ]
 
@@ -81,14 +88,15 @@ def _hit_json(hit: Hit, places: Places) -> dict[str, Any]:
 
 def print_csv(found: Sequence[Found], places: Places) -> None:
     """Print a row for each hit: what it is, where it is seen, and its kept columns, as `kept_<name>`."""
-    hits = [(one.query, hit) for one in found for hit in one.hits or ()]
+    hits = [(one, hit) for one in found for hit in one.hits or ()]
     kept = list(dict.fromkeys(name for _, hit in hits for name in hit.metadata))
-    names = [*_COLUMNS, "thumbnail", *(f"kept_{name}" for name in kept)]
+    names = [*_COLUMNS, "thumbnail", "not_known", *(f"kept_{name}" for name in kept)]
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for query, hit in hits:
+    for one, hit in hits:
         told = {f"kept_{name}": text for name, text in hit.metadata.items()}
-        writer.writerow({"query": query, **_hit_json(hit, places), **told})
+        asked = {"query": one.query, "not_known": " ".join(one.not_known)}
+        writer.writerow({**asked, **_hit_json(hit, places), **told})
 
 
 def print_tables(found: Sequence[Found], places: Places, joint: bool) -> None:
@@ -100,6 +108,8 @@ def print_tables(found: Sequence[Found], places: Places, joint: bool) -> None:
             print(f"no word of {plain(one.query)!r} is known; nothing found")
         else:
             show([_table(one.hits, places, joint)])
+            if one.not_known:
+                print(not_known(one.not_known))
 
 
 def _table(hits: Sequence[Hit], places: Places, joint: bool) -> Table:

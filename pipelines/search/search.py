@@ -23,7 +23,7 @@ from vtr_core.retrieval.index.record import Backend, IndexRecord
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.index import key_frames, searcher
-from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.queries import not_known, unknown_words
 from vtr_core.retrieval.search.runs import (
     RankedTopic,
     TopicScore,
@@ -124,7 +124,10 @@ def _k(flags: SearchFlags) -> int:
 def _answer(search: _Search, thumbnails: KeyFrames | None) -> None:
     """Answer the queries of the command line."""
     flags = search.flags
-    found = [Found(query, hits) for query, hits in zip(flags.query, search.hits(flags.query), strict=True)]
+    unknown = search.loaded.vocabulary.unknown_words
+    found = [
+        Found(query, hits, unknown(query)) for query, hits in zip(flags.query, search.hits(flags.query), strict=True)
+    ]
     if all(one.hits is None for one in found):
         raise unknown_words(flags.query[0], search.loaded)
     folder = None if flags.thumbnails is None else locate(flags.thumbnails)
@@ -151,7 +154,8 @@ def _answer(search: _Search, thumbnails: KeyFrames | None) -> None:
 def _page(found: Found, search: _Search, thumbnails: KeyFrames | None, links: Mapping[str, str]) -> str:
     hits = found.hits or ()
     pictures = read_pictures(None, [hit.item_id for hit in hits], thumbnails)
-    return render_hits(found.query, search.scoring, search.record.data, hits, pictures, links)
+    unknown = not_known(found.not_known)
+    return render_hits(found.query, search.scoring, search.record.data, hits, pictures, links, unknown)
 
 
 def _batch(search: _Search) -> None:

@@ -42,14 +42,16 @@ def render_hits(
     hits: Sequence[object],
     pictures: Mapping[str, Picture],
     links: Mapping[str, str] = MappingProxyType({}),
+    not_known: str = "",
 ) -> str:
     """The hits of a search as HTML, everything escaped.
 
     pictures: by item id, one for every hit. links: by item id, where a hit can be watched; only those of http(s) and
-    of local files become links.
+    of local files become links. not_known: the words of the query that the model does not know, in a line.
     """
     shown = {item_id: link for item_id, link in links.items() if link.startswith(("http://", "https://", "file://"))}
     values = {"query": query, "scoring": scoring, "data": data, "hits": hits, "pictures": pictures, "links": shown}
+    values["not_known"] = not_known
     return page_environment().get_template(HITS).render(values)
 
 

@@ -53,6 +53,7 @@ class DualSearcher(Searcher):
             candidates=options.num_candidates(index.record.backend) if space == "hybrid" else None,
         )
         self._loaded, self._spaces, self._index = loaded, spaces, index
+        self.vocabulary = loaded.vocabulary
         self._prepared = prepare(videos, scoring)
         self._candidates = candidates_of(shard, "latent")
         self.description = _described(

@@ -39,6 +39,7 @@ class JointSearcher(Searcher):
         similarity = _similarity(index.record.similarity)
         self._loaded, self._space, self._items, self._index = loaded, space, index.items, index
         self._terms = space.concept_terms(loaded) if CONCEPTS in index.record.sizes else None
+        self.vocabulary = loaded.vocabulary
         count = options.num_candidates(index.record.backend)
         self._shards = tuple(JointShard(shard, similarity, count) for shard in index.shards)
         exact = all(shard.is_exact for shard in self._shards)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from vtr_core.backbones.recipes import RECIPES
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.config.model_inputs import ModelInputs
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.records.required_kind import require_clips
 from vtr_core.encoders.encoder import BUNDLED, Encoder, encoder, is_encoder
+from vtr_core.encoders.frozen_text import encoder_record
 from vtr_core.errors import DatasetError
 from vtr_core.extraction.chosen import choose
-from vtr_core.systems.adapter.config import EncoderRecord
-from vtr_core.systems.adapter.zero_shot import encoder_record
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES
 
 

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.encoders.bundled import ClassHead
 from vtr_core.encoders.encoder import Head, UnitHead
@@ -12,7 +13,7 @@ from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.joint_space import joint_embeddings
-from vtr_core.systems.adapter.config import AdapterConfig, EncoderRecord
+from vtr_core.systems.adapter.config import AdapterConfig
 
 
 class Adapter(nn.Module):
@@ -24,7 +25,7 @@ class Adapter(nn.Module):
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
         self.config, record = config, config.encoder
-        self.text = FrozenText(record.name, record.fingerprint, record.dim, record.token_dim)
+        self.text = FrozenText(record)
         self.head = _empty_head(record)
         given = config.inputs.features.get(config.feature, record.feature_dim)
         if given not in (record.feature_dim, 2 * record.feature_dim):
