@@ -28,8 +28,6 @@ class EvaluateFlags:
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
     data: tuple[str, ...] = tyro.MISSING
     """One or more data sets."""
-    encoder: str | None = None
-    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video", "captions"] = "none"
@@ -75,6 +73,8 @@ class EvaluateFlags:
     """Evaluate at most this many queries of each direction, drawn at random, against all items, with 95 % intervals."""
     sample_seed: int = 0
     """Random seed of that sample."""
+    encoder: str | None = None
+    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
 
     @property
     def query_sample(self) -> "QuerySample | None":
