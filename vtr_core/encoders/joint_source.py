@@ -1,0 +1,273 @@
+"""Where the weights and the tokenizer of a trained joint encoder come from: an `hf:` source, or files of a CLIP."""
+
+import gzip
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from vtr_core.backbones.clip_weights import transformers_state
+from vtr_core.backbones.weights import load_state, read_state
+from vtr_core.backbones.weights_files import file_sha256
+from vtr_core.config.blocks.clip import ClipConfig, JointRecord, recorded_sizes
+from vtr_core.encoders.joint_model import (
+    DEVIATION,
+    MEAN,
+    NUM_SPECIAL,
+    JointModel,
+    clip_architecture,
+    packed_tokenizer,
+)
+from vtr_core.encoders.sentences import model_folder, quiet_loading
+from vtr_core.encoders.weights import folder_fingerprint
+from vtr_core.errors import CheckpointError, ConfigError, InputError
+
+PREFIX = "hf:"
+CLIP_MERGES = 49_152 - 256 - 2
+"""The number of merges that CLIP takes of its file; with 2 · 256 bytes and the start and end tokens: 49,408 tokens."""
+_TOKENIZERS = ("tokenizer.json", "merges.txt", "bpe_simple_vocab_16e6.txt.gz")
+"""What a tokenizer is called beside a file of weights."""
+_MAX_BYTES = 64 * 2**20
+"""Of a file of merges, unpacked."""
+_FIXED_LENGTH = ("siglip", "siglip2")
+"""Models that were trained on captions padded to one length, and read the padding."""
+
+
+def recorded(config: ClipConfig) -> ClipConfig:
+    """`config` with what its source or tokenizer decides; as it is where it has neither, or is recorded already.
+
+    ConfigError where there is no such source, CheckpointError or InputError for files that are not what they should be.
+    """
+    place = config.source or config.tokenizer
+    if place is None or (config.record is not None and config.record.source == place):
+        return config
+    record = _of_folder(place) if config.source is not None else _of_tokenizer(config, place)
+    values = config.model_dump() | recorded_sizes(record.architecture) | {"record": record.model_dump()}
+    return ClipConfig.model_validate(values)
+
+
+def load_pretrained(model: JointModel) -> None:
+    """The weights and the tokenizer that the model's configuration names; nothing where it names none.
+
+    CheckpointError for files of another network, and for a source that changed since the run was recorded.
+    """
+    config, record = model.config, model.config.record
+    if config.source is not None:
+        assert record is not None, "a model with a source is recorded when it is built"
+        folder = model_folder(config.source.removeprefix(PREFIX))
+        _require_unchanged(record, folder_fingerprint(folder))
+        model.model.load_state_dict(_pretrained_state(folder, model))
+        model.take_tokenizer(packed_tokenizer(_text_tokenizer(folder, config.context, record.architecture)))
+        return
+    if config.tokenizer is not None and record is not None:
+        tokenizer, fingerprint = _clip_tokenizer(config.tokenizer, config.context)
+        _require_unchanged(record, fingerprint)
+        model.take_tokenizer(packed_tokenizer(tokenizer))
+    if config.weights is not None:
+        load_clip(model, config.weights)
+
+
+def load_clip(model: JointModel, file: str) -> None:
+    """Load all weights of a CLIP from a file; CheckpointError where it is missing or of another network."""
+    if not Path(file).is_file():
+        raise CheckpointError(f"there is no file of weights {file}; give model.backbone.weights a file on every node")
+    state = transformers_state(read_state(file))
+    words = state.get("text_model.embeddings.token_embedding.weight")
+    expected = model.model.config.text_config.vocab_size
+    if words is not None and len(words) != expected:
+        whose = "the tokenizer" if model.config.reads_texts else "the data set's vocabulary, start and end included,"
+        raise CheckpointError(
+            f"{file} has {len(words)} tokens, {whose} has {expected}; for published weights give "
+            "--model.backbone.tokenizer, the published tokenizer or CLIP's file of merges"
+        )
+    load_state(model.model, state, file)
+
+
+def _of_folder(place: str) -> JointRecord:
+    """The record of an `hf:` source."""
+    folder = model_folder(place.removeprefix(PREFIX))
+    fingerprint = folder_fingerprint(folder)
+    architecture = _architecture(folder)
+    try:
+        context = recorded_sizes(architecture)["context"]
+    except (KeyError, TypeError, ValueError) as error:
+        kind = architecture.get("model_type")
+        raise ConfigError(
+            f"{place} is a {kind}, no encoder of pictures and texts in one space that can be trained here ({error}); "
+            "give a CLIP, SigLIP, SigLIP 2 or MetaCLIP 2"
+        ) from error
+    mean, deviation = _normalisation(folder)
+    return JointRecord(
+        source=place,
+        fingerprint=fingerprint,
+        architecture=architecture,
+        tokenizer_bytes=len(packed_tokenizer(_text_tokenizer(folder, context, architecture))),
+        mean=mean,
+        deviation=deviation,
+    )
+
+
+def _of_tokenizer(config: ClipConfig, place: str) -> JointRecord:
+    """The record of a CLIP of the configured sizes with a published tokenizer."""
+    tokenizer, fingerprint = _clip_tokenizer(place, config.context)
+    return JointRecord(
+        source=place,
+        fingerprint=fingerprint,
+        architecture=clip_architecture(config, tokenizer.get_vocab_size() - NUM_SPECIAL),
+        tokenizer_bytes=len(packed_tokenizer(tokenizer)),
+        mean=MEAN,
+        deviation=DEVIATION,
+    )
+
+
+def _require_unchanged(record: JointRecord, fingerprint: str) -> None:
+    if fingerprint != record.fingerprint:
+        raise CheckpointError(
+            f"{record.source} is not what it was when the run was recorded (sha256 {fingerprint[:12]}, recorded "
+            f"{record.fingerprint[:12]}); restore it, or start a new run"
+        )
+
+
+def _architecture(folder: Path) -> dict[str, Any]:
+    from transformers import AutoConfig
+
+    try:
+        found: dict[str, Any] = AutoConfig.from_pretrained(folder, local_files_only=True).to_dict()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        fault = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{folder} has no configuration that transformers reads ({fault})") from error
+    return found
+
+
+def _pretrained_state(folder: Path, model: JointModel) -> dict[str, Tensor]:
+    """The weights of a folder under the names of `model`'s network; CheckpointError where any is missing."""
+    from transformers import AutoModel
+
+    quiet_loading()
+    try:
+        network, told = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, output_loading_info=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        fault = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{folder} is no model that transformers loads ({fault})") from error
+    expected = model.model.state_dict()
+    lacking = sorted({*told["missing_keys"], *(name for name, *_ in told["mismatched_keys"])} & expected.keys())
+    if lacking:
+        raise CheckpointError(f"{folder}: its weights lack {lacking[0]} ({len(lacking)} in all); give the whole model")
+    state: dict[str, Tensor] = network.state_dict()
+    return {name: state[name] for name in expected}
+
+
+def _normalisation(folder: Path) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Mean and deviation of a model's pixel values; CheckpointError where the folder does not tell them."""
+    from transformers import AutoImageProcessor
+
+    try:
+        processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True)
+        red, green, blue = map(float, processor.image_mean)
+        deviation = tuple(map(float, processor.image_std))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        fault = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{folder} does not tell how pictures are normalised ({fault}); give a folder with preprocessor_config.json"
+        ) from error
+    assert len(deviation) == 3, "transformers has three channels"
+    return (red, green, blue), deviation
+
+
+def _text_tokenizer(folder: Path, context: int, architecture: dict[str, Any] | None) -> Tokenizer:
+    """A folder's tokenizer, with its padding and truncation; `architecture`: the model's, None for a CLIP's."""
+    from transformers import AutoTokenizer
+
+    try:
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        cutter: Tokenizer = Tokenizer.from_str(found.backend_tokenizer.to_str())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+        fault = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{folder} has no tokenizer that transformers reads ({fault})") from error
+    fixed = architecture is not None and architecture.get("model_type") in _FIXED_LENGTH
+    return _fitted(cutter, context, found.pad_token_id or 0, found.padding_side, fixed)
+
+
+def _fitted(cutter: Tokenizer, context: int, pad: int, side: str, fixed: bool) -> Tokenizer:
+    """With truncation to the context, and padding to it or to the longest caption."""
+    cutter.enable_truncation(context)
+    cutter.enable_padding(
+        direction=side, pad_id=pad, pad_token=cutter.id_to_token(pad) or "", length=context if fixed else None
+    )
+    return cutter
+
+
+def _clip_tokenizer(place: str, context: int) -> tuple[Tokenizer, str]:
+    """CLIP's tokenizer of a tokenizer.json, a file of merges, or a folder or hub id; and its sha256."""
+    file = Path(place)
+    if not file.is_file():
+        folder = model_folder(place.removeprefix(PREFIX))
+        return (made := _text_tokenizer(folder, context, None)), _sha256(made)
+    if file.suffix == ".json":
+        try:
+            made = Tokenizer.from_file(place)
+        except Exception as error:  # the library raises no class of its own
+            raise InputError(f"{place} is no tokenizer.json ({error}); give the published file") from error
+    else:
+        made = merges_tokenizer(file)
+    end = made.token_to_id("<|endoftext|>")
+    if end is None:
+        raise InputError(f"{place} has no token <|endoftext|>, which ends CLIP's captions; give CLIP's tokenizer")
+    made = _fitted(made, context, end, "right", fixed=False)
+    return made, _sha256(made)
+
+
+def _sha256(tokenizer: Tokenizer) -> str:
+    import hashlib
+
+    return hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
+
+
+def tokenizer_near(file: Path) -> str:
+    """The tokenizer of a published file of a CLIP: beside it, or in the package open_clip, of which nothing runs.
+
+    ConfigError where there is none.
+    """
+    places = [file.parent / name for name in _TOKENIZERS]
+    spec = find_spec("open_clip")
+    if spec is not None and spec.origin is not None:
+        places.append(Path(spec.origin).parent / _TOKENIZERS[-1])
+    here = next((place for place in places if place.is_file()), None)
+    if here is None:
+        raise ConfigError(
+            f"{file} has no tokenizer beside it ({', '.join(_TOKENIZERS)}), and open_clip, which carries CLIP's, is "
+            "not installed; give one with --tokenizer"
+        )
+    return str(here)
+
+
+def merges_tokenizer(file: Path) -> Tokenizer:
+    """CLIP's tokenizer of `bpe_simple_vocab_16e6.txt.gz` or of a `merges.txt`; InputError for another file."""
+    from transformers import CLIPTokenizer
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    try:
+        content = file.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            with gzip.open(file) as packed:
+                content = packed.read(_MAX_BYTES)
+        lines = content.decode().rstrip("\n").split("\n")[1 : CLIP_MERGES + 1]
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{file} is no readable text of merges ({error}); give CLIP's file of merges") from error
+    merges = [tuple(line.split()) for line in lines]
+    wrong = next((number for number, pair in enumerate(merges, start=2) if len(pair) != 2), None)
+    if wrong is not None or not merges:
+        where = "it holds none" if wrong is None else f"line {wrong} is not two pieces with a space between"
+        raise InputError(f"{file} is no file of merges: {where}; give CLIP's file of merges")
+    single = list(bytes_to_unicode().values())
+    pieces = [*single, *(letter + "</w>" for letter in single), *("".join(pair) for pair in merges)]
+    vocabulary = {piece: number for number, piece in enumerate([*pieces, "<|startoftext|>", "<|endoftext|>"])}
+    if len(vocabulary) != len(pieces) + NUM_SPECIAL:
+        raise InputError(f"{file} holds a piece twice; give CLIP's file of merges")
+    made: Tokenizer = CLIPTokenizer(vocab=vocabulary, merges=merges).backend_tokenizer
+    return Tokenizer.from_str(made.to_str())
