@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 
 from vtr_core.config.blocks.clip import TransformerSize
 from vtr_core.data.batches.pictures import PictureBatch
-from vtr_core.encoders.joint_model import ClipLayers, JointModel
+from vtr_core.encoders.trainable import ClipLayers, TrainableEncoder
 from vtr_core.nn.embeddings import TEXT, VIDEO, Embeddings
 from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.nn.mamba.muse_block import MuseBlock
@@ -23,7 +23,7 @@ class Clip4Clip(nn.Module):
     def __init__(self, config: Clip4ClipConfig) -> None:
         super().__init__()
         self.config = config
-        self.clip = JointModel(config.backbone, config.inputs.num_words)
+        self.clip = TrainableEncoder(config.backbone, config.inputs.num_words)
         self.temporal = _temporal(config)
 
     @property

@@ -30,7 +30,7 @@ def _of_source(model: Clip4ClipConfig) -> dict[str, Any]:
     """The encoder's record and sizes, and texts as bytes in the place of the data set's words."""
     if not model.backbone.reads_texts:
         return {}
-    from vtr_core.encoders.joint_source import recorded
+    from vtr_core.encoders.trainable_source import recorded
 
     inputs = ModelInputs(num_words=256, max_words=TEXT_BYTES)
     return {"model.backbone": recorded(model.backbone).model_dump(), "model.inputs": inputs.model_dump()}

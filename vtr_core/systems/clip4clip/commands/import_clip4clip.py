@@ -68,7 +68,7 @@ def _of_source(flags: Clip4ClipFlags) -> "tuple[TrainConfig, Clip4Clip]":
 
 def _of_file(flags: Clip4ClipFlags) -> "tuple[TrainConfig, Clip4Clip]":
     from vtr_core.backbones.weights import read_state
-    from vtr_core.encoders.joint_source import load_pretrained, tokenizer_near
+    from vtr_core.encoders.trainable_source import load_pretrained, tokenizer_near
     from vtr_core.errors import CheckpointError, InputError
     from vtr_core.systems.clip4clip.commands.published_weights import published
 

@@ -26,7 +26,7 @@ _LAYER = re.compile(r"^(?:vision_model|text_model)\.(?:.*\.)?layers?\.(\d+)\.")
 _SCALES = ("logit_scale", "logit_bias")
 
 
-class JointModel(Backbone):
+class TrainableEncoder(Backbone):
     """Pictures and captions in one space. The temperature is the loss's: the library's own scale and bias are left out.
 
     Captions are texts in UTF-8 (`Vocabulary.utf8`) where the configuration has a `record`: the encoder's own tokenizer,
@@ -221,5 +221,5 @@ def _side(size: TransformerSize, activation: Activation) -> dict[str, Any]:
 
 
 def _forget_tokenizer(model: nn.Module, _: Any) -> None:
-    assert isinstance(model, JointModel)
+    assert isinstance(model, TrainableEncoder)
     model._tokenizer = None  # the state that was loaded has one of its own

@@ -13,11 +13,11 @@ from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.backbones.weights import load_state, read_state
 from vtr_core.backbones.weights_files import file_sha256
 from vtr_core.config.blocks.clip import ClipConfig, JointRecord, recorded_sizes
-from vtr_core.encoders.joint_model import (
+from vtr_core.encoders.trainable import (
     DEVIATION,
     MEAN,
     NUM_SPECIAL,
-    JointModel,
+    TrainableEncoder,
     clip_architecture,
     packed_tokenizer,
 )
@@ -49,7 +49,7 @@ def recorded(config: ClipConfig) -> ClipConfig:
     return ClipConfig.model_validate(values)
 
 
-def load_pretrained(model: JointModel) -> None:
+def load_pretrained(model: TrainableEncoder) -> None:
     """The weights and the tokenizer that the model's configuration names; nothing where it names none.
 
     CheckpointError for files of another network, and for a source that changed since the run was recorded.
@@ -70,7 +70,7 @@ def load_pretrained(model: JointModel) -> None:
         load_clip(model, config.weights)
 
 
-def load_clip(model: JointModel, file: str) -> None:
+def load_clip(model: TrainableEncoder, file: str) -> None:
     """Load all weights of a CLIP from a file; CheckpointError where it is missing or of another network."""
     if not Path(file).is_file():
         raise CheckpointError(f"there is no file of weights {file}; give model.backbone.weights a file on every node")
@@ -142,7 +142,7 @@ def _architecture(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _pretrained_state(folder: Path, model: JointModel) -> dict[str, Tensor]:
+def _pretrained_state(folder: Path, model: TrainableEncoder) -> dict[str, Tensor]:
     """The weights of a folder under the names of `model`'s network; CheckpointError where any is missing."""
     from transformers import AutoModel
 
