@@ -2,7 +2,7 @@
 
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
-from vtr_core.backbones.weights_files import packaged
+from vtr_core.backbones.weights_files import installed
 from vtr_core.video.pictures import Picture
 from vtr_core.video.sampling import Rate, Uniform
 from vtr_core.video.streams import PictureStream, SoundStream, Stream
@@ -38,7 +38,7 @@ def described(recipe: Recipe) -> str:
     if recipe.weights is None:
         return "\n".join([*lines, "  weights  none needed"])
     known = f"sha256 {recipe.weights.sha256}…" if recipe.weights.sha256 else "its publishers give no hash"
-    found = packaged(recipe)
+    found = installed(recipe)
     here = f"here: {found}" if found else f"not here; give --weights {recipe.name} FILE"
     return "\n".join(
         [

@@ -66,7 +66,7 @@ def zero_shot_model(uri: str, device: torch.device | str = "cpu") -> LoadedModel
     config = begins(found)
     model = build_model(config.model)
     system_of(config.model).implementation().pretrained(model)
-    recipes = [] if found.recipe is None else [Chosen(found.recipe, None, found.fingerprint).settings()]
+    recipes = [] if found.recipe is None else [Chosen(found.recipe, None, None).settings()]
     return LoadedModel(
         model=model.to(device).eval(),
         config=config,
