@@ -1,6 +1,8 @@
 """A trained joint encoder computes what the library and slow code compute, with its own tokenizer."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor
 from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
-from tests.builders.joint_encoders import CONTEXT, SIDE, save_encoder
+from tests.builders.pretrained import save_clip, save_metaclip2, save_siglip, save_siglip2
 from tests.reference import clip as slow
 from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.config.blocks.clip import ClipConfig, TransformerSize
@@ -17,8 +19,14 @@ from vtr_core.encoders.trainable_source import load_pretrained, recorded
 from vtr_core.errors import ConfigError
 from vtr_core.text.tokens.vocabulary import TEXT_BYTES, Vocabulary
 
-KINDS = ("clip", "metaclip_2", "siglip", "siglip2")
-TEXTS = ["The man's cooking", "a", "", "cook " * 40, "naïve 😀 日本\n  x_y 12", "İstanbul ½ Ⅷ <b>"]
+SAVE: dict[str, Callable[[Path], Any]] = {
+    "clip": save_clip,
+    "metaclip_2": save_metaclip2,
+    "siglip": save_siglip,
+    "siglip2": save_siglip2,
+}
+CONTEXT = 12
+TEXTS = ["the man runs", "a", "", "dog " * 40, "naïve 😀 日本\n  x_y 12 car", "red car of <b>"]
 WORDS = 7
 
 
@@ -32,13 +40,18 @@ def texts(captions: list[str]) -> Tensor:
     return torch.from_numpy(Vocabulary.utf8().encode_all(captions, TEXT_BYTES)).long()
 
 
-def pictures(count: int = 3) -> Tensor:
-    return torch.randint(0, 256, (count, 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+def pictures(side: int) -> Tensor:
+    return torch.randint(0, 256, (3, 3, side, side), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def saved(kind: str, folder: Path) -> Path:
+    SAVE[kind](folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", SAVE)
 def test_it_computes_what_the_library_computes(kind: str, tmp_path: Path) -> None:
-    folder = save_encoder(kind, tmp_path)
+    folder = saved(kind, tmp_path)
     model = of_source(folder).eval()
     library, processor = AutoModel.from_pretrained(folder).eval(), AutoImageProcessor.from_pretrained(folder)
     longest = "max_length" if kind.startswith("siglip") else True
@@ -52,18 +65,19 @@ def test_it_computes_what_the_library_computes(kind: str, tmp_path: Path) -> Non
         assert mask is not None
         assert mask.tolist() == cut["attention_mask"].tolist()
         given["attention_mask"] = cut["attention_mask"]
-    squares = [one.permute(1, 2, 0).numpy() for one in pictures()]
+    given_pictures = pictures(model.config.image_size)
+    squares = [one.permute(1, 2, 0).numpy() for one in given_pictures]
     with torch.no_grad():
         assert torch.equal(model.encode_text(texts(TEXTS)), library.get_text_features(**given).pooler_output)
         seen = library.get_image_features(**processor(images=squares, return_tensors="pt")).pooler_output
-        assert torch.allclose(model.encode_pictures(pictures()), seen, atol=1e-6)
-        patches = model.encode_patches(pictures())
+        assert torch.allclose(model.encode_pictures(given_pictures), seen, atol=1e-6)
+        patches = model.encode_patches(given_pictures)
     assert torch.allclose(patches[:, 0], seen, atol=1e-6)
-    assert patches.shape == (3, 1 + (SIDE // 8) ** 2, model.config.embedding_dim)
+    assert patches.shape == (3, 1 + model.config.grid**2, model.config.embedding_dim)
 
 
 def test_a_text_of_a_batch_has_the_vector_it_has_alone(tmp_path: Path) -> None:
-    model = of_source(save_encoder("clip", tmp_path)).eval()
+    model = of_source(saved("clip", tmp_path)).eval()
     together = model.encode_text(texts(TEXTS))
     for row, caption in enumerate(TEXTS):
         assert torch.allclose(together[row], model.encode_text(texts([caption]))[0], atol=1e-6)
@@ -123,9 +137,9 @@ def test_openais_weights_give_what_loops_compute(activation: slow.Activation) ->
         assert tokens[row] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVE)
 def test_depth_is_embeddings_layers_and_what_follows(kind: str, tmp_path: Path) -> None:
-    model = of_source(save_encoder(kind, tmp_path))
+    model = of_source(saved(kind, tmp_path))
     names = {id(parameter): name for name, parameter in model.model.named_parameters()}
     depths = [{names[id(one)] for one in layer} for layer in model.layers_by_depth()]
     assert len(depths) == 4
@@ -152,10 +166,10 @@ def test_what_is_frozen_has_no_gradient() -> None:
 
 @pytest.mark.parametrize("kind", ["clip", "siglip2"])
 def test_recomputation_gives_the_same_gradients(kind: str, tmp_path: Path) -> None:
-    folder, gradients = save_encoder(kind, tmp_path), []
+    folder, gradients = saved(kind, tmp_path), []
     for recompute in (False, True):
         model = of_source(folder, recompute=recompute).train()
-        (model.encode_patches(pictures()).sum() + model.encode_text(texts(TEXTS)).sum()).backward()
+        (model.encode_patches(pictures(model.config.image_size)).sum() + model.encode_text(texts(TEXTS)).sum()).backward()
         gradients.append({name: one.grad for name, one in model.named_parameters()})
     for name, plain in gradients[0].items():
         assert plain is not None, name
@@ -171,9 +185,9 @@ def test_captions_longer_than_the_context_and_models_without_a_record_are_refuse
 
 def test_the_tokenizer_travels_with_the_state(tmp_path: Path) -> None:
     """A model that had another tokenizer cuts with the one that it loads."""
-    model = of_source(save_encoder("clip", tmp_path / "a"))
+    model = of_source(saved("clip", tmp_path / "a"))
     again = TrainableEncoder(model.config, 256)
     again.take_tokenizer(bytes(np.asarray(model.tokenizer)))
-    assert again.text_ids(texts(["the cook"]))[0].tolist() == model.text_ids(texts(["the cook"]))[0].tolist()
+    assert again.text_ids(texts(["the dog"]))[0].tolist() == model.text_ids(texts(["the dog"]))[0].tolist()
     again.load_state_dict(model.state_dict())
     assert torch.equal(again.encode_text(texts(TEXTS)), model.encode_text(texts(TEXTS)))

@@ -1,17 +1,20 @@
 """Sources and tokenizers of trained encoders: read, recorded, and refused in one line."""
 
 import gzip
-import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from safetensors.torch import load_file, save_file
 
-from tests.builders.joint_encoders import CONTEXT, END, LINES, MERGES, PIECES, clip_tokenizer, save_encoder
+from tests.builders.clip_merges import END, LINES, MERGES, PIECES, clip_tokenizer
+from tests.builders.pretrained import save_bert, save_clip, save_siglip2, save_xclip
 from tests.reference import byte_pairs as slow
 from vtr_core.config.blocks.clip import ClipConfig
 from vtr_core.config.override import override
@@ -29,7 +32,7 @@ from vtr_core.run.presets import preset
 # Not unassigned characters, which versions of Unicode class differently; not Σ, which Python puts into lower case by
 # its place in the word; not <, with which special tokens begin.
 assigned = st.characters(
-    codec="utf-8", exclude_categories=("Cn", "Co", "Cs"), exclude_characters="Σ<", max_codepoint=0xFFFF
+    codec="utf-8", exclude_categories=("Cn", "Co", "Cs", "Cc"), exclude_characters="Σ<", max_codepoint=0xFFFF
 )
 text = st.text(st.sampled_from("thecookiangrms 's7½²Ⅷ_-!&日本\n\t") | assigned, max_size=40)
 
@@ -84,16 +87,21 @@ def test_a_tokenizer_beside_a_file_is_taken_first(tmp_path: Path) -> None:
     assert tokenizer_near(file) == str(tmp_path / "tokenizer.json")
 
 
+def of(folder: Path, save: Callable[[Path], Any]) -> ClipConfig:
+    save(folder)
+    return recorded(ClipConfig(source=f"hf:{folder}"))
+
+
 def test_the_record_has_the_sources_sizes_and_normalisation(tmp_path: Path) -> None:
-    config = recorded(ClipConfig(source=f"hf:{save_encoder('siglip2', tmp_path)}"))
-    assert (config.image_size, config.patch, config.context, config.embedding_dim) == (32, 8, CONTEXT, 32)
+    config = of(tmp_path, save_siglip2)
+    assert (config.image_size, config.patch, config.context, config.embedding_dim) == (24, 4, 12, 32)
     assert (config.vision.width, config.text.layers) == (32, 2)
     assert config.record is not None
     assert config.record.mean == (0.5, 0.5, 0.5)
     assert ClipConfig.model_validate_json(config.model_dump_json()) == config
     shutil.rmtree(tmp_path)
     assert recorded(config) == config  # without its source
-    with pytest.raises(ConfigError, match=r"patch = 16 is not the 8 of hf:.*; leave it"):
+    with pytest.raises(ValidationError, match=r"patch = 16 is not the 4 of hf:.*; leave it"):
         ClipConfig.model_validate({**config.model_dump(), "patch": 16})
 
 
@@ -118,19 +126,26 @@ def test_sources_that_are_no_encoder_say_what_to_do(tmp_path: Path, merges: Path
     torch.save({}, tmp_path / "empty" / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match="its weights are pickled"):
         fault(tmp_path / "empty")
-    whole = save_encoder("clip", tmp_path / "clip")
+    whole = tmp_path / "clip"
+    save_clip(whole)
     for name, message in (
-        ("preprocessor_config.json", "does not tell how pictures are normalised"),
-        ("tokenizer.json", "tokenizer"),
+        ("preprocessor_config.json", "holds no image processor"),
+        ("tokenizer.json", "holds no tokenizer"),
     ):
         copy = shutil.copytree(whole, tmp_path / f"without-{name}")
         (copy / name).unlink()
         with pytest.raises((CheckpointError, ConfigError), match=message):
             fault(copy)
-    bert = shutil.copytree(whole, tmp_path / "bert")
-    (bert / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(ConfigError, match="is a bert, no encoder of pictures and texts"):
-        fault(bert)
+    clip_tokenizer().save_pretrained(copy)
+    with pytest.raises(CheckpointError, match=r"a tokenizer of 528 tokens, and a model of 18"):
+        fault(copy)
+    (copy / "tokenizer.json").unlink()  # transformers makes a tokenizer without words of what is left
+    with pytest.raises(CheckpointError, match="has no tokenizer"):
+        fault(copy)
+    with pytest.raises(CheckpointError, match="is a BertModel, which gives no features"):
+        of(tmp_path / "bert", save_bert)
+    with pytest.raises(ConfigError, match="is a xclip, which reads no single square frames"):
+        of(tmp_path / "xclip", save_xclip)
     for source in ("clip", "open-clip:ViT-B-32/openai", "hf:"):
         with pytest.raises(ConfigError, match="no encoder that can be trained; give hf:"):
             override(preset("clip4clip-tiny"), {"model.backbone.source": source})
@@ -143,13 +158,12 @@ def test_sources_that_are_no_encoder_say_what_to_do(tmp_path: Path, merges: Path
 
 
 def test_a_source_that_changed_or_lacks_weights_is_refused(tmp_path: Path) -> None:
-    folder = save_encoder("clip", tmp_path)
-    config = recorded(ClipConfig(source=f"hf:{folder}"))
-    save_encoder("clip", tmp_path, seed=1)
+    config = of(tmp_path, save_clip)
+    save_clip(tmp_path, seed=1)
     with pytest.raises(CheckpointError, match="is not what it was when the run was recorded"):
         load_pretrained(TrainableEncoder(config, 256))
-    weights = load_file(folder / "model.safetensors")
+    weights = load_file(tmp_path / "model.safetensors")
     del weights["visual_projection.weight"]
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=r"its weights lack visual_projection\.weight"):
-        load_pretrained(TrainableEncoder(recorded(ClipConfig(source=f"hf:{folder}")), 256))
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match="lacks 1 of CLIPModel's weights, such as visual_projection"):
+        load_pretrained(TrainableEncoder(recorded(ClipConfig(source=f"hf:{tmp_path}")), 256))

@@ -4,6 +4,7 @@ The network is the library's own (CLIP, SigLIP, SigLIP 2, MetaCLIP 2, …); here
 vectors: layers by depth for freezing and learning rates, patches in the joint space, and captions as ids.
 """
 
+import json
 import re
 import zlib
 from typing import Any
@@ -66,10 +67,11 @@ class TrainableEncoder(Backbone):
     def encode_patches(
         self, pictures: UInt8[Tensor, "pictures 3 height width"]
     ) -> Float[Tensor, "pictures tokens dim"]:
-        """The vector of each picture, and then those of its patches row by row, in the same space.
+        """The vector of each picture, and then those of its patches row by row.
 
-        CLIP's patches pass its last LayerNorm and projection, W LN(x), as [CLS] does. ConfigError for a model that has
-        its patches in another space.
+        CLIP's patches pass its last LayerNorm and projection, W LN(x), as [CLS] does (Luo et al. 2021; Tang et al.
+        2025). SigLIP's are those that it pools: as wide as its space, but before the pooling. ConfigError for a model
+        whose patches are of another width.
         """
         seen = self._seen(pictures)
         patches = seen.last_hidden_state
@@ -77,8 +79,8 @@ class TrainableEncoder(Backbone):
             patches = self.model.visual_projection(self.model.vision_model.post_layernorm(patches[:, 1:]))
         if patches.shape[1:] != (self.config.grid**2, self.config.embedding_dim):
             raise ConfigError(
-                f"{self.model.config.model_type} gives no {self.config.grid} × {self.config.grid} patches in the space "
-                "of its pictures, over which MUSE's block works; choose model.frames.kind mean or transformer"
+                f"{self.model.config.model_type} gives no {self.config.grid} × {self.config.grid} patches as wide as the "
+                "space of its pictures, over which MUSE's block works; choose model.frames.kind mean or transformer"
             )
         return torch.cat([seen.pooler_output.unsqueeze(1), patches], dim=1)
 
@@ -199,9 +201,14 @@ def clip_architecture(config: ClipConfig, num_words: int) -> dict[str, Any]:
     }
     special = {"bos_token_id": start, "eos_token_id": end, "pad_token_id": None}
     dim = {"projection_dim": config.embedding_dim}
-    made: dict[str, Any] = CLIPConfig(
-        text_config={**text, **special, **dim}, vision_config={**vision, **dim}, **dim
-    ).to_dict()
+    return architecture_json(
+        CLIPConfig(text_config={**text, **special, **dim}, vision_config={**vision, **dim}, **dim)
+    )
+
+
+def architecture_json(config: Any) -> dict[str, Any]:
+    """A configuration of transformers as JSON gives it back."""
+    made: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
     return made
 
 

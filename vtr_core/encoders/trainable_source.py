@@ -5,24 +5,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer
-from torch import Tensor
 
 from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.backbones.weights import load_state, read_state
-from vtr_core.backbones.weights_files import file_sha256
 from vtr_core.config.blocks.clip import ClipConfig, JointRecord, recorded_sizes
+from vtr_core.encoders.huggingface import PADDED, JointModel, joint_model, pretrained_tokenizer
 from vtr_core.encoders.trainable import (
     DEVIATION,
     MEAN,
     NUM_SPECIAL,
     TrainableEncoder,
+    architecture_json,
     clip_architecture,
     packed_tokenizer,
 )
-from vtr_core.encoders.sentences import model_folder, quiet_loading
-from vtr_core.encoders.weights import folder_fingerprint
+from vtr_core.encoders.weights import folder_fingerprint, model_folder
 from vtr_core.errors import CheckpointError, ConfigError, InputError
 
 PREFIX = "hf:"
@@ -32,8 +30,7 @@ _TOKENIZERS = ("tokenizer.json", "merges.txt", "bpe_simple_vocab_16e6.txt.gz")
 """What a tokenizer is called beside a file of weights."""
 _MAX_BYTES = 64 * 2**20
 """Of a file of merges, unpacked."""
-_FIXED_LENGTH = ("siglip", "siglip2")
-"""Models that were trained on captions padded to one length, and read the padding."""
+_TRAINABLE = "give a CLIP, SigLIP, SigLIP 2 or MetaCLIP 2"
 
 
 def recorded(config: ClipConfig) -> ClipConfig:
@@ -59,8 +56,10 @@ def load_pretrained(model: TrainableEncoder) -> None:
         assert record is not None, "a model with a source is recorded when it is built"
         folder = model_folder(config.source.removeprefix(PREFIX))
         _require_unchanged(record, folder_fingerprint(folder))
-        model.model.load_state_dict(_pretrained_state(folder, model))
-        model.take_tokenizer(packed_tokenizer(_text_tokenizer(folder, config.context, record.architecture)))
+        joint = joint_model(folder)
+        state = joint.model.state_dict()
+        model.model.load_state_dict({name: state[name] for name in model.model.state_dict()})
+        model.take_tokenizer(packed_tokenizer(_tokenizer_of(joint, folder)))
         return
     if config.tokenizer is not None and record is not None:
         tokenizer, fingerprint = _clip_tokenizer(config.tokenizer, config.context)
@@ -87,26 +86,27 @@ def load_clip(model: TrainableEncoder, file: str) -> None:
 
 
 def _of_folder(place: str) -> JointRecord:
-    """The record of an `hf:` source."""
+    """The record of an `hf:` source; ConfigError for a model that cannot be trained on squares of stored frames."""
     folder = model_folder(place.removeprefix(PREFIX))
-    fingerprint = folder_fingerprint(folder)
-    architecture = _architecture(folder)
+    joint = joint_model(folder)
+    architecture = architecture_json(joint.model.config)
+    kind, pixels = architecture.get("model_type"), joint.preparation
     try:
-        context = recorded_sizes(architecture)["context"]
+        recorded_sizes(architecture)
     except (KeyError, TypeError, ValueError) as error:
-        kind = architecture.get("model_type")
-        raise ConfigError(
-            f"{place} is a {kind}, no encoder of pictures and texts in one space that can be trained here ({error}); "
-            "give a CLIP, SigLIP, SigLIP 2 or MetaCLIP 2"
-        ) from error
-    mean, deviation = _normalisation(folder)
+        raise ConfigError(f"{place} is a {kind}, whose sizes are not known here ({error}); {_TRAINABLE}") from error
+    if joint.kind != "frames" or pixels.processor is not None:
+        raise ConfigError(f"{place} is a {kind}, which reads no single square frames; {_TRAINABLE}")
+    scale = pixels.normalization.divisor / 255  # 1, but for a processor that leaves values from 0 to 255
+    red, green, blue = (scale * value for value in pixels.normalization.mean)
+    red_deviation, green_deviation, blue_deviation = (scale * value for value in pixels.normalization.deviation)
     return JointRecord(
         source=place,
-        fingerprint=fingerprint,
+        fingerprint=folder_fingerprint(folder),
         architecture=architecture,
-        tokenizer_bytes=len(packed_tokenizer(_text_tokenizer(folder, context, architecture))),
-        mean=mean,
-        deviation=deviation,
+        tokenizer_bytes=len(packed_tokenizer(_tokenizer_of(joint, folder))),
+        mean=(red, green, blue),
+        deviation=(red_deviation, green_deviation, blue_deviation),
     )
 
 
@@ -131,66 +131,28 @@ def _require_unchanged(record: JointRecord, fingerprint: str) -> None:
         )
 
 
-def _architecture(folder: Path) -> dict[str, Any]:
-    from transformers import AutoConfig
-
-    try:
-        found: dict[str, Any] = AutoConfig.from_pretrained(folder, local_files_only=True).to_dict()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        fault = " ".join(str(error).split())[:200]
-        raise CheckpointError(f"{folder} has no configuration that transformers reads ({fault})") from error
-    return found
-
-
-def _pretrained_state(folder: Path, model: TrainableEncoder) -> dict[str, Tensor]:
-    """The weights of a folder under the names of `model`'s network; CheckpointError where any is missing."""
-    from transformers import AutoModel
-
-    quiet_loading()
-    try:
-        network, told = AutoModel.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, output_loading_info=True
-        )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        fault = " ".join(str(error).split())[:200]
-        raise CheckpointError(f"{folder} is no model that transformers loads ({fault})") from error
-    expected = model.model.state_dict()
-    lacking = sorted({*told["missing_keys"], *(name for name, *_ in told["mismatched_keys"])} & expected.keys())
-    if lacking:
-        raise CheckpointError(f"{folder}: its weights lack {lacking[0]} ({len(lacking)} in all); give the whole model")
-    state: dict[str, Tensor] = network.state_dict()
-    return {name: state[name] for name in expected}
-
-
-def _normalisation(folder: Path) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Mean and deviation of a model's pixel values; CheckpointError where the folder does not tell them."""
-    from transformers import AutoImageProcessor
-
-    try:
-        processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True)
-        red, green, blue = map(float, processor.image_mean)
-        deviation = tuple(map(float, processor.image_std))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        fault = " ".join(str(error).split())[:200]
+def _tokenizer_of(joint: JointModel, folder: Path) -> Tokenizer:
+    """A model's tokenizer, with its padding and truncation; CheckpointError where the folder has none that fits it."""
+    fixed = joint.model.config.model_type in PADDED
+    cutter = _cutter(joint.tokenizer, folder)
+    pieces, known = cutter.get_vocab_size(with_added_tokens=False), joint.model.config.text_config.vocab_size
+    if pieces > known:
         raise CheckpointError(
-            f"{folder} does not tell how pictures are normalised ({fault}); give a folder with preprocessor_config.json"
-        ) from error
-    assert len(deviation) == 3, "transformers has three channels"
-    return (red, green, blue), deviation
+            f"{folder} has a tokenizer of {pieces} tokens, and a model of {known}; give the tokenizer that it was "
+            "trained with"
+        )
+    return _fitted(cutter, joint.longest, joint.tokenizer.pad_token_id or 0, joint.tokenizer.padding_side, fixed)
 
 
-def _text_tokenizer(folder: Path, context: int, architecture: dict[str, Any] | None) -> Tokenizer:
-    """A folder's tokenizer, with its padding and truncation; `architecture`: the model's, None for a CLIP's."""
-    from transformers import AutoTokenizer
-
-    try:
-        found = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        cutter: Tokenizer = Tokenizer.from_str(found.backend_tokenizer.to_str())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
-        fault = " ".join(str(error).split())[:200]
-        raise CheckpointError(f"{folder} has no tokenizer that transformers reads ({fault})") from error
-    fixed = architecture is not None and architecture.get("model_type") in _FIXED_LENGTH
-    return _fitted(cutter, context, found.pad_token_id or 0, found.padding_side, fixed)
+def _cutter(tokenizer: Any, folder: Path) -> Tokenizer:
+    """The part of transformers' tokenizer that cuts texts, apart from it."""
+    if not any((folder / name).is_file() for name in tokenizer.vocab_files_names.values()):
+        raise CheckpointError(  # transformers makes one without words
+            f"{folder} has no tokenizer ({', '.join(tokenizer.vocab_files_names.values())}); give the model's own"
+        )
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise CheckpointError(f"{folder} has a tokenizer without tokenizer.json; save it again with transformers 5")
+    return Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
 
 
 def _fitted(cutter: Tokenizer, context: int, pad: int, side: str, fixed: bool) -> Tokenizer:
@@ -207,8 +169,8 @@ def _clip_tokenizer(place: str, context: int) -> tuple[Tokenizer, str]:
     file = Path(place)
     if not file.is_file():
         folder = model_folder(place.removeprefix(PREFIX))
-        return (made := _text_tokenizer(folder, context, None)), _sha256(made)
-    if file.suffix == ".json":
+        made = _cutter(pretrained_tokenizer(folder), folder)
+    elif file.suffix == ".json":
         try:
             made = Tokenizer.from_file(place)
         except Exception as error:  # the library raises no class of its own
