@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from vtr_core.errors import ConfigError
-
 if TYPE_CHECKING:
     from vtr_core.data.shards.word_table import WordTable
 

@@ -36,9 +36,7 @@ def state_bytes(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (
     return _FLOAT32 * copies
 
 
-def require_memory(
-    config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None
-) -> None:
+def require_memory(config: TrainConfig, shapes: Shapes, frozen: Collection[str] = (), there: int | None = None) -> None:
     """ConfigError where a training in this process cannot hold its weights; there: bytes of memory (default: all)."""
     needed, has = state_bytes(config, shapes, frozen), psutil.virtual_memory().total if there is None else there
     if config.scaling.workers == 0 and config.scaling.device != "gpu" and needed > has:

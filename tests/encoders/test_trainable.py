@@ -148,7 +148,7 @@ def test_depth_is_embeddings_layers_and_what_follows(kind: str, tmp_path: Path) 
     for number in (0, 1):
         assert all(f".layers.{number}." in name for name in depths[number + 1])
         assert {name.split(".")[0] for name in depths[number + 1]} == {"vision_model", "text_model"}
-    assert not any(".layers." in name and ".encoder." in name or "embeddings" in name for name in depths[3])
+    assert not any((".layers." in name and ".encoder." in name) or "embeddings" in name for name in depths[3])
 
 
 def test_what_is_frozen_has_no_gradient() -> None:
@@ -169,7 +169,9 @@ def test_recomputation_gives_the_same_gradients(kind: str, tmp_path: Path) -> No
     folder, gradients = saved(kind, tmp_path), []
     for recompute in (False, True):
         model = of_source(folder, recompute=recompute).train()
-        (model.encode_patches(pictures(model.config.image_size)).sum() + model.encode_text(texts(TEXTS)).sum()).backward()
+        (
+            model.encode_patches(pictures(model.config.image_size)).sum() + model.encode_text(texts(TEXTS)).sum()
+        ).backward()
         gradients.append({name: one.grad for name, one in model.named_parameters()})
     for name, plain in gradients[0].items():
         assert plain is not None, name

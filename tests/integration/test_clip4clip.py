@@ -119,7 +119,7 @@ def test_a_pretrained_encoder_is_trained_and_then_needs_no_source(
     assert sum(found[-3:]) < sum(found[:3])
     before, after = weights(out, 2), weights(out, STEPS)
     still = {name for name in before if torch.equal(before[name], after[name])}
-    first = {name for name in before if ".layers.0." in name and name.startswith("clip.") or ".embeddings." in name}
+    first = {name for name in before if (".layers.0." in name and name.startswith("clip.")) or ".embeddings." in name}
     assert still - {"clip.model.vision_model.pre_layrnorm.weight", "clip.model.vision_model.pre_layrnorm.bias"} == {
         *first,
         "clip.tokenizer",
@@ -152,7 +152,7 @@ def test_two_workers_train_a_source_as_the_process_itself_does(films: Path, tmp_
 def test_half_precision_trains_a_source(films: Path, tmp_path: Path) -> None:
     begins = of_source("siglip2", tmp_path / "source", **{"training.precision": "bf16"})
     train(begins, TrainFlags(data=str(films), out=str(tmp_path / "half")))
-    train(override(begins, {"training.precision": "fp32"}), TrainFlags(data=str(films), out=str(tmp_path / "whole")))
+    train(override(begins, {"training.precision": "float32"}), TrainFlags(data=str(films), out=str(tmp_path / "whole")))
     half, whole = losses(tmp_path / "half"), losses(tmp_path / "whole")
     assert half == pytest.approx(whole, rel=0.05)
     assert half != whole

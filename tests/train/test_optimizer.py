@@ -175,7 +175,9 @@ def test_a_state_goes_on_in_another_memory_layout() -> None:
 
 def test_a_backbone_has_rates_of_its_own_that_fall_from_layer_to_layer() -> None:
     size = TransformerSize(width=8, layers=2, heads=2)
-    clip = TrainableEncoder(ClipConfig(image_size=8, patch=4, vision=size, text=size, context=5, embedding_dim=8, freeze=0), 3)
+    clip = TrainableEncoder(
+        ClipConfig(image_size=8, patch=4, vision=size, text=size, context=5, embedding_dim=8, freeze=0), 3
+    )
     model = nn.ModuleDict({"clip": clip, "new": nn.Linear(8, 8)})
     config = OptimizerConfig(backbone_factor=0.1, layer_decay=0.5, beta2=0.98, epsilon=1e-6)
     groups = build_optimizer(model, config).param_groups

@@ -49,7 +49,7 @@ class TrainableEncoder(Backbone):
         size = 0 if record is None else record.tokenizer_bytes
         self.register_buffer("tokenizer", torch.zeros(size, dtype=torch.uint8))
         self._tokenizer: Tokenizer | None = None
-        self.register_load_state_dict_post_hook(_forget_tokenizer)
+        self.register_load_state_dict_post_hook(_loaded)
         mean, deviation = (MEAN, DEVIATION) if record is None else (record.mean, record.deviation)
         for name, values in (("_mean", mean), ("_deviation", deviation)):
             self.register_buffer(name, torch.tensor(values).view(3, 1, 1), persistent=False)
@@ -57,9 +57,7 @@ class TrainableEncoder(Backbone):
             self.model.gradient_checkpointing_enable({"use_reentrant": False})
         self.freeze_layers(config.freeze)
 
-    def encode_pictures(
-        self, pictures: UInt8[Tensor, "pictures 3 height width"]
-    ) -> Float[Tensor, "pictures dim"]:
+    def encode_pictures(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures dim"]:
         """The vector of each RGB picture."""
         vectors: Tensor = self._seen(pictures).pooler_output
         return vectors
@@ -79,8 +77,8 @@ class TrainableEncoder(Backbone):
             patches = self.model.visual_projection(self.model.vision_model.post_layernorm(patches[:, 1:]))
         if patches.shape[1:] != (self.config.grid**2, self.config.embedding_dim):
             raise ConfigError(
-                f"{self.model.config.model_type} gives no {self.config.grid} × {self.config.grid} patches as wide as the "
-                "space of its pictures, over which MUSE's block works; choose model.frames.kind mean or transformer"
+                f"{self.model.config.model_type} gives no {self.config.grid} × {self.config.grid} patches as wide as "
+                "the space of its pictures, over which MUSE's block works; choose model.frames.kind mean or transformer"
             )
         return torch.cat([seen.pooler_output.unsqueeze(1), patches], dim=1)
 
@@ -93,7 +91,7 @@ class TrainableEncoder(Backbone):
     def text_ids(
         self, tokens: Int64[Tensor, "captions max_words"]
     ) -> tuple[Int64[Tensor, "captions length"], Int64[Tensor, "captions length"] | None]:
-        """Ids of the network's tokens, and which are no padding; None for a network that was trained to read padding."""
+        """Ids of the network's tokens, and which are no padding; None for a network that reads padding too."""
         if not self.config.reads_texts:
             return self._with_ends(tokens), None
         cutter = self._cutter()
@@ -106,6 +104,10 @@ class TrainableEncoder(Backbone):
     def take_tokenizer(self, content: bytes) -> None:
         """Use the tokenizer that `packed_tokenizer` wrote."""
         self.tokenizer.copy_(torch.frombuffer(bytearray(content), dtype=torch.uint8))
+        self.forget_tokenizer()
+
+    def forget_tokenizer(self) -> None:
+        """The state has another one."""
         self._tokenizer = None
 
     def layers_by_depth(self) -> list[list[nn.Parameter]]:
@@ -201,9 +203,7 @@ def clip_architecture(config: ClipConfig, num_words: int) -> dict[str, Any]:
     }
     special = {"bos_token_id": start, "eos_token_id": end, "pad_token_id": None}
     dim = {"projection_dim": config.embedding_dim}
-    return architecture_json(
-        CLIPConfig(text_config={**text, **special, **dim}, vision_config={**vision, **dim}, **dim)
-    )
+    return architecture_json(CLIPConfig(text_config={**text, **special, **dim}, vision_config={**vision, **dim}, **dim))
 
 
 def architecture_json(config: Any) -> dict[str, Any]:
@@ -227,6 +227,6 @@ def _side(size: TransformerSize, activation: Activation) -> dict[str, Any]:
     }
 
 
-def _forget_tokenizer(model: nn.Module, _: Any) -> None:
+def _loaded(model: nn.Module, _: Any) -> None:
     assert isinstance(model, TrainableEncoder)
-    model._tokenizer = None  # the state that was loaded has one of its own
+    model.forget_tokenizer()

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from tests.encoders.test_trainable import openai_state
 from tests.reference import clip as slow
+from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.config.override import override
 from vtr_core.data.batches.crops import Crops
 from vtr_core.data.batches.pictures import PictureBatch
 from vtr_core.errors import CheckpointError, ConfigError
-from vtr_core.backbones.clip_weights import transformers_state
 from vtr_core.nn.embeddings import TEXT, VIDEO
 from vtr_core.nn.frame_mean import mean_direction
 from vtr_core.run.presets import preset
@@ -200,7 +200,9 @@ def test_a_script_archive_with_openais_names_loads(tmp_path: Path) -> None:
 def test_weights_of_another_vocabulary_say_what_to_do(tmp_path: Path) -> None:
     file = str(tmp_path / "w.safetensors")
     save_file({**openai_state(), "token_embedding.weight": torch.zeros(WORDS + 3, 8)}, file)
-    with pytest.raises(CheckpointError, match=r"has 10 tokens, the data set's vocabulary, .*, has 9.*backbone.tokenizer"):
+    with pytest.raises(
+        CheckpointError, match=r"has 10 tokens, the data set's vocabulary, .*, has 9.*backbone.tokenizer"
+    ):
         load_pretrained(model(**{"model.backbone.weights": file}))
     with pytest.raises(CheckpointError, match="there is no file of weights nowhere"):
         load_pretrained(model(**{"model.backbone.weights": "nowhere"}))

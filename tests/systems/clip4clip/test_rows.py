@@ -9,8 +9,8 @@ import torch
 import vtr_core
 from pipelines.extract.command import extract
 from pipelines.extract.flags import ExtractFlags
-from tests.builders.small_videos import grey_video
 from tests.builders.pretrained import save_clip
+from tests.builders.small_videos import grey_video
 from vtr_core.config.override import override
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.plan.plan import row_groups

@@ -59,9 +59,7 @@ class Clip4Clip(nn.Module):
                 frames = self.temporal(cls, mask)
         return mean_direction(frames, mask)
 
-    def _encode_alone(
-        self, pictures: UInt8[Tensor, "pictures 3 height width"]
-    ) -> Float[Tensor, "pictures one dim"]:
+    def _encode_alone(self, pictures: UInt8[Tensor, "pictures 3 height width"]) -> Float[Tensor, "pictures one dim"]:
         return self.clip.encode_pictures(pictures).unsqueeze(1)
 
     def text(self, tokens: Int64[Tensor, "captions max_words"]) -> Float[Tensor, "captions dim"]:

@@ -26,8 +26,8 @@ class Clip4ClipFlags:
     out: str = tyro.MISSING
     """New checkpoint folder or URI."""
     tokenizer: str | None = None
-    """For a file: its tokenizer, a folder, a tokenizer.json or CLIP's merges (bpe_simple_vocab_16e6.txt.gz, merges.txt).
-    Default: the one beside the file, else open_clip's where that is installed."""
+    """For a file: its tokenizer, a folder, a tokenizer.json or CLIP's merges (merges.txt,
+    bpe_simple_vocab_16e6.txt.gz). Default: the one beside the file, else open_clip's where that is installed."""
     activation: Literal["quick_gelu", "gelu"] = "quick_gelu"
     """For a file: gelu for open_clip's models without quickgelu in their name."""
     max_frames: int = 12
