@@ -97,7 +97,8 @@ class TrainableEncoder(Backbone):
         cutter = self._cutter()
         encoded = cutter.encode_batch(texts_of(tokens.cpu().numpy()))
         ids = torch.tensor([one.ids for one in encoded], device=tokens.device)
-        if cutter.padding["length"] is not None:
+        padding = cutter.padding
+        if padding is not None and padding["length"] is not None:
             return ids, None
         return ids, torch.tensor([one.attention_mask for one in encoded], device=tokens.device)
 
@@ -160,7 +161,7 @@ class ClipLayers(nn.Module):
         super().__init__()
         from transformers import CLIPTextConfig, CLIPTextModel
 
-        special = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
+        special: dict[str, Any] = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
         text = CLIPTextConfig(**_side(size, activation), **special, vocab_size=1, max_position_embeddings=1)
         self.layers = CLIPTextModel(text).encoder.layers
 
@@ -202,7 +203,7 @@ def clip_architecture(config: ClipConfig, num_words: int) -> dict[str, Any]:
         "patch_size": config.patch,
     }
     special = {"bos_token_id": start, "eos_token_id": end, "pad_token_id": None}
-    dim = {"projection_dim": config.embedding_dim}
+    dim: dict[str, Any] = {"projection_dim": config.embedding_dim}
     return architecture_json(CLIPConfig(text_config={**text, **special, **dim}, vision_config={**vision, **dim}, **dim))
 
 

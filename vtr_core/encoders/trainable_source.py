@@ -221,7 +221,7 @@ def merges_tokenizer(file: Path) -> Tokenizer:
         lines = content.decode().rstrip("\n").split("\n")[1 : CLIP_MERGES + 1]
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{file} is no readable text of merges ({error}); give CLIP's file of merges") from error
-    merges = [tuple(line.split()) for line in lines]
+    merges: list[Any] = [tuple(line.split()) for line in lines]  # the library takes pairs, and says lines
     wrong = next((number for number, pair in enumerate(merges, start=2) if len(pair) != 2), None)
     if wrong is not None or not merges:
         where = "it holds none" if wrong is None else f"line {wrong} is not two pieces with a space between"

@@ -52,7 +52,7 @@ def import_clip4clip(flags: Clip4ClipFlags) -> None:
     folder = Path(flags.file).is_dir() or flags.file.startswith("hf:")
     config, model = _of_source(flags) if folder else _of_file(flags)
     save_checkpoint(out, Checkpoint.imported(PROJECT, config, model.state_dict(), Vocabulary.utf8()))
-    size = config.model.backbone.image_size
+    size = model.config.backbone.image_size
     print(f"checkpoint  {out}")
     print(f"next        vtr evaluate {flags.out} --data <data set of --records frames --frame-size {size}>")
 
