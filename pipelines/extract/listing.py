@@ -1,4 +1,4 @@
-"""`vtr extract --list`: descriptions of all recipes, and whether their weights are on this machine."""
+"""`vtr extract --list`: the encoders, descriptions of all recipes, and whether their weights are on this machine."""
 
 from vtr_core.backbones.recipe import Recipe
 from vtr_core.backbones.recipes import RECIPES
@@ -9,7 +9,11 @@ from vtr_core.video.streams import PictureStream, SoundStream, Stream
 
 
 def print_recipes() -> None:
-    """Print the descriptions of all recipes."""
+    """Print the encoders as `vtr encoders` does, and the descriptions of all recipes."""
+    from vtr_core.encoders.catalogue import as_text, catalogue
+
+    print(as_text([one for one in catalogue() if one.kind != "recipe"]))
+    print("\nrecipes of features, without text:\n")
     print("\n\n".join(described(one) for one in RECIPES))
 
 

@@ -1,4 +1,4 @@
-"""Small pretrained models with random weights, saved by the libraries themselves, with tokenizers made of a few words."""
+"""Small models with random weights, saved by the libraries themselves, with tokenizers of a few words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def save_clip(folder: Path, size: int = 28, seed: int = 0, **processing: Any) ->
     torch.manual_seed(seed)
     model = CLIPModel(
         CLIPConfig(
-            text_config={**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": 12, **_ids()},
+            text_config=_text(),
             vision_config={**TOWER, "image_size": size, "patch_size": size // 7},
             projection_dim=24,
         )
@@ -51,24 +51,20 @@ def save_clip(folder: Path, size: int = 28, seed: int = 0, **processing: Any) ->
 
 
 def save_siglip2(folder: Path) -> Any:
-    """SigLIP 2 with patches of frames near their aspect ratio (NaFlex)."""
-    from transformers import Siglip2Config, Siglip2Model
+    """SigLIP 2 with patches of frames near their aspect ratio (NaFlex), and a tokenizer of letters."""
+    from transformers import Siglip2Config, Siglip2Model, Siglip2Tokenizer
     from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2ImageProcessorPil
 
     torch.manual_seed(1)
+    letters = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"abcdefghijklmnopqrstuvwxyz"]
+    text = {**TOWER, "vocab_size": len(letters), "max_position_embeddings": 16, "projection_size": 32}
     model = Siglip2Model(
-        Siglip2Config(
-            text_config={
-                **TOWER,
-                "vocab_size": VOCABULARY,
-                "max_position_embeddings": 12,
-                "projection_size": 32,
-                **_ids(),
-            },
-            vision_config={**TOWER, "patch_size": 4, "num_patches": 36},
-        )
+        Siglip2Config(text_config=text, vision_config={**TOWER, "patch_size": 4, "num_patches": 36})
     ).eval()
-    return _saved(folder, model, Siglip2ImageProcessorPil(patch_size=4, max_num_patches=36))
+    model.save_pretrained(folder)
+    Siglip2ImageProcessorPil(patch_size=4, max_num_patches=36).save_pretrained(folder)
+    Siglip2Tokenizer(vocab={letter: place for place, letter in enumerate(letters)}, merges=[]).save_pretrained(folder)
+    return model
 
 
 def save_siglip(folder: Path) -> Any:
@@ -79,13 +75,7 @@ def save_siglip(folder: Path) -> Any:
     torch.manual_seed(2)
     model = SiglipModel(
         SiglipConfig(
-            text_config={
-                **TOWER,
-                "vocab_size": VOCABULARY,
-                "max_position_embeddings": 12,
-                "projection_size": 32,
-                **_ids(),
-            },
+            text_config={**_text(), "projection_size": 32},
             vision_config={**TOWER, "image_size": 24, "patch_size": 4},
         )
     ).eval()
@@ -100,7 +90,7 @@ def save_metaclip2(folder: Path) -> Any:
     torch.manual_seed(3)
     model = MetaClip2Model(
         MetaClip2Config(
-            text_config={**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": 12, **_ids()},
+            text_config=_text(),
             vision_config={**TOWER, "image_size": 28, "patch_size": 4},
             projection_dim=24,
         )
@@ -114,7 +104,7 @@ def save_altclip(folder: Path) -> Any:
     from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
     torch.manual_seed(4)
-    text = {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": 16, "project_dim": 24, **_ids()}
+    text = {**_text(16), "project_dim": 24}
     model = AltCLIPModel(
         AltCLIPConfig(text_config=text, vision_config={**TOWER, "image_size": 28, "patch_size": 4}, projection_dim=24)
     ).eval()
@@ -130,7 +120,7 @@ def save_xclip(folder: Path, frames: int = 4) -> Any:
     vision = {**TOWER, "image_size": 28, "patch_size": 4, "num_frames": frames, "mit_hidden_size": 24}
     model = XCLIPModel(
         XCLIPConfig(
-            text_config={**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": 12, **_ids()},
+            text_config=_text(),
             vision_config={
                 **vision,
                 "mit_intermediate_size": 32,
@@ -144,6 +134,16 @@ def save_xclip(folder: Path, frames: int = 4) -> Any:
     return _saved(folder, model, CLIPImageProcessorPil(**_square(28)))
 
 
+def save_multimodal_sentences(folder: Path) -> Any:
+    """A model of sentence-transformers that encodes texts and pictures."""
+    from sentence_transformers import SentenceTransformer
+
+    save_clip(folder.parent / f"{folder.name}-clip", seed=7)
+    model = SentenceTransformer(str(folder.parent / f"{folder.name}-clip"), device="cpu")
+    model.save(str(folder))
+    return model
+
+
 def save_bert(folder: Path) -> Any:
     """Plain BERT: text alone, in no joint space."""
     from transformers import BertConfig, BertModel
@@ -155,8 +155,9 @@ def save_bert(folder: Path) -> Any:
     return model
 
 
-def _ids() -> dict[str, int]:
-    return {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+def _text(positions: int = 12) -> dict[str, int]:
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    return {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": positions, **ids}
 
 
 def _square(size: int) -> dict[str, Any]:

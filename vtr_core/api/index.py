@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from warnings import warn
 
 from vtr_core.api.model import Model, load
 from vtr_core.errors import InputError
@@ -9,7 +10,7 @@ from vtr_core.retrieval.index.index import VideoIndex, load_index
 from vtr_core.retrieval.search.filters import meeting, parse_conditions
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.index import searcher
-from vtr_core.retrieval.search.queries import unknown_words
+from vtr_core.retrieval.search.queries import not_known, unknown_words
 from vtr_core.retrieval.search.searcher import SearchOptions
 from vtr_core.storage import locate
 
@@ -43,12 +44,19 @@ class Index:
     def search(self, query: str, k: int = 10, filters: Sequence[str] = ()) -> tuple[Hit, ...]:
         """The k best items for a query, best first; InputError for one without a known word.
 
-        filters: conditions such as "colour=red" that hits meet, see `vtr search --filter`.
+        filters: conditions such as "colour=red" that hits meet, see `vtr search --filter`. Words that the model does
+        not know take no part: a warning names them, and so does `not_known`.
         """
         (hits,) = self.search_all([query], k, filters)
         if hits is None:
             raise unknown_words(query, self.model.loaded)
+        if words := self.not_known(query):
+            warn(not_known(words), stacklevel=2)
         return hits
+
+    def not_known(self, query: str) -> tuple[str, ...]:
+        """The words of a query that the model does not know; () for a model with a pretrained text encoder."""
+        return self._searcher.vocabulary.unknown_words(query)
 
     def search_all(
         self, queries: Sequence[str], k: int = 10, filters: Sequence[str] = ()

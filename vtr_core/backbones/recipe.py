@@ -17,7 +17,7 @@ Modality = Literal["video", "audio"]
 class Extractor(Protocol):
     """The function from a chunk of a recipe's stream to feature rows. Chunks are independent of each other."""
 
-    def __call__(self, values: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "rows ..."]:
+    def __call__(self, values: Shaped[np.ndarray, "..."], /) -> Shaped[np.ndarray, "rows ..."]:
         """The rows of a chunk, in order of time, float32 (rows, dim); a short last chunk may yield none."""
         ...
 

@@ -25,16 +25,16 @@ class TokenVectors:
     vectors: Float[Tensor, "texts tokens dim"]
     mask: Bool[Tensor, "texts tokens"]
 
-    @classmethod
-    def of(cls, rows: Sequence[Float[Tensor, "tokens dim"]], dim: int) -> "TokenVectors":
-        """The vectors of texts of different lengths, filled with zeros."""
-        longest = max((len(row) for row in rows), default=1)
-        vectors = torch.zeros(len(rows), longest, dim)
-        mask = torch.zeros(len(rows), longest, dtype=torch.bool)
-        for place, row in enumerate(rows):
-            vectors[place, : len(row)] = row.float().cpu()
-            mask[place, : len(row)] = True
-        return cls(vectors, mask)
+
+def token_vectors(rows: Sequence[Float[Tensor, "_ dim"]], dim: int) -> TokenVectors:
+    """The vectors of texts of different lengths, filled with zeros."""
+    longest = max((len(row) for row in rows), default=1)
+    vectors = torch.zeros(len(rows), longest, dim)
+    mask = torch.zeros(len(rows), longest, dtype=torch.bool)
+    for place, row in enumerate(rows):
+        vectors[place, : len(row)] = row.float().cpu()
+        mask[place, : len(row)] = True
+    return TokenVectors(vectors, mask)
 
 
 class Encoder(ABC):
@@ -76,8 +76,9 @@ class Encoder(ABC):
 
     def encode_frames(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """The unit vector of each upright RGB frame of any size, or of each window of frames."""
+        rows = torch.from_numpy(self.encode_rows(self.prepare(frames)))
         with torch.inference_mode():
-            return self.head()(torch.from_numpy(self.encode_rows(self.prepare(frames)))).numpy()
+            return self.head()(rows).numpy()
 
     def prepare(
         self, frames: UInt8[np.ndarray, "frames height width 3"]
@@ -212,42 +213,64 @@ class Source:
     """Where encoders come from, by the beginning of their names."""
 
     prefix: str
+    pattern: str
     example: str
     what: str
+    encodes: str
     needs: str
+    module: str
+    """The package that loads them."""
     load: Callable[[str, str, bool], Encoder]
     """(the rest of the name, torch device, whether a model's own code may run) → the encoder."""
 
+    def has(self, name: str) -> bool:
+        """Whether a name is of an encoder from here."""
+        if self.example == self.prefix:
+            return name == self.prefix
+        return name.startswith(self.prefix) and name != self.prefix
 
+
+_PLACES = "a model in a folder, in the Hugging Face cache, or on the hub"
 SOURCES = (
     Source(
-        BUNDLED,
-        BUNDLED,
-        "EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names: text and frames, 384-d",
-        "nothing but Python packages",
-        _bundled,
+        prefix=BUNDLED,
+        pattern=BUNDLED,
+        example=BUNDLED,
+        what="EfficientNet-Lite0's class probabilities x MiniLM's vectors of the class names",
+        encodes="text and frames",
+        needs="two Python packages of weights",
+        module="sentence_transformers",
+        load=_bundled,
     ),
     Source(
-        "hf:",
-        "hf:openai/clip-vit-base-patch32",
-        "transformers: any model with features of text and of images (CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP), or "
-        "of windows of frames (X-CLIP, PE-Video)",
-        "a folder, the Hugging Face cache, or the hub",
-        _hugging_face,
+        prefix="hf:",
+        pattern="hf:<id or folder>",
+        example="hf:openai/clip-vit-base-patch32",
+        what="transformers: CLIP, SigLIP, SigLIP 2, MetaCLIP 2, AltCLIP …; X-CLIP and PE-Video see windows of frames",
+        encodes="text and frames",
+        needs=_PLACES,
+        module="transformers",
+        load=_hugging_face,
     ),
     Source(
-        "open-clip:",
-        "open-clip:ViT-B-32/laion2b_s34b_b79k",
-        "open_clip: <architecture>/<weights>, a .safetensors file, a folder, owner/name of the hub or a name it knows",
-        "the extra clip, with torchvision of torch's build; a file, the Hugging Face cache, or the hub",
-        _open_clip,
+        prefix="open-clip:",
+        pattern="open-clip:<architecture>/<weights>",
+        example="open-clip:ViT-B-32/laion2b_s34b_b79k",
+        what="open_clip; weights are a .safetensors file, a folder, owner/name of the hub, or a name that it knows",
+        encodes="text and frames",
+        needs=f"the extra clip, and torchvision of torch's build; {_PLACES}",
+        module="open_clip",
+        load=_open_clip,
     ),
     Source(
-        "st:",
-        "st:sentence-transformers/all-MiniLM-L6-v2",
-        "sentence-transformers: text, and frames where the model is multimodal",
-        "a folder, the Hugging Face cache, or the hub",
-        _sentence_transformers,
+        prefix="st:",
+        pattern="st:<id or folder>",
+        example="st:sentence-transformers/all-MiniLM-L6-v2",
+        what="sentence-transformers",
+        encodes="text, and frames where the model is multimodal",
+        needs=_PLACES,
+        module="sentence_transformers",
+        load=_sentence_transformers,
     ),
 )
 
@@ -304,9 +327,7 @@ def frames_recipe(name: str, remote_code: bool = False) -> Recipe:
 def source_of(name: str) -> Source:
     """The source of an encoder's name; ConfigError, with the nearest name, for another."""
     for source in SOURCES:
-        if name == source.prefix or (
-            source.prefix.endswith(":") and name.startswith(source.prefix) and name != source.prefix
-        ):
+        if source.has(name):
             return source
     known = [source.example for source in SOURCES]
     recipes = [one.name for one in RECIPES]
@@ -317,4 +338,4 @@ def source_of(name: str) -> Source:
 def is_encoder(name: str) -> bool:
     """Whether a name is of an encoder, or of its tokens, and not of a recipe or a folder."""
     name = name.removeprefix(TOKENS)
-    return any(name == one.prefix or (one.prefix.endswith(":") and name.startswith(one.prefix)) for one in SOURCES)
+    return any(source.has(name) for source in SOURCES)

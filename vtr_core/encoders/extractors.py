@@ -11,6 +11,7 @@ from vtr_core.backbones.weights_files import file_sha256, weights_file
 from vtr_core.encoders.encoder import Encoder, UnitHead
 from vtr_core.errors import ConfigError
 from vtr_core.fingerprint import fingerprint
+from vtr_core.video.sampling import Uniform
 
 
 class RecipeEncoder(Encoder):
@@ -38,6 +39,9 @@ class RecipeEncoder(Encoder):
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """The recipe's features of frames of its size, a row each or one for each of its windows."""
+        rate = getattr(self.recipe.stream, "rate", None)
+        if isinstance(rate, Uniform) and len(frames) != rate.count:
+            raise ConfigError(f"{self.name} takes {rate.count} frames in equal steps of a video, not {len(frames)}")
         return np.asarray(self._rows(frames), np.float32)
 
     def head(self) -> UnitHead:

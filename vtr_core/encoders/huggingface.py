@@ -7,6 +7,7 @@ the same network as an encoder.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from jaxtyping import Bool, Float, Float32, Int64, UInt8
 from torch import Tensor, nn
 
 from vtr_core.backbones.recipe import Recipe
-from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, unit
+from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vectors, unit
 from vtr_core.encoders.preparation import FramePreparation
 from vtr_core.encoders.weights import checked_folder, folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError, ConfigError
@@ -28,6 +29,8 @@ PE_WINDOW = 16
 """Frames of a window of PE-Video, which takes any number."""
 _TEXTS_AT_ONCE = 64
 _FRAMES_AT_ONCE = {"cpu": 4, "cuda": 32}
+_WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
+"""Files of tokenizers, of which a model has one."""
 PADDED = ("siglip", "siglip2")
 """Models that were trained on texts filled up to one length, without a mask."""
 
@@ -157,7 +160,7 @@ class HuggingFaceEncoder(Encoder):
         """The vector of each token, of the last layer; special tokens are tokens."""
         parts = [self._texts(texts[first : first + _TEXTS_AT_ONCE]) for first in _starts(texts)]
         vectors = [row[kept] for part in parts for row, kept in zip(part.tokens, part.mask, strict=True)]
-        return TokenVectors.of([row.float().cpu() for row in vectors], self.token_dim)
+        return token_vectors([row.float().cpu() for row in vectors], self.token_dim)
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "rows dim"]:
         """The unit vector of each picture, or of each window of them; the last window may be short, and its pictures
@@ -210,7 +213,7 @@ class HuggingFaceEncoder(Encoder):
         )
 
 
-def joint_model(folder: Any, remote_code: bool = False) -> JointModel:
+def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
     """The model of a folder, on the CPU in float32.
 
     CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that
@@ -238,17 +241,19 @@ def joint_model(folder: Any, remote_code: bool = False) -> JointModel:
     return JointModel(model, tokenizer, FramePreparation.of(_processor(folder, options)))
 
 
-def pretrained_tokenizer(folder: Any, remote_code: bool = False) -> Any:
-    """The tokenizer of a folder; CheckpointError where transformers loads none."""
+def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
+    """The tokenizer of a folder; CheckpointError where it has none, or one that transformers does not load."""
     from transformers import AutoTokenizer
 
+    if not any(any(folder.glob(name)) for name in _WORDS):  # transformers would make one without words
+        raise CheckpointError(f"{folder} holds no tokenizer ({', '.join(_WORDS)}); fetch it again with its tokenizer")
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=remote_code)
     except Exception as error:
         raise one_line_fault(f"{folder} holds no tokenizer that transformers loads", error) from error
 
 
-def _check_kind(model: nn.Module, folder: Any) -> None:
+def _check_kind(model: nn.Module, folder: Path) -> None:
     """CheckpointError for a model without text, or without frames."""
     is_pe = all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
     text = is_pe or hasattr(model, "get_text_features")
@@ -262,7 +267,7 @@ def _check_kind(model: nn.Module, folder: Any) -> None:
     )
 
 
-def _processor(folder: Any, options: Mapping[str, Any]) -> Any:
+def _processor(folder: Path, options: Mapping[str, Any]) -> Any:
     """The image processor with Pillow's scaling; a video's has the same settings."""
     from transformers import AutoImageProcessor
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float32, UInt8
 from PIL import Image
 
-from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, unit
+from vtr_core.encoders.encoder import Encoder, TokenVectors, UnitHead, token_vectors, unit
 from vtr_core.encoders.weights import folder_fingerprint, model_folder, one_line_fault, quiet_loading
 from vtr_core.errors import CheckpointError
 from vtr_core.video.pictures import FullPicture
@@ -22,8 +22,8 @@ _FRAMES_AT_ONCE = 8
 class SentenceEncoder(Encoder):
     """A model of sentence-transformers, from a folder, the Hugging Face cache or the hub.
 
-    Frames of a multimodal one are decoded whole, and its own processor scales them; a stored row is the unit vector of a
-    frame. Texts are encoded without a prompt, as frames are.
+    Frames of a multimodal one are decoded whole, and its own processor scales them; a stored row is the unit vector of
+    a frame. Texts are encoded without a prompt, as frames are.
     """
 
     def __init__(self, place: str, device: str, remote_code: bool = False) -> None:
@@ -49,7 +49,7 @@ class SentenceEncoder(Encoder):
         rows = self._model.encode(
             list(texts), batch_size=_AT_ONCE, show_progress_bar=False, output_value="token_embeddings"
         )
-        return TokenVectors.of(rows, self.token_dim)
+        return token_vectors(rows, self.token_dim)
 
     def encode_rows(self, frames: UInt8[np.ndarray, "frames height width 3"]) -> Float32[np.ndarray, "frames dim"]:
         """The unit vector of each frame of any size; ConfigError for a model of text alone."""

@@ -146,10 +146,6 @@ def _tokenizer_of(joint: JointModel, folder: Path) -> Tokenizer:
 
 def _cutter(tokenizer: Any, folder: Path) -> Tokenizer:
     """The part of transformers' tokenizer that cuts texts, apart from it."""
-    if not any((folder / name).is_file() for name in tokenizer.vocab_files_names.values()):
-        raise CheckpointError(  # transformers makes one without words
-            f"{folder} has no tokenizer ({', '.join(tokenizer.vocab_files_names.values())}); give the model's own"
-        )
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise CheckpointError(f"{folder} has a tokenizer without tokenizer.json; save it again with transformers 5")
     return Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())

@@ -51,6 +51,22 @@ def choose(
     return tuple(_chosen(name, weights, decoder, remote_code) for name in names)
 
 
+def choose_alike(recipes: Sequence[Mapping[str, Any]], weights: Mapping[str, str], uri: str) -> tuple[Chosen, ...]:
+    """The recipes of a model's training data, as its checkpoint `uri` lists them, with this machine's weights.
+
+    ConfigError where they are not the same.
+    """
+    decoder: Decoder = "torchcodec" if any(one.get("decoder") == "torchcodec" for one in recipes) else "pyav"
+    chosen = choose([str(before["name"]) for before in recipes], weights, decoder)
+    for one, before in zip(chosen, recipes, strict=True):
+        if one.settings()["fingerprint"] != before["fingerprint"]:
+            raise ConfigError(
+                f"the recipe {one.recipe.name} is not that of the training data of {uri}: revision or weights differ; "
+                f"give their file as weights={{{one.recipe.name!r}: FILE}}, or arrays of features"
+            )
+    return chosen
+
+
 def check_weights(chosen: Sequence[Chosen], given: Mapping[str, str]) -> None:
     """CheckpointError for a given file that does not fill its network, which is loaded on the CPU and let go of.
 

@@ -109,6 +109,10 @@ class System:
     """Whether a model stores the training data's mean and standard deviation of its features."""
     reads_texts: Callable[[Any], bool] = never
     """Whether a model reads captions as texts, by a pretrained encoder, instead of the words of its training data."""
+    reads_words_too: bool = False
+    """Whether its models that read texts read the words of the training data as well."""
+    text_encoder: Callable[[Any], str | None] = _nothing
+    """The dotted name of the setting that records a model's text encoder, filled in when a run starts; None: none."""
     reads_unknown_words: bool = False
     """Whether its models read the token of an unknown word, `<unk>`."""
     num_concepts: Callable[[Any], int | None] = _nothing

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import numpy as np
 
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.feature_names import check_feature_names
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
@@ -151,7 +151,7 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: Tokenizer) -> int:
+def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, at least 1."""
     tokenizer = tokenizer if given is None else given.vocabulary.tokenizer
     return max(1, max((len(words_of(caption, tokenizer)) for caption in captions), default=1))

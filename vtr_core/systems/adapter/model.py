@@ -5,6 +5,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from vtr_core.config.blocks.text_encoder import EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.encoders.bundled import ClassHead
 from vtr_core.encoders.encoder import Head, UnitHead
@@ -12,7 +13,7 @@ from vtr_core.encoders.frozen_text import FrozenText
 from vtr_core.errors import ConfigError
 from vtr_core.nn.embeddings import TEXT, Embeddings
 from vtr_core.nn.joint_space import joint_embeddings
-from vtr_core.systems.adapter.config import AdapterConfig, EncoderRecord
+from vtr_core.systems.adapter.config import AdapterConfig
 
 
 class Adapter(nn.Module):
@@ -24,7 +25,7 @@ class Adapter(nn.Module):
     def __init__(self, config: AdapterConfig) -> None:
         super().__init__()
         self.config, record = config, config.encoder
-        self.text = FrozenText(record.name, record.fingerprint, record.dim, record.token_dim)
+        self.text = FrozenText(record)
         self.head = _empty_head(record)
         given = config.inputs.features.get(config.feature, record.feature_dim)
         if given not in (record.feature_dim, 2 * record.feature_dim):
@@ -32,6 +33,7 @@ class Adapter(nn.Module):
                 f"{config.feature} has {given} values, the encoder {record.name} makes {record.feature_dim}, or twice "
                 f"as many of mean and deviation; extract the data with vtr extract --recipe {record.name}"
             )
+        self.given = given
         self.words = Projection(record.dim, config.hidden_dim, record.dim, config.dropout)
         self.video = Projection(given, config.hidden_dim, record.dim, config.dropout)
 
@@ -41,13 +43,19 @@ class Adapter(nn.Module):
         rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
         return joint_embeddings({TEXT: self.encode_text(batch.tokens), name: self.encode_video(rows)}, batch, True)
 
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether nothing was trained: the similarity is the encoder's own."""
+        return not any(bool(one.any()) for last in (self.words.last, self.video.last) for one in last.parameters())
+
     def encode_text(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vectors of texts in UTF-8."""
         frozen = self.text(tokens)
         return normalize(frozen + self.words(frozen), dim=-1)
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
-        """The unit vectors of clips, of their pooled rows."""
+        """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
+        rows = rows[:, : self.given]
         return normalize(self.head(rows[:, : self.config.encoder.feature_dim]) + self.video(rows), dim=-1)
 
 

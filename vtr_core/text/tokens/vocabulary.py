@@ -4,14 +4,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, assert_never, get_args
+from typing import Any, TypeVar, assert_never, cast, get_args
 
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
 from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
@@ -22,9 +22,9 @@ from vtr_core.text.tokens.word_tags import WordTags
 T = TypeVar("T", bound=str)
 PADDING = 0
 NUM_SPECIAL = 4
+"""<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 TEXT_BYTES = 1024
 """Bytes of a caption that reach a pretrained text encoder, some 250 words; most encoders read 64 to 256 pieces."""
-"""<pad> is id 0; <start>, <end> and <unk> are the three ids after the vocabulary's words."""
 _WORD = re.compile(r"[\w']+")
 
 
@@ -33,7 +33,7 @@ def tokenise(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def words_of(text: str, tokenizer: Tokenizer) -> list[str]:
+def words_of(text: str, tokenizer: TextUnit) -> list[str]:
     """The words of `text` as `tokenizer` cuts it."""
     match tokenizer:
         case "words":
@@ -57,13 +57,15 @@ class Vocabulary:
 
     The word at position i has the id i + 1, and 0 is padding. Unknown words are dropped, or have the id of `<unk>`,
     len(words) + 3 (Dong et al. 2021: level 1 of a text does not count it, levels 2 and 3 read it). With `tags`, words
-    carry their part of speech.
+    carry their part of speech. With `texts`, each row of ids is followed by the caption's text in UTF-8 (`texts_of`),
+    for models that read both.
     """
 
     words: tuple[str, ...]
-    tokenizer: Tokenizer = "words"
+    tokenizer: TextUnit = "words"
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
+    texts: bool = False
 
     def __post_init__(self) -> None:
         assert len(set(self.words)) == len(self.words), "a vocabulary holds each word once"
@@ -78,11 +80,15 @@ class Vocabulary:
 
     def row_length(self, max_words: int) -> int:
         """The length of a row of tokens: texts as bytes have one of their own."""
-        return TEXT_BYTES if self.tokenizer == "utf8" else max_words
+        if self.tokenizer == "utf8":
+            return TEXT_BYTES
+        return max_words + TEXT_BYTES * self.texts
 
     @property
     def fingerprint(self) -> str:
         """sha256 of the words in their order, and of how captions are tokenised where that is not the default."""
+        if self.texts:
+            return fingerprint([replace(self, texts=False).fingerprint, "texts"])
         how = [self.unknown, None if self.tags is None else self.tags.fingerprint]
         if how != ["dropped", None]:
             return fingerprint([self.tokenizer, self.words, *how])
@@ -106,14 +112,26 @@ class Vocabulary:
 
     def encode(self, caption: str, max_words: int) -> Int32[np.ndarray, " max_words"]:
         """The first `max_words` ids of `caption`, padded with 0."""
-        return padded_ids(self.known(caption), max_words)
+        return cast(np.ndarray, self.encode_all([caption], max_words)[0])
 
     def encode_all(self, captions: Sequence[str], max_words: int) -> Int32[np.ndarray, "captions max_words"]:
         """`encode` of every caption."""
         if self.tokenizer == "utf8":
             return _utf8_rows(captions, max_words)
         rows = [padded_ids(ids, max_words) for ids in self.known_all(captions)]
-        return np.array(rows, np.int32).reshape(len(captions), max_words)
+        words = np.array(rows, np.int32).reshape(len(captions), max_words)
+        return np.hstack([words, _utf8_rows(captions, TEXT_BYTES)]) if self.texts else words
+
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        """The words of `text` that are not among these, each once; () where a pretrained encoder reads the text."""
+        if self.tokenizer == "utf8" or self.texts:
+            return ()
+        (words,) = self.cut_all([text])
+        return tuple(dict.fromkeys(word for word in words if word not in self.ids))
+
+    def with_texts(self) -> "Vocabulary":
+        """These words, and each caption's text after them."""
+        return replace(self, texts=True)
 
     @classmethod
     def utf8(cls) -> "Vocabulary":
@@ -152,6 +170,8 @@ class Vocabulary:
             value["unknown"] = self.unknown
         if self.tags is not None:
             value["tags"] = asdict(self.tags)
+        if self.texts:
+            value["texts"] = True
         return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
     @classmethod
@@ -164,9 +184,10 @@ class Vocabulary:
         try:
             value = parse_json(content)
             words, expected = tuple(value["words"]), value["fingerprint"]
-            tokenizer = _one_of(value.get("tokenizer", "words"), get_args(Tokenizer), "tokenizer")
+            tokenizer = _one_of(value.get("tokenizer", "words"), (*get_args(Tokenizer), "utf8"), "tokenizer")
             unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
             tags = record(WordTags, value["tags"]) if "tags" in value else None
+            texts = value.get("texts", False) is True
             distinct = len({word for word in words if isinstance(word, str)})
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(
@@ -177,7 +198,7 @@ class Vocabulary:
                 f"{where} is of CLIP's pieces of words (--clip-merges), which models cut captions into themselves now; "
                 "make the data set anew with vtr extract without --clip-merges, a model with vtr train or vtr import"
             )
-        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags)).fingerprint != expected:
+        if distinct != len(words) or (found := cls(words, tokenizer, unknown, tags, texts)).fingerprint != expected:
             raise DatasetError(f"{where} does not match its fingerprint; rebuild the data set with vtr ingest")
         return found
 
@@ -187,7 +208,7 @@ def texts_of(tokens: Int64[np.ndarray, "captions max_words"]) -> list[str]:
     return [bytes((row[row != PADDING] - 1).astype(np.uint8)).decode(errors="ignore") for row in tokens]
 
 
-def cut_captions(captions: Iterable[str], tokenizer: Tokenizer, tags: WordTags | None) -> Iterator[list[str]]:
+def cut_captions(captions: Iterable[str], tokenizer: TextUnit, tags: WordTags | None) -> Iterator[list[str]]:
     """The words of every caption, with their part of speech where there are tags."""
     words = (words_of(caption, tokenizer) for caption in captions)
     return words if tags is None else tags.tagged(words)
@@ -203,7 +224,7 @@ def padded_ids(ids: Sequence[int], max_words: int) -> Int32[np.ndarray, " max_wo
 def _utf8_rows(captions: Sequence[str], max_bytes: int) -> Int32[np.ndarray, "captions max_bytes"]:
     rows = np.zeros((len(captions), max_bytes), np.int32)
     for row, caption in zip(rows, captions, strict=True):
-        content = np.frombuffer(caption.encode(errors="replace")[:max_bytes], np.uint8)
+        content = np.frombuffer(caption.strip().encode(errors="replace")[:max_bytes], np.uint8)
         row[: len(content)] = content.astype(np.int32) + 1
     return rows
 
