@@ -49,7 +49,7 @@ def test_signatures_are_the_recorded_ones() -> None:
 
 
 def test_names_are_where_they_were() -> None:
-    assert vtr_core.__all__ == ["Encoded", "Hit", "Index", "Model", "load"]
+    assert vtr_core.__all__ == ["Encoded", "Encoder", "Hit", "Index", "Model", "encoder", "load"]
     for name in vtr_core.__all__:
         assert callable(getattr(vtr_core, name))
         assert name in dir(vtr_core)
