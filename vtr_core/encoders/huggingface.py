@@ -31,7 +31,7 @@ _TEXTS_AT_ONCE = 64
 _FRAMES_AT_ONCE = {"cpu": 4, "cuda": 32}
 _WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
 """Files of tokenizers, of which a model has one."""
-_PADDED = ("siglip", "siglip2")
+PADDED = ("siglip", "siglip2")
 """Models that were trained on texts filled up to one length, without a mask."""
 
 
@@ -75,7 +75,7 @@ class JointModel(nn.Module):
 
     def tokenized(self, texts: Sequence[str]) -> dict[str, Int64[Tensor, "texts tokens"]]:
         """The ids of each text's tokens, cut where the model's positions end, as its own processor gives them."""
-        padding = "max_length" if self.model.config.model_type in _PADDED else True
+        padding = "max_length" if self.model.config.model_type in PADDED else True
         made = self.tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self.longest, return_tensors="pt"
         )
@@ -219,7 +219,7 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
     CheckpointError for missing, pickled, damaged or misshapen weights, for a model of another kind, and for one that
     brings its own code where `remote_code` is false.
     """
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
     checked_folder(folder)
     quiet_loading()
@@ -237,13 +237,20 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
             "as save_pretrained writes them"
         )
     _check_kind(model, folder)
+    tokenizer = pretrained_tokenizer(folder, remote_code)
+    return JointModel(model, tokenizer, FramePreparation.of(_processor(folder, options)))
+
+
+def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
+    """The tokenizer of a folder; CheckpointError where it has none, or one that transformers does not load."""
+    from transformers import AutoTokenizer
+
     if not any(any(folder.glob(name)) for name in _WORDS):  # transformers would make one without words
         raise CheckpointError(f"{folder} holds no tokenizer ({', '.join(_WORDS)}); fetch it again with its tokenizer")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=remote_code)
     except Exception as error:
         raise one_line_fault(f"{folder} holds no tokenizer that transformers loads", error) from error
-    return JointModel(model, tokenizer, FramePreparation.of(_processor(folder, options)))
 
 
 def _check_kind(model: nn.Module, folder: Path) -> None:
