@@ -40,7 +40,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system = system_of(config.model)
     system.check_data(manifest)
     check_captions(config, manifest)
-    return override(config, system.inputs(manifest) or _features_and_words(config.model, manifest))
+    return override(config, system.inputs(manifest, config.model) or _features_and_words(config.model, manifest))
 
 
 def training_reader(model: ModelConfig, manifest: Manifest, extra_captions: int) -> RowGroupReader:

@@ -12,7 +12,7 @@ class EncoderRecord(Settings):
     """A pretrained encoder as a checkpoint names it: enough to build its parts without its weights."""
 
     name: str = "bundled"
-    """As `vtr_core.encoder` takes it."""
+    """As `vtr_core.encoder` takes it. Data whose features an encoder made is trained with that one."""
     fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = "0" * 64
     """sha256 of weights and preprocessing."""
     dim: PositiveInt = 384
@@ -20,7 +20,7 @@ class EncoderRecord(Settings):
     token_dim: PositiveInt | None = None
     """Dimension of a text token's vector; None where the encoder gives none."""
     feature_dim: NonNegativeInt = 0
-    """Dimension of a stored row of frames; 0 for an encoder of text alone."""
+    """Dimension of a stored row of frames; 0 where the features are not the encoder's, which then reads text alone."""
     classes: NonNegativeInt = 0
     """Named concepts of its head; 0 where stored rows are vectors of the joint space."""
 
@@ -32,11 +32,14 @@ class AdapterConfig(Settings):
     inputs: ModelInputs = ModelInputs()
     encoder: EncoderRecord = EncoderRecord()
     feature: str = "video"
-    """The feature column of the encoder's rows, pooled over a clip: their mean, or mean and standard deviation."""
-    hidden_dim: PositiveInt = 512
-    """Width of the projections' hidden layer."""
+    """The feature column of the encoder's rows."""
+    frames: Literal["pooled", "attention"] = "pooled"
+    """`pooled`: clips, whose rows are stored as their mean, or mean and standard deviation. `attention`: whole videos,
+    all of whose rows are read, and weighted by a trained softmax that begins at the mean."""
+    hidden_dim: NonNegativeInt = 0
+    """Width of a hidden layer of the projection of video, for features that the encoder did not make; 0: linear."""
     dropout: Probability = 0.5
-    """Dropout on the projections' inputs and hidden layers."""
+    """Dropout on the projections' inputs."""
 
     @property
     def columns(self) -> tuple[str, ...]:
