@@ -59,6 +59,9 @@ class EvaluateFlags:
     knock_out: tuple[str, ...] = ()
     """Also report metrics without a mechanism of the model: activations (of capsules, replaced by their mean); of MUSE
     the learner, backward (the scan), scale-<s>, time-<w>."""
+    relevant: Literal["own", "same-caption"] = "own"
+    """Items that are right for a query. own: those of its own clip; same-caption: all with its caption, also of other
+    clips (the rank is that of the best one, average precision is over all)."""
     average_checkpoints: int = 1
     """Average the weights of this many newest checkpoints of the run folder."""
     experiment: str = "vtr"
