@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.demo.world import ROUTING_BY_SCENE
+from benchmarks.knock_outs.named_scenes import ROUTING_BY_SCENE
 
 Changes = Mapping[str, Any]
 

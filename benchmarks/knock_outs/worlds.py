@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.knock_outs.named_scenes import world
 from benchmarks.msrvtt_dual.data import videos
 from benchmarks.msrvtt_ridge import allowed_text, msrvtt, prepare
-from pipelines.demo.world import world
 from vtr_core.data.manifest import splits
 
 
@@ -32,7 +32,7 @@ def _scenes(place: Place) -> Mapping[str, str]:
 
 
 def _named_scenes(place: Place) -> Mapping[str, str]:
-    """The data of `vtr demo`: the clip's place, which captions name, decides what its features mean."""
+    """The clip's place, which captions name, decides what its features mean."""
     from pipelines.ingest.command import ingest
     from pipelines.ingest.flags import IngestFlags
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.request import urlopen
 
+from benchmarks.knock_outs.named_scenes import CHANGES, PRESET
+from benchmarks.knock_outs.named_scenes import SCENES as DEMO_WORLD
 from docs.make.chromium import chromium, keep
-from pipelines.demo.world import CHANGES, PRESET
-from pipelines.demo.world import SCENES as DEMO_WORLD
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 BIN = Path(sys.executable).parent
@@ -105,12 +105,11 @@ def explanation(folder: Path) -> bytes:
 
 def learning_curve(folder: Path) -> bytes:
     """Loss and validation of a run, as `vtr demo` draws them."""
-    from pipelines.demo.command import learning_curve_file
-    from pipelines.train.finished import Finished
+    from pipelines.demo.command import write_learning_curve as write_curve
 
     made(folder, WORLD, FIRST)
     run = str(folder / "runs/first")
-    return Path(learning_curve_file(str(folder / "world"), Finished(run, run, STORE, None, ""))).read_bytes()
+    return Path(write_curve(str(folder / "world"), run)).read_bytes()
 
 
 def parallel_coordinates(folder: Path) -> bytes:

@@ -1,6 +1,6 @@
 """Pictures of `vtr serve` for its how-to page: `python -m docs.make.search_pictures --index INDEX --query TEXT`.
 
-The page is the real one, of an index such as that of `vtr demo --videos`, in Chromium by Playwright.
+The page is the real one, of an index such as that of `vtr demo`, in Chromium by Playwright.
 """
 
 import sys

@@ -1,19 +1,33 @@
-"""`vtr demo`: ingest, training and evaluation on synthetic data, in minutes on a laptop."""
+"""`vtr demo`: from video files to a search in them, without and with training, in two minutes on a laptop."""
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipelines.arguments import check_counts, parse, print_help, wants_help
-from pipelines.demo.flags import DemoFlags
-from pipelines.demo.results import learning_curve_file, mlflow_page
-from pipelines.demo.world import CHANGES, PRESET, world
+from vtr_core.errors import ConfigError
 from vtr_core.uris import below
 
-if TYPE_CHECKING:
-    from pipelines.train.finished import Finished
+PRESET = "adapter"
+QUERY = "a green star moves to the right"
+_TEST, _VALIDATION, _FEWEST_TRAINING = 60, 40, 40
+
+
+@dataclass(frozen=True)
+class DemoFlags:
+    """Flags of `vtr demo`."""
+
+    films: int = 300
+    """Number of rendered films, of which the last 60 are the test set and the 40 before them the validation set."""
+    seed: int = 0
+    """Random seed of the films and of training."""
+    data: str | None = None
+    """Folder of the films and the data set (default: data/films-<films>-<seed>); what is there already is reused."""
+    out: str | None = None
+    """Run folder (default: runs/demo-<time>)."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -22,59 +36,85 @@ def main(argv: Sequence[str]) -> None:
         print_help("vtr demo", DemoFlags)
         return
     flags = parse(DemoFlags, argv, "vtr demo")
-    check_counts("vtr demo", films=flags.films, clips=flags.clips)
-    if flags.videos:
-        from pipelines.demo.from_videos import demo_from_videos
-
-        demo_from_videos(flags)
-    else:
-        demo(flags)
+    check_counts("vtr demo", films=flags.films)
+    demo(flags)
 
 
 def demo(flags: DemoFlags) -> None:
-    """Ingest, train, evaluate, and print the next steps."""
-    from pipelines.evaluate.flags import EvaluateFlags
-    from pipelines.evaluate.retrieval import evaluate
-    from pipelines.ray_session import connect
+    """Render, search without training, extract, train, evaluate, search again, and print the next steps."""
+    from pipelines.demo.films import render
+    from pipelines.evaluate.command import main as evaluate
+    from pipelines.index.command import main as index
+    from pipelines.search.command import main as search
+
+    least = _TEST + _VALIDATION + _FEWEST_TRAINING
+    if flags.films < least:
+        raise ConfigError(f"--films is {flags.films}; {least} at least leave {_FEWEST_TRAINING} to train on")
+    data = flags.data or f"data/films-{flags.films}-{flags.seed}"
+    out = flags.out or f"runs/demo-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
+    films = f"{data}-videos"
+    print(f"1/5 {flags.films} films of coloured shapes are rendered to {films}", flush=True)
+    render(Path(films), flags.films, flags.seed, test=_TEST, validation=_VALIDATION)
+    print("\n2/5 an index of the films without captions or training, and a search\n", flush=True)
+    index([films, "--out", below(out, "found"), "--workers", "0"])
+    search([QUERY, "--index", below(out, "found"), "-k", "3"])
+    print("\n3/5 features of all films with their captions, and the adapter trained on them\n", flush=True)
+    checkpoint = _trained(data, out, films, flags.seed)
+    print("\n4/5 retrieval of films that training never saw: untrained, then trained\n", flush=True)
+    evaluate(["--encoder", "bundled", "--data", below(data, "test")])
+    evaluate([checkpoint, "--data", below(data, "test")])
+    print("\n5/5 the same search with the trained adapter\n", flush=True)
+    page = below(out, "hits.html")
+    index([checkpoint, "--data", below(data, "test"), "--out", below(out, "index")])
+    search([QUERY, "--index", below(out, "index"), "-k", "3", "--page", page])
+    print(_next_steps(out, checkpoint, page))
+
+
+def _trained(data: str, out: str, films: str, seed: int) -> str:
+    """Extract the films into a data set, where there is none yet, and train; returns the checkpoint."""
+    from pipelines.demo.films import TABLE
+    from pipelines.extract.command import main as extract
     from pipelines.train.command import TrainFlags, train
     from vtr_core.config.override import override
+    from vtr_core.data.manifest import splits
     from vtr_core.run.presets import preset
 
-    config = override(preset(PRESET), {**CHANGES, "scaling.workers": flags.workers, "seed": flags.seed})
-    connect(config.scaling.cpus)
-    data = flags.data or f"data/scenes-{flags.clips}-{flags.seed}"
-    print("1/3 a synthetic world of narrated videos, whose places decide what features mean, to Parquet shards")
-    _data(data, flags)
-    print(f"\n2/3 training {PRESET} with {flags.workers or 'no'} workers")
-    out = flags.out or f"runs/demo-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
-    finished = train(config, TrainFlags(data=data, out=out))
-    print("\n3/3 retrieval of videos that training never saw, and without the capsules' activations\n")
-    evaluate(EvaluateFlags(finished.checkpoint, (below(data, "test"),), knock_out=("activations",)))
-    print(_next(data, learning_curve_file(data, finished), finished))
-
-
-def _data(data: str, flags: DemoFlags) -> None:
-    from pipelines.ingest.command import ingest
-    from pipelines.ingest.flags import IngestFlags
-    from pipelines.ingest.report import report
-    from vtr_core.data.manifest import splits
-
     if splits(data):
-        print(f"  {data} is there already")
-        return
-    report(ingest(world(flags.clips, flags.seed), IngestFlags(out=data)))
+        print(f"{data} is there already")
+    else:
+        table = str(Path(films) / TABLE)
+        given = ["--captions", table, "--recipe", "bundled", "--thumbnails", "--workers", "0"]
+        extract([films, *given, "--out", data])
+    finished = train(override(preset(PRESET), {"seed": seed}), TrainFlags(data=data, out=out))
+    print(f"learning curve  {write_learning_curve(data, out)}")
+    return finished.checkpoint
 
 
-def _next(data: str, curve: str, finished: "Finished") -> str:
+def write_learning_curve(data: str, run: str) -> str:
+    """Write the learning curve into the run's folder; returns its place."""
+    from pipelines.analyze.files import write_figure
+    from pipelines.demo.learning_curve import learning_curve
+    from vtr_core.data.manifest import Manifest
+    from vtr_core.storage import locate
+    from vtr_core.tracking.json_lines import read_lines
+
+    place = locate(run) / "learning_curve.png"
+    chance = min(100.0, 100 * 10 / Manifest.load(below(data, "val")).rows)
+    write_figure(place, learning_curve(read_lines(locate(run) / "metrics.jsonl"), chance))
+    return str(place)
+
+
+def _next_steps(out: str, checkpoint: str, page: str) -> str:
     return f"""
-learning curve  {curve}
-checkpoint      {finished.checkpoint}
-MLflow          {mlflow_page(finished)}
+page of hits    {page}
+checkpoint      {checkpoint}
+runs            mlflow ui --backend-store-uri sqlite:///mlflow.db
 
-try next        {_activation()}vtr evaluate {finished.checkpoint} --data {data}/val {data}/test
-                vtr explain {finished.checkpoint} --capsules --data {data}/test
-your own data   a table of clips, clips.csv, with the columns id, caption, video, audio; the last two name .npy files
-                vtr ingest pairs --table clips.csv --feature-columns video audio \\
+try next        {_activation()}vtr serve --index {below(out, "index")}
+your own films  vtr index FOLDER --out found
+                vtr search "a dog runs in a garden" --index found
+with captions   a table, clips.csv, with the columns id, caption, video (the name of a file in FOLDER)
+                vtr extract FOLDER --captions clips.csv --recipe bundled \\
                     --splits train .8 val .1 test .1 --out data/mine
                 vtr train {PRESET} --data data/mine --out runs/mine
                 vtr evaluate runs/mine --data data/mine/test

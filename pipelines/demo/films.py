@@ -12,10 +12,18 @@ NUM_TEST, NUM_VALIDATION = 100, 60
 _CODEC = Codec(sound="libmp3lame")
 
 
-def render(folder: Path, num_films: int, seed: int, *, crowded: bool = False) -> Path:
+def render(
+    folder: Path,
+    num_films: int,
+    seed: int,
+    *,
+    test: int = NUM_TEST,
+    validation: int = NUM_VALIDATION,
+    crowded: bool = False,
+) -> Path:
     """Write missing films, then the table of captions, whose path is returned.
 
-    The last NUM_TEST films are the test set, the NUM_VALIDATION before them the validation set.
+    test, validation: the number of films in the test set, which are the last ones, and in the validation set before it.
     crowded: films of six small shapes, of which captions name three, instead of a single large one.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +40,7 @@ def render(folder: Path, num_films: int, seed: int, *, crowded: bool = False) ->
             (folder / f".{name}").rename(folder / name)
         for place, caption in enumerate(captions):
             item = name.removesuffix(".mp4") + (f"-{place}" if crowded else "")
-            rows.append((item, caption, name, _split(index, num_films)))
+            rows.append((item, caption, name, _split(num_films - index, test, validation)))
     with (folder / TABLE).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("id", "caption", "video", "split"))
@@ -40,7 +48,7 @@ def render(folder: Path, num_films: int, seed: int, *, crowded: bool = False) ->
     return folder / TABLE
 
 
-def _split(index: int, num_films: int) -> str:
-    if index >= num_films - NUM_TEST:
+def _split(from_end: int, test: int, validation: int) -> str:
+    if from_end <= test:
         return "test"
-    return "val" if index >= num_films - NUM_TEST - NUM_VALIDATION else "train"
+    return "val" if from_end <= test + validation else "train"

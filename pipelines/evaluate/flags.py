@@ -24,10 +24,12 @@ Rescale = Literal["matrix", "query", "train"]
 class EvaluateFlags:
     """Flags of `vtr evaluate --task retrieval`."""
 
-    checkpoint: Annotated[str, tyro.conf.Positional]
+    checkpoint: Annotated[str | None, tyro.conf.Positional] = None
     """Checkpoint folder, run folder (its best checkpoint is used), or registered model, models:/NAME@ALIAS."""
-    data: tuple[str, ...]
+    data: tuple[str, ...] = tyro.MISSING
     """One or more data sets."""
+    encoder: str | None = None
+    """Instead of a checkpoint a pretrained encoder, without any training, see vtr encoders; as encoder:NAME."""
     similarity: tuple[SimilarityName, ...] = ()
     """Similarities of embeddings, one table each; all: dot, cosine, neg_euclidean (default: as in training)."""
     aggregate: Literal["none", "video", "captions"] = "none"

@@ -153,7 +153,7 @@ def _recipes(flags: ExtractFlags, decoder: "Decoder") -> "tuple[Chosen, ...]":
     from vtr_core.extraction.chosen import check_weights, choose
 
     if flags.records != "frames":
-        chosen = choose(flags.recipe, flags.weights, decoder)
+        chosen = choose(flags.recipe, flags.weights, decoder, flags.remote_code)
         check_weights(chosen, flags.weights)
         return chosen
     if flags.recipe != ExtractFlags.recipe or flags.weights or flags.keep_features is not None:

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from pipelines.report.printed_page import show
 from vtr_core import storage
-from vtr_core.data.shards.thumbnails import Thumbnails
 from vtr_core.errors import one_line
 from vtr_core.fingerprint import key64
+from vtr_core.retrieval.explain.frames import KeyFrames
+from vtr_core.retrieval.index.window_index import WindowFrames
 from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.links import link_of
 from vtr_core.retrieval.search.queries import not_known
@@ -45,16 +46,19 @@ class Places:
 
 
 def places_of(
-    found: Sequence[Found], template: str | None, folder: Location | None, thumbnails: Thumbnails | None
+    found: Sequence[Found], template: str | None, folder: Location | None, thumbnails: KeyFrames | None
 ) -> Places:
     """The links of all hits, and their thumbnails, which are written to `folder`, where one is given."""
     hits = {hit.item_id: hit for one in found for hit in one.hits or ()}
-    links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
+    if template is None and isinstance(thumbnails, WindowFrames):
+        links: Mapping[str, str | None] = thumbnails.links(hits)
+    else:
+        links = {item_id: link_of(hit, template) for item_id, hit in hits.items()}
     written = {} if folder is None or thumbnails is None else _write(folder, thumbnails, list(hits))
     return Places({item_id: link for item_id, link in links.items() if link is not None}, written)
 
 
-def _write(folder: Location, thumbnails: Thumbnails, item_ids: Sequence[str]) -> dict[str, str]:
+def _write(folder: Location, thumbnails: KeyFrames, item_ids: Sequence[str]) -> dict[str, str]:
     """Write the JPEGs that the data set has of these items; their places by item id."""
     written = {}
     for item_id, thumbnail in thumbnails.find(item_ids).items():
@@ -132,7 +136,8 @@ def _cells(hits: Sequence[Hit], places: Places, joint: bool) -> Iterator[tuple[s
         yield "concept", [f"{hit.concept:.4f}" for hit in hits]
     yield "caption", [Text(_short(plain(hit.caption or ""))) for hit in hits]
     yield "contributes", [Text(plain(", ".join(f"{tag.name} {tag.shown}" for tag in hit.tags))) for hit in hits]
-    yield "link", [Text(plain(places.links.get(hit.item_id, ""))) for hit in hits]
+    links = (places.links.get(hit.item_id, "") for hit in hits)  # a local file's says what its clip's name does
+    yield "link", [Text("" if link.startswith("file:") else plain(link)) for link in links]
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import re
 import subprocess
 import sys
 import time
@@ -13,13 +12,10 @@ import pytest
 
 from pipelines.demo import films
 from pipelines.demo.films import NUM_TEST, NUM_VALIDATION, render
-from pipelines.demo.flags import DemoFlags
-from pipelines.demo.from_videos import demo_from_videos
 from tests.builders.small_videos import grey_video
 from tests.drills.runs import kill_group
 from vtr_core.data.manifest import Manifest
 from vtr_core.data.worlds.shapes import film, frames, sound
-from vtr_core.errors import ConfigError
 
 pytestmark = pytest.mark.integration
 
@@ -41,25 +37,6 @@ def test_films_have_a_table_with_splits(tmp_path: Path, monkeypatch: pytest.Monk
         rows = list(csv.DictReader(file))
     assert Counter(row["split"] for row in rows) == {"train": 2, "val": NUM_VALIDATION, "test": NUM_TEST}
     assert all((tmp_path / row["video"]).stat().st_size for row in rows)
-
-
-def test_too_few_films_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--films is 100; 193 at least"):
-        demo_from_videos(DemoFlags(videos=True, films=100))
-
-
-@pytest.mark.long
-def test_the_demonstration_finds_held_out_films(
-    tmp_path: Path, local_ray: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    demo_from_videos(DemoFlags(videos=True, workers=1, data=str(tmp_path / "data"), out=str(tmp_path / "run")))
-    said = capsys.readouterr().out
-    found = re.search(r"text → video \D+100\D+100\D+([\d.]+)\D+([\d.]+)\D+([\d.]+)", said)
-    assert found is not None, said
-    assert float(found[3]) >= 60
-    assert "vtr extract videos --captions clips.csv" in said
-    assert "film" in said.partition("5/5")[2]
-    assert (tmp_path / "run" / "hits.html").read_text().count("data:image/jpeg;base64,") == 10
 
 
 @pytest.mark.long

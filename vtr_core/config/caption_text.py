@@ -4,9 +4,11 @@ from typing import Any, Literal
 
 from vtr_core.config.settings import PositiveInt, Settings
 
-Tokenizer = Literal["words", "alphanumeric", "utf8"]
-"""What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9; or,
-for a pretrained text encoder with a tokenizer of its own, the bytes of the text in UTF-8.
+Tokenizer = Literal["words", "alphanumeric"]
+"""What cuts a caption into words: runs of letters of any alphabet, digits and apostrophes; or of A–Z, a–z, 0–9."""
+TextUnit = Tokenizer | Literal["utf8"]
+"""What a caption reaches a model as: its words, or, for a pretrained text encoder with a tokenizer of its own, the
+bytes of the text in UTF-8.
 """
 UnknownWords = Literal["dropped", "token"]
 """What becomes of words outside the vocabulary: they are dropped, or each one is `<unk>`."""

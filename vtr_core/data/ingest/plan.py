@@ -7,7 +7,7 @@ from typing import assert_never
 
 import numpy as np
 
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
 from vtr_core.data.plan.split import assign_splits
 from vtr_core.data.records.feature_names import check_feature_names
 from vtr_core.data.records.schema import ClipSchema, FrameSchema, ImageSchema, Schema, StepSchema, VideoSchema
@@ -151,7 +151,7 @@ def plan_ingest(
     return IngestPlan(source, out, schema, words, tasks, options, drops)
 
 
-def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: Tokenizer) -> int:
+def _longest(captions: Iterable[str], given: WordTable | None, tokenizer: TextUnit) -> int:
     """The number of words of the longest caption, at least 1."""
     if given is not None and given.vocabulary.pairs is not None:
         return max(1, max(map(len, given.vocabulary.cut_all(captions)), default=1))

@@ -28,10 +28,8 @@ from vtr_core.retrieval.search.search import (
     prepare,
     ranked,
 )
-from vtr_core.retrieval.search.searcher import Searcher, SearchOptions
+from vtr_core.retrieval.search.searcher import NUM_TAGS, Searcher, SearchOptions
 from vtr_core.systems.loaded_model import TrainedModel
-
-NUM_TAGS = 5
 
 
 class DualSearcher(Searcher):

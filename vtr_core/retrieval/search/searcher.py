@@ -15,6 +15,9 @@ from vtr_core.retrieval.search.hit import Hit
 from vtr_core.retrieval.search.search import Normalise, Space
 from vtr_core.text.tokens.vocabulary import Vocabulary
 
+NUM_TAGS = 5
+"""Concepts that a hit lists."""
+
 
 @dataclass(frozen=True)
 class SearchOptions:

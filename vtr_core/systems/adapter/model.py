@@ -33,6 +33,7 @@ class Adapter(nn.Module):
                 f"{config.feature} has {given} values, the encoder {record.name} makes {record.feature_dim}, or twice "
                 f"as many of mean and deviation; extract the data with vtr extract --recipe {record.name}"
             )
+        self.given = given
         self.words = Projection(record.dim, config.hidden_dim, record.dim, config.dropout)
         self.video = Projection(given, config.hidden_dim, record.dim, config.dropout)
 
@@ -42,13 +43,19 @@ class Adapter(nn.Module):
         rows = torch.where(batch.present[name].unsqueeze(1), batch.features[name], 0).float()
         return joint_embeddings({TEXT: self.encode_text(batch.tokens), name: self.encode_video(rows)}, batch, True)
 
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether nothing was trained: the similarity is the encoder's own."""
+        return not any(bool(one.any()) for last in (self.words.last, self.video.last) for one in last.parameters())
+
     def encode_text(self, tokens: Int64[Tensor, "texts bytes"]) -> Float[Tensor, "texts dim"]:
         """The unit vectors of texts in UTF-8."""
         frozen = self.text(tokens)
         return normalize(frozen + self.words(frozen), dim=-1)
 
     def encode_video(self, rows: Float[Tensor, "clips values"]) -> Float[Tensor, "clips dim"]:
-        """The unit vectors of clips, of their pooled rows."""
+        """The unit vectors of clips, of their pooled rows; of mean and deviation a model of the mean takes the mean."""
+        rows = rows[:, : self.given]
         return normalize(self.head(rows[:, : self.config.encoder.feature_dim]) + self.video(rows), dim=-1)
 
 

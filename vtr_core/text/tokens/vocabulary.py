@@ -11,7 +11,7 @@ from typing import Any, TypeVar, assert_never, cast, get_args
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from vtr_core.config.caption_text import Tokenizer, UnknownWords
+from vtr_core.config.caption_text import TextUnit, Tokenizer, UnknownWords
 from vtr_core.config.record import record
 from vtr_core.errors import DatasetError
 from vtr_core.fingerprint import fingerprint
@@ -34,7 +34,7 @@ def tokenise(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def words_of(text: str, tokenizer: Tokenizer) -> list[str]:
+def words_of(text: str, tokenizer: TextUnit) -> list[str]:
     """The words of `text` as `tokenizer` cuts it."""
     match tokenizer:
         case "words":
@@ -64,7 +64,7 @@ class Vocabulary:
     """
 
     words: tuple[str, ...]
-    tokenizer: Tokenizer = "words"
+    tokenizer: TextUnit = "words"
     unknown: UnknownWords = "dropped"
     tags: WordTags | None = None
     pairs: BytePairs | None = None
@@ -199,7 +199,7 @@ class Vocabulary:
         try:
             value = parse_json(content)
             words, expected = tuple(value["words"]), value["fingerprint"]
-            tokenizer = _one_of(value.get("tokenizer", "words"), get_args(Tokenizer), "tokenizer")
+            tokenizer = _one_of(value.get("tokenizer", "words"), (*get_args(Tokenizer), "utf8"), "tokenizer")
             unknown = _one_of(value.get("unknown", "dropped"), get_args(UnknownWords), "treatment of unknown words")
             tags = record(WordTags, value["tags"]) if "tags" in value else None
             pairs = _pairs(value["merges"], words) if "merges" in value else None
@@ -222,7 +222,7 @@ def texts_of(tokens: Int64[np.ndarray, "captions max_words"]) -> list[str]:
     return [bytes((row[row != PADDING] - 1).astype(np.uint8)).decode(errors="ignore") for row in tokens]
 
 
-def cut_captions(captions: Iterable[str], tokenizer: Tokenizer, tags: WordTags | None) -> Iterator[list[str]]:
+def cut_captions(captions: Iterable[str], tokenizer: TextUnit, tags: WordTags | None) -> Iterator[list[str]]:
     """The words of every caption, with their part of speech where there are tags."""
     words = (words_of(caption, tokenizer) for caption in captions)
     return words if tags is None else tags.tagged(words)

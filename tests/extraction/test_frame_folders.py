@@ -5,14 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from PIL import Image
-
-from tests.builders.toy import written
 from tests.data.sources.tiny_clip import DIM, GRID, SIZE, TinyClip, tiny_tokenizer
-from vtr_core.data.ingest.plan import IngestOptions
-from vtr_core.data.sources.clip import open_clip_loading
 from vtr_core.data.sources.clip.frames import ClipFrames
 from vtr_core.data.sources.clip.open_clip_backbone import OpenClipBackbone
 from vtr_core.data.sources.clip.video_images import read_images
+
+from tests.builders.toy import written
+from vtr_core.data.ingest.plan import IngestOptions
+from vtr_core.data.sources.clip import open_clip_loading
 from vtr_core.data.sources.kept import KEPT
 from vtr_core.data.sources.source import Drops, VideoSource
 from vtr_core.errors import InputError

@@ -1,4 +1,4 @@
-"""The demonstration's data and settings: what a feature means depends on the clip's place, which captions name."""
+"""Clips of named scenes, which decide what their features mean, and the settings that learn them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

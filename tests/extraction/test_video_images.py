@@ -4,8 +4,8 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
-
 from vtr_core.data.sources.clip.video_images import image_names, read_images, sample
+
 from vtr_core.data.sources.reasons import Reason, UnusableError
 from vtr_core.storage import locate
 
