@@ -108,5 +108,5 @@ def test_a_data_set_is_indexed_and_explained_by_an_encoder(data: str, tmp_path: 
 
 def test_a_transform_is_not_searched_for_an_encoder(tmp_path: Path) -> None:
     arguments = ["causality", "encoder:bundled", "--data", "a", "--test", "b", "--out", str(tmp_path)]
-    with pytest.raises(ConfigError, match="was not trained, .* on the page of vtr explain encoder:bundled --data URI"):
+    with pytest.raises(ConfigError, match=r"was not trained, .* on the page of vtr explain encoder:bundled --data URI"):
         run("analyze", arguments)
