@@ -25,6 +25,7 @@ INDEX = {
     " -> 'Index'",
     "description": "(self) -> str",
     "search": "(self, query: str, k: int=10, filters: Sequence[str]=()) -> tuple[Hit, ...]",
+    "explain": "(self, query: str, k: int=5, tags: int=10) -> tuple[HitExplanation, ...]",
     "search_all": "(self, queries: Sequence[str], k: int=10, filters: Sequence[str]=())"
     " -> list[tuple[Hit, ...] | None]",
 }

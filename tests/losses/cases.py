@@ -28,6 +28,8 @@ CASES: dict[str, LossConfig] = {
     "mms_adaptive": MaskedMarginSoftmaxConfig(margin=AdaptiveMargin(scale=0.5)),
     "info_nce": InfoNceConfig(temperature=0.2),
     "info_nce_learnable_weight": InfoNceConfig(temperature=0.2, learnable_temperature=True, same_video=WEIGHT),
+    "info_nce_same_caption": InfoNceConfig(temperature=0.2, positives="same_caption"),
+    "info_nce_same_caption_weight": InfoNceConfig(temperature=0.2, positives="same_caption", same_video=WEIGHT),
     "mil_nce": MilNceConfig(),
     "mil_nce_weight": MilNceConfig(same_video=WEIGHT),
     "max_margin_mask": MaxMarginRankingConfig(margin=0.2, same_video=MaskSameVideo()),

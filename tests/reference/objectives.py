@@ -53,6 +53,8 @@ def _group(config, embeddings, keys, margin, parameters, held, lacking):
         case InfoNceConfig():
             scale = _scale(config, parameters)
             similarity = _matrix(lambda a, b: scale * _cosine(a, b), *sides)
+            if config.positives == "same_caption":
+                return _mean_over_positives(similarity, weights, key[0], key[1])
             return losses.masked_margin_softmax(similarity, [0.0] * len(rows), weights, turned)
         case GramVolumeConfig():
             scale = _scale(config, parameters)
@@ -78,6 +80,17 @@ def _group(config, embeddings, keys, margin, parameters, held, lacking):
                 more = [] if embeddings.candidates is None else [list(other) for other in embeddings.candidates[row]]
                 texts, bag = [*texts, text, *more], 1 + len(more)
             return losses.mil_nce(sides[1], texts, bag, weights, turned)
+
+
+def _mean_over_positives(similarity, weights, clips, captions):
+    """Both directions; row i's positives are the rows with its clip or its caption."""
+    count, total = len(clips), 0.0
+    for i in range(count):
+        positives = [j for j in range(count) if clips[j] == clips[i] or captions[j] == captions[i]]
+        for scores in (similarity[i], [row[i] for row in similarity]):
+            others = sum(weights[i][j] * scores[j].exp() for j in range(count) if j not in positives)
+            total -= sum((scores[p].exp() / (scores[p].exp() + others)).log() for p in positives) / len(positives)
+    return total / count
 
 
 def _matrix(compare, a, b):

@@ -89,7 +89,7 @@ class JointModel(nn.Module):
         if hasattr(self.model, "get_text_features"):
             made = self.model.get_text_features(**given, return_dict=True)
             vectors, tokens = made.pooler_output, made.last_hidden_state
-        else:  # PE-Video, whose functions of features are no methods in transformers 5
+        else:  # PE-Video
             tokens = self.model.text_model(**given, output_hidden_states=True).hidden_states[-1]
             vectors = self.model.text_video_head(tokens[:, 0])
         padding = self.tokenizer.pad_token_id
@@ -238,7 +238,7 @@ def joint_model(folder: Path, remote_code: bool = False) -> JointModel:
         )
     _check_kind(model, folder)
     tokenizer = pretrained_tokenizer(folder, remote_code)
-    return JointModel(model, tokenizer, FramePreparation.of(_processor(folder, options)))
+    return JointModel(model, tokenizer, _preparation(folder, options, of_videos=_is_pe_video(model)))
 
 
 def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
@@ -255,9 +255,8 @@ def pretrained_tokenizer(folder: Path, remote_code: bool = False) -> Any:
 
 def _check_kind(model: nn.Module, folder: Path) -> None:
     """CheckpointError for a model without text, or without frames."""
-    is_pe = all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
-    text = is_pe or hasattr(model, "get_text_features")
-    frames = is_pe or hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
+    text = _is_pe_video(model) or hasattr(model, "get_text_features")
+    frames = _is_pe_video(model) or hasattr(model, "get_image_features") or hasattr(model, "get_video_features")
     if text and frames:
         return
     lacking = "features of text" if frames else "features of images" if text else "features of text and of images"
@@ -267,14 +266,24 @@ def _check_kind(model: nn.Module, folder: Path) -> None:
     )
 
 
-def _processor(folder: Path, options: Mapping[str, Any]) -> Any:
-    """The image processor with Pillow's scaling; a video's has the same settings."""
-    from transformers import AutoImageProcessor
+def _is_pe_video(model: nn.Module) -> bool:
+    """Whether a model is PE-Video, whose functions of features are no methods in transformers 5."""
+    return all(hasattr(model, name) for name in ("text_video_head", "video_head", "video_encoder"))
+
+
+def _preparation(folder: Path, options: Mapping[str, Any], of_videos: bool) -> FramePreparation:
+    """That of the model's processor, with Pillow's scaling."""
+    from transformers import AutoImageProcessor, AutoVideoProcessor
 
     try:
-        return AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
+        if of_videos:
+            return FramePreparation.stated(AutoVideoProcessor.from_pretrained(folder, **options))
+        processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
+    except CheckpointError:
+        raise
     except Exception as error:
         raise one_line_fault(f"{folder} holds no image processor that transformers loads", error) from error
+    return FramePreparation.of(processor)
 
 
 def _longest(model: Any, tokenizer: Any) -> int:

@@ -21,7 +21,7 @@ def negative_weights(
     """
     own = torch.arange(len(keys.clip), device=keys.clip.device)
     is_self = _equal(own, block)
-    counts = ~(_equal(keys.clip, block) | _equal(keys.caption, block)) | is_self
+    counts = ~same_caption(keys, block) | is_self
     is_same_video = _equal(keys.video, block)
     match same_video:
         case KeepSameVideo():
@@ -32,6 +32,11 @@ def negative_weights(
             return hard_rate_weights(counts, is_same_video | is_self, same_video.hard_rate, dtype)
         case _:
             assert_never(same_video)
+
+
+def same_caption(keys: RowKeys, block: slice) -> Bool[Tensor, "block batch"]:
+    """The rows that show the same clip as the block's row i or have its caption text, itself among them."""
+    return _equal(keys.clip, block) | _equal(keys.caption, block)
 
 
 def hard_rate_weights(

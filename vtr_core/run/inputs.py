@@ -41,7 +41,7 @@ def with_inputs(config: TrainConfig, manifest: Manifest) -> TrainConfig:
     system = system_of(config.model)
     system.check_data(manifest)
     check_captions(config, manifest)
-    inputs = system.inputs(manifest) or _features_and_words(config.model, manifest)
+    inputs = system.inputs(manifest, config.model) or _features_and_words(config.model, manifest)
     return override(config, {**inputs, **text_encoder_changes(config.model), **system.of_source(config.model)})
 
 

@@ -59,6 +59,9 @@ class InfoNceConfig(TemperatureConfig):
     """InfoNCE on L2-normalised embeddings with a temperature."""
 
     kind: Literal["info_nce"] = "info_nce"
+    positives: Literal["match", "same_caption"] = "match"
+    """What a row is drawn to: its own match, or every row of the batch with its caption's text or its clip, the mean of
+    their terms. Neither treats such rows as negatives."""
 
 
 class MilNceConfig(ContrastiveLossConfig):

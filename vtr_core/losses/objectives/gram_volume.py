@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from vtr_core.config.losses.contrastive import GramVolumeConfig
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.errors import ConfigError
 from vtr_core.losses.blocks import both_blocks
 from vtr_core.losses.groups import Group, in_order
@@ -53,7 +54,12 @@ class GramVolume(Objective):
             groups.append(Group(f"{text}_{name}", (vectors[text], vectors[name]), rows))
         return groups
 
-    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
         """Text i against all clips, and all texts against clip i."""
         scale = self.temperature(modalities[0])
         text, others = modalities[0], modalities[1:]

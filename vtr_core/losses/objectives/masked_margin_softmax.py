@@ -6,6 +6,7 @@ from torch import Tensor
 
 from vtr_core.config.losses.contrastive import MaskedMarginSoftmaxConfig
 from vtr_core.config.losses.margins import GeometricMargin, LinearMargin
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.blocks import both_blocks, log_weights, whole_weights
 from vtr_core.losses.objectives.margins import margin_at, scheduled_margin
 from vtr_core.losses.objectives.objective import ItemTerms, Objective
@@ -60,7 +61,12 @@ class MaskedMarginSoftmax(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
         """Cross-entropies in both directions; δ_i applies to row i and column i."""
         a, b = modalities
         margins = per_row(margin_at(self._margin, step, a, b), a)

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from vtr_core.config.losses.contrastive import MaxMarginRankingConfig
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.blocks import both_blocks, whole_weights
 from vtr_core.losses.objectives.objective import ItemTerms, Objective
 from vtr_core.nn.precision import full_precision
@@ -43,7 +44,12 @@ class MaxMarginRanking(Objective):
         super().__init__(config)
         self._margin = config.margin
 
-    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
         """Hinge losses in both directions."""
         a, b = (normalize(vectors, dim=1) for vectors in modalities)
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.blocks import log_weights, whole_weights
 from vtr_core.losses.groups import Group, in_order
 from vtr_core.losses.objectives.objective import ItemTerms, Objective
@@ -68,7 +69,12 @@ class MilNce(Objective):
             groups.append(Group(f"{a}_{b}", modalities, present[a] & present[b]))
         return groups
 
-    def item_terms(self, modalities: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items ..."], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
         """Clip i against all bags, and all clips against the bag of i."""
         clips, bags = modalities
 

@@ -60,8 +60,13 @@ class Objective(nn.Module, ABC):
         self._multiply = product(config.similarity_precision)
 
     @abstractmethod
-    def item_terms(self, modalities: tuple[Float[Tensor, "items ..."], ...], step: int) -> ItemTerms:
-        """The function that computes the terms of any block of a group's items."""
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items ..."], ...],
+        step: int,
+        keys: RowKeys,
+    ) -> ItemTerms:
+        """The function that computes the terms of any block of a group's items, whose keys are `keys`."""
 
     def groups(self, embeddings: Embeddings) -> list[Group]:
         """The groups of modalities; every pair of them unless the loss says otherwise."""
@@ -97,7 +102,8 @@ class Objective(nn.Module, ABC):
         own = share.rows(items)
         if items < 2 or not own:
             return loss
-        terms, present = self.item_terms(modalities, step), keys[group.rows]
+        present = keys[group.rows]
+        terms = self.item_terms(modalities, step, present)
 
         def block_sum(block: slice) -> Tensor:
             return terms(block, negative_weights(present, block, self._same_video, loss.dtype)).sum()

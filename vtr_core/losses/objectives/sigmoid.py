@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, normalize
 
 from vtr_core.config.losses.contrastive import SigmoidConfig
+from vtr_core.data.batches.rows import RowKeys
 from vtr_core.losses.blocks import is_match, whole_weights
 from vtr_core.losses.objectives.objective import ItemTerms, Objective
 from vtr_core.nn.precision import full_precision
@@ -55,7 +56,12 @@ class Sigmoid(Objective):
         self.log_scale = nn.Parameter(torch.tensor(log(config.scale)), requires_grad=config.learnable)
         self.bias = nn.Parameter(torch.tensor(config.bias), requires_grad=config.learnable)
 
-    def item_terms(self, modalities: tuple[Float[Tensor, "items dim"], ...], step: int) -> ItemTerms:  # noqa: ARG002
+    def item_terms(
+        self,
+        modalities: tuple[Float[Tensor, "items dim"], ...],
+        step: int,  # noqa: ARG002
+        keys: RowKeys,  # noqa: ARG002
+    ) -> ItemTerms:
         """The binary losses of the rows t S + b."""
         scale, bias = self.log_scale.to(modalities[0]).exp(), self.bias.to(modalities[0])
         a, b = normalize(modalities[0], dim=1) * scale, normalize(modalities[1], dim=1)

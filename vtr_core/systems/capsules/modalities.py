@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from vtr_core.config.blocks.text_encoder import EncoderRecord
+from vtr_core.config.blocks.text_encoder import UNKNOWN_FINGERPRINT, EncoderRecord
 from vtr_core.data.batches.batch import ClipBatch
 from vtr_core.data.reading.statistics import FeatureStatistics
 from vtr_core.encoders.frozen_text import FrozenText
@@ -72,6 +72,8 @@ class EncoderTokens(nn.Module):
 
     def __init__(self, record: EncoderRecord) -> None:
         super().__init__()
+        if record.token_dim is None and record.fingerprint != UNKNOWN_FINGERPRINT:
+            raise ConfigError(f"{record.name} gives no vectors of tokens, which take the place of words; name another")
         self.text = FrozenText(record)
         self.dim = record.token_dim or record.dim
 
